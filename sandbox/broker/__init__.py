@@ -1,0 +1,1 @@
+"""Requests to answers: topics, groups, offsets, locks, delays, retries."""

@@ -1,0 +1,1 @@
+"""Producers and consumers, as an application uses them."""

@@ -1,0 +1,1 @@
+"""Many sandboxes on one engine: thread, door, walls, actors, sleep."""

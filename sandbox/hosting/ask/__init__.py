@@ -1,0 +1,1 @@
+"""Typed questions, answered without effect."""

@@ -1,0 +1,1 @@
+"""Plain values read from the engine in one turn."""

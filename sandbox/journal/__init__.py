@@ -1,0 +1,1 @@
+"""What happened: typed events, their order, their files."""

@@ -1,0 +1,1 @@
+"""Time, luck, identity and the error tree: what everything stands on."""

@@ -1,0 +1,42 @@
+"""Names that must not collide: client ids, message keys, request numbers."""
+
+import calendar
+import time
+
+
+def client_id(ip: str, instance: str, unit: str = "") -> str:
+    """`ip@instance[@unit]` (spec client-behaviour 1.1)."""
+    return f"{ip}@{instance}@{unit}" if unit else f"{ip}@{instance}"
+
+
+def instance_name(pid: int, nanos: int) -> str:
+    """`pid#nanoTime`: what a clustering consumer and every producer use instead of DEFAULT."""
+    return f"{pid}#{nanos}"
+
+
+def month_start_ms(now_ms: int) -> int:
+    """The first millisecond of the month of `now_ms`, in UTC."""
+    day = time.gmtime(now_ms // 1000)
+    return calendar.timegm((day.tm_year, day.tm_mon, 1, 0, 0, 0)) * 1000
+
+
+class UniqueKeys:
+    """Gives every message its UNIQ_KEY.  RocketMQ: `MessageClientIDSetter` (spec store-format 3).
+
+    Hex of address (4), pid (2), class-loader hash (4; here the client's number), milliseconds
+    since the month began (4) and a counter (2): 32 characters.
+    """
+
+    def __init__(self, ip: bytes, pid: int, loader: int) -> None:
+        self._fixed = (ip + (pid & 0xFFFF).to_bytes(2, "big") + (loader & 0xFFFFFFFF).to_bytes(4, "big")).hex().upper()
+        self._month_ms = 0
+        self._next_month_ms = 0
+        self._counter = 0
+
+    def next(self, now_ms: int) -> str:
+        if now_ms >= self._next_month_ms:
+            self._month_ms = month_start_ms(now_ms)
+            self._next_month_ms = month_start_ms(self._month_ms + 32 * 86_400_000)
+        diff = max(0, now_ms - self._month_ms)
+        self._counter = (self._counter + 1) & 0xFFFF
+        return f"{self._fixed}{diff & 0xFFFFFFFF:08X}{self._counter:04X}"

@@ -1,0 +1,1 @@
+"""What a message is, in memory and on disk."""

@@ -1,0 +1,96 @@
+"""What a message is: as an application makes it, as a broker takes it, as a log holds it."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sandbox.message import properties as names
+
+
+@dataclass(slots=True)
+class Message:
+    """What an application sends and a listener gets to see.  RocketMQ: `Message`, `MessageExt`.
+
+    A received message also has the fields from `queue_id` down; None means: not sent yet.
+    """
+
+    topic: str
+    body: bytes
+    properties: dict[str, str] = field(default_factory=dict)
+    flag: int = 0
+    broker: str | None = None
+    queue_id: int | None = None
+    queue_offset: int | None = None
+    physical_offset: int | None = None
+    store_bytes: int = 0
+    sys_flag: int = 0
+    born_ms: int | None = None
+    store_ms: int | None = None
+    reconsume_times: int = 0
+    msg_id: str | None = None  # the offset message id: address and position in the log
+
+    @classmethod
+    def make(cls, topic: str, body: bytes, *, keys: str = "", tags: str = "", delay_level: int = 0,
+             wait_store_ok: bool = True) -> "Message":
+        properties: dict[str, str] = {}
+        if keys:
+            properties[names.KEYS] = keys
+        if tags:
+            properties[names.TAGS] = tags
+        if delay_level:
+            properties[names.DELAY] = str(delay_level)
+        properties[names.WAIT] = "true" if wait_store_ok else "false"
+        return cls(topic, body, properties)
+
+    @property
+    def keys(self) -> str:
+        return self.properties.get(names.KEYS, "")
+
+    @property
+    def tags(self) -> str:
+        return self.properties.get(names.TAGS, "")
+
+    @property
+    def unique_key(self) -> str | None:
+        return self.properties.get(names.UNIQ_KEY)
+
+
+class InboundMessage(NamedTuple):
+    """What the broker hands to the store.  RocketMQ: `MessageExtBrokerInner`.
+
+    `properties` is the stored text, already encoded; hosts are address and port bytes (8, or 20
+    for IPv6, which the sys flag says).
+    """
+
+    topic: str
+    queue_id: int
+    body: bytes
+    properties: bytes
+    tags_code: int
+    sys_flag: int
+    flag: int
+    born_ms: int
+    born_host: bytes
+    reconsume_times: int = 0
+    prepared_offset: int = 0
+    wait_store_ok: bool = True
+
+
+class StoredMessage(NamedTuple):
+    """A record of the log, decoded (spec store-format 2.1).  `body` is as stored, possibly compressed."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    physical_offset: int
+    store_bytes: int
+    body_crc: int
+    flag: int
+    sys_flag: int
+    born_ms: int
+    born_host: str  # ip:port
+    store_ms: int
+    store_host: str
+    reconsume_times: int
+    prepared_offset: int
+    body: bytes
+    properties: dict[str, str]

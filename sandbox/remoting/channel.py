@@ -1,0 +1,46 @@
+"""What a wire promises to those who talk over it, whatever it is made of."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from sandbox.remoting.command import RemotingCommand
+
+
+class Channel(Protocol):
+    """One connection, seen from one end.
+
+    `remote` is the other end's `ip:port`.  `send` never blocks and never re-enters: the other end
+    hears it in a later turn.  After `close` (by either end) `send` does nothing.
+    """
+
+    remote: str
+    is_open: bool
+
+    def send(self, command: RemotingCommand) -> None: ...
+    def close(self) -> None: ...
+
+
+Handler = Callable[[list[RemotingCommand], Channel], None]
+"""One batch of commands that arrived together on one channel."""
+
+OnClose = Callable[[Channel], None]
+
+
+class Listener(Protocol):
+    """A node that accepts connections: name server or broker."""
+
+    def connected(self, channel: Channel) -> None: ...
+    def handle(self, commands: list[RemotingCommand], channel: Channel) -> None: ...
+    def disconnected(self, channel: Channel) -> None: ...
+
+
+class Connector(Protocol):
+    """Opens connections for clients (and for brokers, towards name servers).
+
+    `connect` raises ConnectFailed when nobody listens at `address` (`ip:port`); `open` is the same
+    for floors that do not wait: it calls `opened` in a later turn, with None when it failed.
+    """
+
+    async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel: ...
+    def open(self, address: str, on_commands: Handler, on_close: OnClose,
+             opened: Callable[[Channel | None], None]) -> None: ...

@@ -1,0 +1,69 @@
+"""One request or one answer, on its way.  RocketMQ: `RemotingCommand`."""
+
+from enum import IntEnum
+
+FLAG_RESPONSE = 1
+FLAG_ONEWAY = 2
+
+VERSION_4_9_8 = 409  # what we say we are: ordinal of MQVersion (spec remoting 1.1)
+
+
+class Language(IntEnum):
+    JAVA = 0
+    CPP = 1
+    DOTNET = 2
+    PYTHON = 3
+    DELPHI = 4
+    ERLANG = 5
+    RUBY = 6
+    OTHER = 7
+    HTTP = 8
+    GO = 9
+    PHP = 10
+    OMS = 11
+    RUST = 12
+
+
+class SerializeType(IntEnum):
+    JSON = 0
+    ROCKETMQ = 1
+
+
+class RemotingCommand:
+    """`ext` holds the custom header as strings; `body` is None or bytes.
+
+    The one hot object of the wire: plain slots, no properties behind them.
+    """
+
+    __slots__ = ("body", "code", "ext", "flag", "language", "opaque", "remark", "serialize_type", "version")
+
+    def __init__(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *, flag: int = 0,
+                 opaque: int = 0, remark: str | None = None, language: int = Language.JAVA, version: int = VERSION_4_9_8,
+                 serialize_type: int = SerializeType.JSON) -> None:
+        self.code = code
+        self.ext = ext
+        self.body = body
+        self.flag = flag
+        self.opaque = opaque
+        self.remark = remark
+        self.language = language
+        self.version = version
+        self.serialize_type = serialize_type
+
+    @property
+    def is_response(self) -> bool:
+        return bool(self.flag & FLAG_RESPONSE)
+
+    @property
+    def is_oneway(self) -> bool:
+        return bool(self.flag & FLAG_ONEWAY)
+
+    def reply(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *,
+              remark: str | None = None) -> "RemotingCommand":
+        """The answer to this request: same opaque, same serialize type."""
+        return RemotingCommand(code, ext, body, flag=FLAG_RESPONSE, opaque=self.opaque, remark=remark,
+                               serialize_type=self.serialize_type)
+
+    def __repr__(self) -> str:
+        kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"
+        return f"<{kind} {int(self.code)} #{self.opaque} {self.ext or {}} body={len(self.body or b'')} {self.remark or ''}>"

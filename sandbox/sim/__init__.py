@@ -1,0 +1,1 @@
+"""What a seed rules: loop, network, disk, faults."""

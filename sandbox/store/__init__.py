@@ -1,0 +1,1 @@
+"""Messages on disk, found again by queue, key and time."""

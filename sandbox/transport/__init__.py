@@ -1,0 +1,1 @@
+"""Commands over nothing at all (and, later, over TCP)."""
