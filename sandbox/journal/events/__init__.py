@@ -1,0 +1,114 @@
+"""Every event there is, in one place.
+
+Past tense, facts only, no references to engine objects.  The list is closed: adding one changes this module, the
+line that writes it and docs/events.md in one commit.  Offsets and sizes are 64-bit (`shapes.Long`); `_ms` is on the
+sandbox clock.  FLOW events may be skipped by the valve, and then `FlowSkipped` says which offsets; all others are facts.
+"""
+
+from typing import NamedTuple
+
+from sandbox.journal.events.disk import CommitLogRolled, DiskChanged, FilesDeleted, IndexFileRolled, UnflushedLost
+from sandbox.journal.events.life import (
+    ActionTaken,
+    ClockChanged,
+    FlowSkipped,
+    HandlerFailed,
+    JournalTrimmed,
+    Keyframe,
+    LimitReached,
+    SandboxOpened,
+    SandboxSlept,
+    SandboxWoken,
+)
+from sandbox.journal.events.members import (
+    LifecycleStep,
+    LockDenied,
+    LockLapsed,
+    LocksLost,
+    MemberJoined,
+    MemberLeft,
+    MembersNotified,
+    MemberStateChanged,
+    QueueDropped,
+    QueueLocked,
+    QueuesAssigned,
+    QueueTaken,
+    QueueUnlocked,
+    SubscriptionChanged,
+)
+from sandbox.journal.events.messages import (
+    DelayedMessageDue,
+    FlowControlChanged,
+    MessageDeadLettered,
+    MessagePinned,
+    MessageRetried,
+    MessagesConsumed,
+    MessagesFiltered,
+    MessagesStored,
+    PullAnswered,
+    PullSuspended,
+    SendFailed,
+)
+from sandbox.journal.events.nodes import (
+    BrokerConfigChanged,
+    BrokerRegistered,
+    BrokerStarted,
+    BrokerStopped,
+    ClientConnected,
+    ClientDisconnected,
+    ConnectionRefused,
+    GroupChanged,
+    LinkChanged,
+    NameServerStarted,
+    NameServerStopped,
+    RecoveryDone,
+    RouteChanged,
+    RouteLearned,
+    TopicChanged,
+)
+from sandbox.journal.events.offsets import (
+    MinOffsetMoved,
+    OffsetCommitted,
+    OffsetMoved,
+    OffsetsPersisted,
+    OffsetsReset,
+    ResetStepDone,
+)
+
+Event = (
+    SandboxOpened | SandboxSlept | SandboxWoken | ActionTaken | ClockChanged | LimitReached | FlowSkipped | Keyframe
+    | JournalTrimmed | HandlerFailed
+    | BrokerStarted | BrokerStopped | RecoveryDone | NameServerStarted | NameServerStopped | BrokerRegistered
+    | RouteChanged | RouteLearned | LinkChanged | TopicChanged | GroupChanged | BrokerConfigChanged | ClientConnected
+    | ClientDisconnected | ConnectionRefused
+    | LifecycleStep | MemberStateChanged | MemberJoined | MemberLeft | MembersNotified | SubscriptionChanged
+    | QueuesAssigned | QueueTaken | QueueDropped | QueueLocked | LockDenied | QueueUnlocked | LockLapsed | LocksLost
+    | OffsetCommitted | OffsetsPersisted | OffsetsReset | ResetStepDone | OffsetMoved | MinOffsetMoved
+    | MessagesStored | SendFailed | PullSuspended | PullAnswered | MessagesFiltered | MessagesConsumed
+    | FlowControlChanged | MessagePinned | MessageRetried | MessageDeadLettered | DelayedMessageDue
+    | CommitLogRolled | IndexFileRolled | FilesDeleted | UnflushedLost | DiskChanged
+)  # fmt: skip
+
+ALL: tuple[type, ...] = Event.__args__
+
+FLOW: frozenset[type] = frozenset({
+    BrokerRegistered, OffsetCommitted, MessagesStored, SendFailed, PullSuspended, PullAnswered, MessagesFiltered,
+    MessagesConsumed, MessageRetried, DelayedMessageDue,
+})  # fmt: skip
+
+BY_NAME: dict[str, type] = {event.__name__: event for event in ALL}
+
+
+class Entry(NamedTuple):
+    """One line of the journal; `cause` is the seq of the `ActionTaken` in whose turn it was written."""
+
+    seq: int
+    at_ms: int
+    cause: int | None
+    event: Event
+
+
+__all__ = [
+    "ALL", "BY_NAME", "FLOW", "Entry", "Event",
+    *(event.__name__ for event in ALL),
+]  # fmt: skip

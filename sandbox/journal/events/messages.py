@@ -1,0 +1,144 @@
+"""Messages on their way: stored, pulled, consumed, retried."""
+
+from typing import NamedTuple
+
+from sandbox.journal.events.shapes import Labels, Long
+
+
+class MessagesStored(NamedTuple):
+    """flow; one per queue and turn"""
+
+    topic: str
+    broker: str
+    queue_id: int
+    first_offset: Long
+    count: int
+    physical_offset: Long  # of the first
+    bytes: Long
+
+
+class SendFailed(NamedTuple):
+    """flow"""
+
+    client_id: str
+    topic: str
+    broker: str
+    status: str
+    attempt: int
+    retried: bool
+
+
+class PullSuspended(NamedTuple):
+    """flow"""
+
+    group: str
+    client_id: str
+    topic: str
+    broker: str
+    queue_id: int
+    offset: Long
+    patience_ms: int
+
+
+class PullAnswered(NamedTuple):
+    """flow"""
+
+    group: str
+    client_id: str
+    topic: str
+    broker: str
+    queue_id: int
+    asked: Long
+    next_offset: Long
+    count: int
+    bytes: Long
+    code: int
+    held_ms: int
+    skipped_by_hash: int
+    cold: bool
+
+
+class MessagesFiltered(NamedTuple):
+    """flow; dropped by text at the client"""
+
+    group: str
+    client_id: str
+    topic: str
+    broker: str
+    queue_id: int
+    offsets: tuple[Long, ...]
+    tags: Labels
+
+
+class MessagesConsumed(NamedTuple):
+    """flow; one per finished batch"""
+
+    group: str
+    client_id: str
+    topic: str
+    broker: str
+    queue_id: int
+    offsets: tuple[Long, ...]
+    keys: Labels
+    sharding: Labels
+    outcome: str  # SUCCESS, LATER, FAILED, TIMEOUT, IGNORED
+    reconsume_times: int
+    started_ms: int
+    thread: int
+    handler: str
+
+
+class FlowControlChanged(NamedTuple):
+    group: str
+    client_id: str
+    topic: str
+    broker: str
+    queue_id: int
+    limit: str | None  # count, size, span
+    value: Long
+    allowed: Long
+
+
+class MessagePinned(NamedTuple):
+    """The oldest unfinished message of a queue is older than 15 s; once per message."""
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    offset: Long
+    key: str
+    age_ms: int
+
+
+class MessageRetried(NamedTuple):
+    """flow"""
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    offset: Long
+    delay_level: int
+    reconsume_times: int
+    why: str  # result, timeout
+    target: str  # broker, local
+
+
+class MessageDeadLettered(NamedTuple):
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    offset: Long
+    reconsume_times: int
+
+
+class DelayedMessageDue(NamedTuple):
+    """flow"""
+
+    delay_level: int
+    delay_offset: Long
+    topic: str
+    broker: str
+    queue_id: int

@@ -1,0 +1,107 @@
+"""The sandbox's diary."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+from sandbox.journal.events import FLOW, Entry, Event
+from sandbox.journal.valve import Valve
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import SandboxError
+
+KEEP_ENTRIES = 10_000
+
+
+class Overrun(SandboxError):
+    """The reader was away too long: entries before `first` are no longer in memory.  Take a fresh snapshot."""
+
+    def __init__(self, first: int) -> None:
+        super().__init__(f"the journal's memory begins at event {first}")
+        self.first = first
+
+
+class Journal:
+    """A bounded tail in memory, bells for those who read on, and one sink for those who keep.
+
+    The engine writes here and knows no reader.  A reader says how far it has read and asks for the rest; if it was
+    away too long, it learns so and takes a fresh snapshot.  `pace` gives the seconds the valve counts in (those of
+    the machine, not of the sandbox: the valve protects the machine).
+    """
+
+    def __init__(self, clock: Clock, *, keep: int = KEEP_ENTRIES, first_seq: int = 0, flow_per_s: int | None = None,
+                 pace: Callable[[], float] | None = None) -> None:
+        self._clock = clock
+        self._tail: deque[Entry] = deque(maxlen=keep)
+        self._bells: list[Callable[[], None]] = []
+        self._sink: Callable[[Entry], None] | None = None
+        self._valve = Valve(flow_per_s)
+        self._pace = pace or clock.monotonic
+        self.next_seq = first_seq
+        self.cause: int | None = None  # set by `caused_by` for the turn of an action
+        self.tracing = True  # off: facts only (a headless broker without viewers)
+
+    def write(self, event: Event) -> int:
+        """Append; returns the seq, or that of the newest entry when the valve kept a flow event back."""
+        now_ms = self._clock.now_ms()
+        if type(event) in FLOW:
+            if not self.tracing or not self._valve.admits(event, self._pace(), now_ms):
+                return self.next_seq - 1
+            skipped = self._valve.take_skipped(now_ms)
+            if skipped is not None:
+                self._append(skipped, now_ms)
+        return self._append(event, now_ms)
+
+    def settle(self) -> None:
+        """Write down what the valve keeps back (before a keyframe, before sleep)."""
+        now_ms = self._clock.now_ms()
+        skipped = self._valve.drain(now_ms)
+        if skipped is not None:
+            self._append(skipped, now_ms)
+
+    @contextmanager
+    def caused_by(self, seq: int) -> Iterator[None]:
+        """What is written inside has the action `seq` for its cause."""
+        before, self.cause = self.cause, seq
+        try:
+            yield
+        finally:
+            self.cause = before
+
+    def since(self, seq: int) -> list[Entry]:
+        """Entries from `seq` on.  Raises Overrun when the memory begins later."""
+        first = self.first_in_memory
+        if seq < first:
+            raise Overrun(first)
+        return list(islice(self._tail, seq - first, None))
+
+    @property
+    def first_in_memory(self) -> int:
+        return self.next_seq - len(self._tail)
+
+    def subscribe(self, bell: Callable[[], None]) -> None:
+        self._bells.append(bell)
+
+    def unsubscribe(self, bell: Callable[[], None]) -> None:
+        if bell in self._bells:
+            self._bells.remove(bell)
+
+    def keep_in(self, sink: Callable[[Entry], None] | None) -> None:
+        """Give every entry to `sink` too (the segment writer)."""
+        self._sink = sink
+
+    def ring(self) -> None:
+        """Tell readers there is news without an entry (a board changed by no event)."""
+        for bell in self._bells:
+            bell()
+
+    def _append(self, event: Event, now_ms: int) -> int:
+        seq = self.next_seq
+        entry = Entry(seq, now_ms, self.cause, event)
+        self._tail.append(entry)
+        self.next_seq = seq + 1
+        if self._sink is not None:
+            self._sink(entry)
+        for bell in self._bells:
+            bell()
+        return seq

@@ -1,0 +1,79 @@
+"""The shape of every event, taken from the classes: for the docs, the golden schema, Spark and the browser."""
+
+from functools import lru_cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from sandbox.journal.events import ALL, BY_NAME, FLOW, Entry, Event
+from sandbox.kernel.errors import CorruptRecord
+
+Row = dict[str, Any]
+
+
+def describe() -> dict[str, Row]:
+    """Event name → {"kind": fact | flow, "fields": {name: type as text}}, in catalogue order."""
+    return {event.__name__: {"kind": "flow" if event in FLOW else "fact",
+                             "fields": {name: _type_text(hint) for name, hint in _hints(event).items()}}
+            for event in ALL}
+
+
+def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
+    """One flat JSON-ready row.  `longs_as_text` for browsers, which cannot hold 64 bits in a number."""
+    event = entry.event
+    seq: int | str = entry.seq
+    cause: int | str | None = entry.cause
+    row: Row = event._asdict()
+    if longs_as_text:
+        seq, cause = str(seq), None if cause is None else str(cause)
+        for name in _long_fields(type(event)):
+            row[name] = _as_text(row[name])
+    return {"seq": seq, "at_ms": entry.at_ms, "type": type(event).__name__, "cause": cause, **row}
+
+
+def from_row(row: Row) -> Entry:
+    """The entry a row was made of (with numbers for longs).  Raises CorruptRecord."""
+    try:
+        kind = BY_NAME[row["type"]]
+        values = {name: _frozen(row[name]) for name in kind._fields}  # type: ignore[attr-defined]
+        event: Event = kind(**values)
+        return Entry(row["seq"], row["at_ms"], row["cause"], event)
+    except (KeyError, TypeError) as why:
+        raise CorruptRecord(f"not a journal entry: {why!r}") from why
+
+
+@lru_cache(maxsize=None)
+def _hints(event: type) -> dict[str, Any]:
+    return get_type_hints(event, include_extras=True)
+
+
+@lru_cache(maxsize=None)
+def _long_fields(event: type) -> tuple[str, ...]:
+    return tuple(name for name, hint in _hints(event).items() if "int64" in _type_text(hint))
+
+
+def _type_text(hint: Any) -> str:
+    if getattr(hint, "__metadata__", None):
+        return str(hint.__metadata__[0])
+    if get_origin(hint) is tuple:
+        inner = [_type_text(arg) for arg in get_args(hint) if arg is not Ellipsis]
+        return f"list<{inner[0]}>" if Ellipsis in get_args(hint) else f"struct<{', '.join(inner)}>"
+    if hint is type(None):
+        return "null"
+    if get_args(hint):
+        if get_origin(hint) is dict:
+            return "object"
+        return " | ".join(_type_text(arg) for arg in get_args(hint))
+    return str(hint.__name__)
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_as_text(item) for item in value]
+    return value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

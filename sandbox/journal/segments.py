@@ -1,0 +1,143 @@
+"""The journal on disk: NDJSON, one entry a line, in segments named by their first seq (20 digits).
+
+A reader trusts whole lines only, so it may follow the open segment by (segment, byte); nothing is sealed or renamed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from sandbox.journal.events import Entry
+from sandbox.journal.schema import Row, to_row
+
+SEGMENT_BYTES = 8 * 1024 * 1024
+WRITE_BYTES = 64 * 1024  # written through at this size, and whenever the owner says so (every 200 ms)
+SEQ_JUMP = 10_000  # after a crash numbering goes on at the next multiple, so that no number is used twice
+
+
+class SegmentWriter:
+    """Appends entries; over `limit_bytes` the oldest segment goes, and `trimmed` says so.
+
+    `trimmed(first_seq)` is called after a segment was removed; the newest segment is never removed.
+    """
+
+    def __init__(self, directory: Path, *, segment_bytes: int = SEGMENT_BYTES, limit_bytes: int | None = None) -> None:
+        self._directory = directory
+        self._segment_bytes = segment_bytes
+        self._limit_bytes = limit_bytes
+        self._file: BinaryIO | None = None
+        self._file_bytes = 0
+        self._total_bytes = sum(path.stat().st_size for path in segments(directory))
+        self._buffer: list[bytes] = []
+        self._buffered_bytes = 0
+        self.trimmed_to: int | None = None  # set when a segment went; the owner writes JournalTrimmed and clears it
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def append(self, entry: Entry) -> None:
+        line = orjson.dumps(to_row(entry, longs_as_text=False), option=orjson.OPT_APPEND_NEWLINE, default=_plain)
+        if self._file is None or self._file_bytes + self._buffered_bytes + len(line) > self._segment_bytes:
+            self._roll(entry.seq)
+        self._buffer.append(line)
+        self._buffered_bytes += len(line)
+        if self._buffered_bytes >= WRITE_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand everything to the operating system.  Raises OSError when the disk refuses; nothing is dropped."""
+        if not self._buffer or self._file is None:
+            return
+        data = b"".join(self._buffer)
+        self._file.write(data)
+        self._file_bytes += len(data)
+        self._total_bytes += len(data)
+        self._buffer.clear()
+        self._buffered_bytes = 0
+
+    def close(self) -> None:
+        self.flush()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def abandon(self) -> None:
+        """As a crash leaves it: what was not written through is lost."""
+        self._buffer.clear()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    @property
+    def total_bytes(self) -> int:
+        return self._total_bytes + self._buffered_bytes
+
+    def _roll(self, first_seq: int) -> None:
+        self.close()
+        self._file = (self._directory / f"{first_seq:020}.ndjson").open("ab", buffering=0)
+        self._file_bytes = self._file.tell()
+        self._trim()
+
+    def _trim(self) -> None:
+        if self._limit_bytes is None:
+            return
+        paths = segments(self._directory)
+        while self._total_bytes > self._limit_bytes and len(paths) > 1:
+            oldest = paths.pop(0)
+            self._total_bytes -= oldest.stat().st_size
+            oldest.unlink()
+            self.trimmed_to = int(paths[0].stem)
+
+
+def segments(directory: Path) -> list[Path]:
+    """All segments, oldest first."""
+    return sorted(directory.glob("*.ndjson")) if directory.is_dir() else []
+
+
+def rows_since(directory: Path, seq: int) -> Iterator[Row]:
+    """Rows from `seq` on, whole lines only."""
+    paths = segments(directory)
+    for index, path in enumerate(paths):
+        if index + 1 < len(paths) and int(paths[index + 1].stem) <= seq:
+            continue
+        with path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    row: Row = orjson.loads(line)
+                    if row["seq"] >= seq:
+                        yield row
+
+
+def first_seq(directory: Path) -> int | None:
+    """The oldest seq still on disk."""
+    paths = segments(directory)
+    return int(paths[0].stem) if paths else None
+
+
+def mend_tail(directory: Path) -> int | None:
+    """Cut a half-written last line away; returns the last seq on disk, None when there is none."""
+    for path in reversed(segments(directory)):
+        data = path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        if whole < len(data):
+            with path.open("r+b") as file:
+                file.truncate(whole)
+        if whole:
+            last = data[data.rfind(b"\n", 0, whole - 1) + 1 : whole]
+            return int(orjson.loads(last)["seq"])
+        path.unlink()
+    return None
+
+
+def next_seq(directory: Path, *, crashed: bool) -> int:
+    """Where numbering goes on: right after the last entry, or at the next 10 000 after a crash."""
+    last = mend_tail(directory)
+    if last is None:
+        return 0
+    return (last // SEQ_JUMP + 1) * SEQ_JUMP if crashed else last + 1
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):  # a NamedTuple inside an event
+        return list(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")
