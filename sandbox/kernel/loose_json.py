@@ -68,18 +68,17 @@ def _decoded(text: str | bytes) -> str:
 
 
 def _check_depth(value: Any) -> None:
-    level, depth = [value], 0
+    level, depth = _containers([value]), 0
     while level:
         depth += 1
-        if depth > MAX_DEPTH + 1:
+        if depth > MAX_DEPTH:
             raise LooseJsonError(f"values are nested deeper than {MAX_DEPTH}", 0)
-        inside: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                inside.extend(item.values())
-            elif isinstance(item, list):
-                inside.extend(item)
-        level = inside
+        level = [inner for holder in level for inner in _containers(holder)]
+
+
+def _containers(holder: Any) -> list[Any]:
+    values = holder.values() if isinstance(holder, dict) else holder
+    return [value for value in values if isinstance(value, dict | list)]
 
 
 class _Reader:
