@@ -1,0 +1,248 @@
+"""An asyncio loop without selector and without wall clock: simulation is a loop, not a mock.
+
+Callbacks run first come, first served, as asyncio promises.  When nothing is ready, time jumps to
+the next timer.  The seed does not rule the loop; it rules the world that is built on it.
+"""
+
+import asyncio
+import contextvars
+import logging
+from asyncio import events
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sandbox.kernel.errors import SandboxError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CALLBACKS_PER_INSTANT = 5_000_000  # more callbacks without time passing are taken for an endless chain
+CLOSING_TURNS = 100  # for tasks that clean up when the loop closes
+SWEEP_AFTER = 64  # cancelled timers, before the heap is swept
+
+if TYPE_CHECKING:
+    LoopInterface = Any  # the type stubs call every unused method (sockets, pipes, signals) abstract
+else:
+    LoopInterface = asyncio.AbstractEventLoop
+
+
+class Stuck(SandboxError):
+    """Nothing can happen any more, or too much happens without time passing.  The message names who waits."""
+
+
+class SimLoop(LoopInterface):  # type: ignore[misc]
+    """Virtual time in seconds from 0.0; the public asyncio interface for tasks, futures and timers.
+
+    No sockets, threads, executors or signals: those methods raise NotImplementedError.  An error
+    that nobody handled ends the run that met it: it is raised from `run`, `run_for` or
+    `run_until_idle`.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._ready: deque[asyncio.Handle] = deque()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._count = 0
+        self._cancelled = 0
+        self._at_this_instant = 0
+        self._running = False
+        self._closed = False
+        self._unhandled: list[BaseException] = []
+        self._exception_handler: Callable[[Any, dict[str, Any]], object] | None = None
+
+    # What those who run the loop use.
+
+    def run(self, main: Coroutine[Any, Any, T]) -> T:
+        """Run until `main` has finished.  Other tasks stay where they are and go on with the next run."""
+        with self._as_running():
+            task = self.create_task(main, name="main")
+            while not task.done():
+                self._turn()
+        return task.result()
+
+    run_until_complete = run
+
+    def run_for(self, seconds: float) -> None:
+        """Let exactly `seconds` pass.  Never stuck: with nothing to do, time simply passes."""
+        until = self._now + seconds
+        with self._as_running():
+            while self._can_run(until):
+                self._turn()
+            self._move_to(until)
+
+    def run_until_idle(self) -> None:
+        """Run all that can happen without time passing."""
+        with self._as_running():
+            while self._can_run(self._now):
+                self._turn()
+
+    def close(self) -> None:
+        """Cancel what still runs and give it some turns, but no time, to clean up.  Nothing runs afterwards."""
+        if self._closed:
+            return
+        for task in self._waiting():
+            task.cancel()
+        try:
+            with self._as_running():
+                for _ in range(CLOSING_TURNS):
+                    if self._can_run(self._now):
+                        self._turn()
+        finally:
+            self._closed = True
+            self._ready.clear()
+            self._timers.clear()
+
+    def __enter__(self) -> "SimLoop":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # What tasks, futures and clocks use.
+
+    def time(self) -> float:
+        return self._now
+
+    def call_soon(self, callback: Callable[..., object], *args: Any,
+                  context: contextvars.Context | None = None) -> asyncio.Handle:
+        self._check_open()
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    call_soon_threadsafe = call_soon  # there is one thread
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any,
+                   context: contextvars.Context | None = None) -> asyncio.TimerHandle:
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any,
+                context: contextvars.Context | None = None) -> asyncio.TimerHandle:
+        self._check_open()
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        handle._scheduled = True  # type: ignore[attr-defined]  # its cancel then tells us
+        self._count += 1
+        heappush(self._timers, (when, self._count, handle))
+        return handle
+
+    def create_future(self) -> "asyncio.Future[Any]":
+        return asyncio.Future(loop=self)
+
+    def create_task(self, coro: Coroutine[Any, Any, T], *, name: str | None = None,
+                    context: contextvars.Context | None = None) -> "asyncio.Task[T]":
+        self._check_open()
+        return asyncio.Task(coro, loop=self, name=name, context=context)
+
+    def is_running(self) -> bool:
+        return self._running
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def get_debug(self) -> bool:
+        return False
+
+    def get_exception_handler(self) -> Callable[[Any, dict[str, Any]], object] | None:
+        return self._exception_handler
+
+    def set_exception_handler(self, handler: Callable[[Any, dict[str, Any]], object] | None) -> None:
+        self._exception_handler = handler
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if self._exception_handler is not None:
+            self._exception_handler(self, context)
+        else:
+            self.default_exception_handler(context)
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        log.error("%s", context.get("message", "unhandled error"), exc_info=error)
+        if isinstance(error, Exception):
+            self._unhandled.append(error)
+
+    def _timer_handle_cancelled(self, _: asyncio.TimerHandle) -> None:
+        self._cancelled += 1
+        if self._cancelled > SWEEP_AFTER and self._cancelled * 2 > len(self._timers):
+            self._timers = [entry for entry in self._timers if not entry[2].cancelled()]
+            heapify(self._timers)
+            self._cancelled = 0
+
+    async def shutdown_asyncgens(self) -> None:
+        return None
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        return None
+
+    # One turn.
+
+    def _turn(self) -> None:
+        """Run what is ready now; with nothing ready, first go to the next timer's time."""
+        timers, ready = self._timers, self._ready
+        if not ready:
+            when = self._next_time()
+            if when is None:
+                raise Stuck(self._complaint("nothing can happen any more"))
+            self._move_to(when)
+        while timers and timers[0][0] <= self._now:
+            handle = timers[0][2]
+            self._drop_first()
+            if not handle.cancelled():
+                ready.append(handle)
+        self._at_this_instant += len(ready)
+        if self._at_this_instant > CALLBACKS_PER_INSTANT:
+            raise Stuck(self._complaint(f"{self._at_this_instant} callbacks ran and no time passed"))
+        for _ in range(len(ready)):  # what these add runs in the next turn
+            waiting = ready.popleft()
+            if not waiting.cancelled():
+                waiting._run()
+        if self._unhandled:
+            raise self._unhandled.pop(0)
+
+    def _can_run(self, until: float) -> bool:
+        return bool(self._ready) or ((when := self._next_time()) is not None and when <= until)
+
+    def _next_time(self) -> float | None:
+        timers = self._timers
+        while timers and timers[0][2].cancelled():
+            self._drop_first()
+        return timers[0][0] if timers else None
+
+    def _drop_first(self) -> None:
+        handle = heappop(self._timers)[2]
+        handle._scheduled = False  # type: ignore[attr-defined]  # a later cancel is none of the heap's business
+        if handle.cancelled():
+            self._cancelled = max(0, self._cancelled - 1)
+
+    def _move_to(self, when: float) -> None:
+        if when > self._now:
+            self._now = when
+            self._at_this_instant = 0
+
+    @contextmanager
+    def _as_running(self) -> Iterator[None]:
+        self._check_open()
+        if self._running:
+            raise RuntimeError("this loop is already running")
+        before = events._get_running_loop()
+        self._running = True
+        events._set_running_loop(self)
+        try:
+            yield
+        finally:
+            self._running = False
+            events._set_running_loop(before)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this loop is closed")
+
+    def _waiting(self) -> list["asyncio.Task[Any]"]:
+        return sorted(asyncio.all_tasks(self), key=lambda task: task.get_name())
+
+    def _complaint(self, what: str) -> str:
+        names = ", ".join(task.get_name() for task in self._waiting()[:8]) or "no task"
+        return f"{what}, at t={self._now:.3f} s; waiting: {names}"
