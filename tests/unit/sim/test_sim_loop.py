@@ -217,7 +217,7 @@ def test_other_tasks_go_on_with_the_next_run(loop: SimLoop) -> None:
             ticks.append(loop.time())
 
     async def main() -> None:
-        loop.ticker = asyncio.create_task(tick())  # type: ignore[attr-defined]
+        loop.ticker = asyncio.create_task(tick())
         await asyncio.sleep(2.5)
 
     loop.run(main())
