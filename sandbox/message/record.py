@@ -1,0 +1,280 @@
+"""The record of the commit log, byte by byte (spec store-format 2).  Nobody else knows a byte of it.
+
+    offset length field            with IPv4 hosts; an IPv6 host takes 12 bytes more
+         0      4 TOTALSIZE        the whole record
+         4      4 MAGICCODE        DAA320A7; DAA320AB: two bytes of topic length (5.x); CBD43194: blank
+         8      4 BODYCRC          CRC32 of the body as stored, 31 bits
+        12      4 QUEUEID
+        16      4 FLAG             the application's
+        20      8 QUEUEOFFSET
+        28      8 PHYSICALOFFSET   where this record begins
+        36      4 SYSFLAG          message/sys_flag.py
+        40      8 BORNTIMESTAMP    ms
+        48      8 BORNHOST         address, port
+        56      8 STORETIMESTAMP   ms
+        64      8 STOREHOST
+        72      4 RECONSUMETIMES
+        76      8 PREPAREDOFFSET   of the half message, for a committed one
+        84      4 BODYLEN
+        88      b BODY
+                1 TOPICLEN         at most 127
+                t TOPIC            UTF-8
+                2 PROPLEN          at most 32,767
+                p PROPERTIES       UTF-8, message/properties.py
+
+All integers are big-endian.  RocketMQ: `CommitLog.DefaultAppendMessageCallback`, `MessageDecoder`.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from struct import error as StructError
+from typing import NamedTuple
+from zlib import crc32
+
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.message import properties
+from sandbox.message.message import InboundMessage, StoredMessage
+from sandbox.message.msg_id import host_text
+from sandbox.message.sys_flag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
+
+MAGIC = -626_843_481
+MAGIC_V2 = -626_843_477
+BLANK_MAGIC = -875_286_124
+BLANK_BYTES = 8  # a blank needs its length and magic; the rest of the file is not meaningful
+
+FIXED_BYTES = 91  # everything but body, topic and properties
+V6_EXTRA_BYTES = 12  # per IPv6 host
+MAX_TOPIC_BYTES = 127
+MAX_PROPERTIES_BYTES = 32_767
+
+MAGIC_AT = 4
+QUEUE_OFFSET_AT = 20
+PHYSICAL_OFFSET_AT = 28
+SYS_FLAG_AT = 36
+STORE_MS_AT = 56  # 12 further on with an IPv6 born host
+
+
+def _head(born_host_bytes: int, store_host_bytes: int) -> Struct:
+    # size magic crc queue flag | queue_offset physical | sys born born_host | store_ms store_host | times prepared body
+    return Struct(f">iiIii qq iq{born_host_bytes}s q{store_host_bytes}s iqi")
+
+
+_HEAD = _head(8, 8)
+_HEADS = {0: _HEAD, BORN_HOST_V6: _head(20, 8), STORE_HOST_V6: _head(8, 20), HOSTS_V6: _head(20, 20)}
+_START = Struct(">iiIii qq")  # what differs within a batch; the rest, up to BODYLEN, is the same for all
+_BLANK = Struct(">ii")
+_INT = Struct(">i")
+_LONG = Struct(">q")
+_SHORT = Struct(">h")
+
+_FIELD_BYTES = (("TOTALSIZE", 4), ("MAGICCODE", 4), ("BODYCRC", 4), ("QUEUEID", 4), ("FLAG", 4), ("QUEUEOFFSET", 8),
+                ("PHYSICALOFFSET", 8), ("SYSFLAG", 4), ("BORNTIMESTAMP", 8), ("BORNHOST", 8), ("STORETIMESTAMP", 8),
+                ("STOREHOST", 8), ("RECONSUMETIMES", 4), ("PREPAREDOFFSET", 8), ("BODYLEN", 4))
+
+Buffer = bytes | bytearray | memoryview
+
+
+class Layout(NamedTuple):
+    """One record, read but not copied: its fixed fields, and where the others stand in the buffer."""
+
+    size: int
+    magic: int
+    body_crc: int
+    queue_id: int
+    flag: int
+    queue_offset: int
+    physical_offset: int
+    sys_flag: int
+    born_ms: int
+    born_host: bytes
+    store_ms: int
+    store_host: bytes
+    reconsume_times: int
+    prepared_offset: int
+    body_bytes: int
+    body_at: int
+    topic_at: int
+    topic_bytes: int
+    properties_at: int
+    properties_bytes: int
+
+
+class Blank(NamedTuple):
+    """The filler at the end of a file; `size` reaches to the file's end."""
+
+    size: int
+
+
+class Broken(NamedTuple):
+    """No record begins here.  `size` is known when head and length can be read, but do not agree with the rest."""
+
+    size: int | None
+    why: str
+
+
+class FieldSpan(NamedTuple):
+    """Where one field of a record stands, counted from the record's first byte."""
+
+    name: str
+    at: int
+    length: int
+
+
+def body_crc(body: Buffer) -> int:
+    """31 bits of CRC32; 0 for an empty body."""
+    return crc32(body) & 0x7FFF_FFFF
+
+
+def topic_part(topic: str) -> bytes:
+    """TOPICLEN and TOPIC.  Raises ValueError when the name is longer than its length byte can say."""
+    name = topic.encode()
+    if len(name) > MAX_TOPIC_BYTES:
+        raise ValueError(f"topic of {len(name)} bytes; at most {MAX_TOPIC_BYTES} fit")
+    return bytes((len(name),)) + name
+
+
+def size_of(body_bytes: int, topic_bytes: int, properties_bytes: int, sys_flag: int = 0) -> int:
+    """Length of a record; `topic_bytes` without its length byte."""
+    size = FIXED_BYTES + body_bytes + topic_bytes + properties_bytes
+    if sys_flag & HOSTS_V6:
+        size += V6_EXTRA_BYTES * ((sys_flag & HOSTS_V6).bit_count())
+    return size
+
+
+def write(view: memoryview, at: int, m: InboundMessage, size: int, topic: bytes, queue_offset: int,
+          physical_offset: int, store_ms: int, store_host: bytes) -> None:
+    """Write one record of `size` bytes at `at`.  `topic` is its `topic_part`.
+
+    Nothing is checked here: who appends has asked `size_of` and the limits.
+    """
+    _, queue_id, body, props, _, sys_flag, flag, born_ms, born_host, times, prepared, _ = m
+    head = _HEADS[sys_flag & HOSTS_V6]
+    head.pack_into(view, at, size, MAGIC, crc32(body) & 0x7FFF_FFFF, queue_id, flag, queue_offset, physical_offset,
+                   sys_flag, born_ms, born_host, store_ms, store_host, times, prepared, len(body))
+    view[at + head.size : at + size] = b"".join((body, topic, len(props).to_bytes(2, "big"), props))
+
+
+def encode(m: InboundMessage, queue_offset: int, physical_offset: int, store_ms: int, store_host: bytes) -> bytes:
+    """One whole record, as `write` would have written it."""
+    topic = topic_part(m.topic)
+    size = size_of(len(m.body), len(topic) - 1, len(m.properties), m.sys_flag)
+    buf = bytearray(size)
+    write(memoryview(buf), 0, m, size, topic, queue_offset, physical_offset, store_ms, store_host)
+    return bytes(buf)
+
+
+def encode_batch(batch: list[InboundMessage], sizes: list[int], topic: bytes, queue_offset: int, physical_offset: int,
+                 store_ms: int, store_host: bytes) -> bytes:
+    """The records of one batch, joined.  All share queue, hosts, flags and times with the first, as RocketMQ's do."""
+    _, queue_id, _, _, _, sys_flag, _, born_ms, born_host, times, prepared, _ = batch[0]
+    head = _HEADS[sys_flag & HOSTS_V6]
+    shared = head.pack(0, 0, 0, 0, 0, 0, 0, sys_flag, born_ms, born_host, store_ms, store_host, times, prepared, 0)
+    same = shared[SYS_FLAG_AT : head.size - 4]
+    start = _START.pack
+    parts: list[bytes] = []
+    for m, size in zip(batch, sizes, strict=True):
+        body, props = m.body, m.properties
+        parts += (start(size, MAGIC, crc32(body) & 0x7FFF_FFFF, queue_id, m.flag, queue_offset, physical_offset),
+                  same, len(body).to_bytes(4, "big"), body, topic, len(props).to_bytes(2, "big"), props)
+        queue_offset += 1
+        physical_offset += size
+    return b"".join(parts)
+
+
+def write_blank(view: memoryview, at: int, size: int) -> None:
+    """Fill the rest of a file: `size` bytes, of which 8 are meaningful."""
+    _BLANK.pack_into(view, at, size, BLANK_MAGIC)
+
+
+def examine(buf: Buffer, at: int, limit: int, *, check_crc: bool) -> Layout | Blank | Broken:
+    """What stands at `at`, trusting nothing at or beyond `limit`.  RocketMQ: `checkMessageAndReturnSize`."""
+    if limit - at < BLANK_BYTES:
+        return Broken(None, "fewer than 8 bytes left")
+    size, magic = _BLANK.unpack_from(buf, at)
+    if magic == BLANK_MAGIC:
+        return Blank(size)
+    if magic != MAGIC and magic != MAGIC_V2:
+        return Broken(None, f"magic {magic & 0xFFFF_FFFF:08X} is no record's")
+    if size < FIXED_BYTES or at + size > limit:
+        return Broken(None, f"length {size} does not fit")
+    found = _layout(buf, at, at + size)
+    if isinstance(found, Layout) and check_crc and found.body_bytes:
+        crc = crc32(buf[found.body_at : found.body_at + found.body_bytes]) & 0x7FFF_FFFF
+        if crc != found.body_crc:
+            return Broken(None, f"body CRC is {crc:08X}, the record says {found.body_crc:08X}")
+    return found
+
+
+def _layout(buf: Buffer, at: int, end: int) -> Layout | Broken:
+    size = end - at
+    try:
+        sys_flag = _INT.unpack_from(buf, at + SYS_FLAG_AT)[0]
+        head = _HEADS[sys_flag & HOSTS_V6]
+        fixed = head.unpack_from(buf, at)
+        body_at = at + head.size
+        topic_at = body_at + fixed[-1] + 1
+        if fixed[-1] < 0 or topic_at + 2 > end:
+            return Broken(size, f"body of {fixed[-1]} bytes in a record of {size}")
+        topic_bytes = buf[topic_at - 1]
+        if fixed[1] == MAGIC_V2:
+            topic_bytes = topic_bytes << 8 | buf[topic_at]
+            topic_at += 1
+        properties_at = topic_at + topic_bytes + 2
+        if properties_at > end:
+            return Broken(size, f"topic of {topic_bytes} bytes in a record of {size}")
+        properties_bytes = _SHORT.unpack_from(buf, properties_at - 2)[0]
+    except (StructError, IndexError):
+        return Broken(size, "the record ends within a field")
+    if properties_bytes < 0 or properties_at + properties_bytes != end:
+        return Broken(size, f"the fields take {properties_at + properties_bytes - at} bytes, the record says {size}")
+    return Layout._make((*fixed, body_at, topic_at, topic_bytes, properties_at, properties_bytes))
+
+
+def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessage:
+    """The record at `at` as a value.  Raises CorruptRecord when none stands there."""
+    found = examine(buf, at, len(buf), check_crc=check_crc)
+    if isinstance(found, Broken):
+        raise CorruptRecord(f"no record at byte {at}: {found.why}")
+    if isinstance(found, Blank):
+        raise CorruptRecord(f"a blank of {found.size} bytes stands at byte {at}")
+    try:
+        topic = str(buf[found.topic_at : found.topic_at + found.topic_bytes], "utf-8")
+    except UnicodeDecodeError as why:
+        raise CorruptRecord(f"the topic of the record at byte {at} is not UTF-8") from why
+    return StoredMessage(
+        topic, found.queue_id, found.queue_offset, found.physical_offset, found.size, found.body_crc, found.flag,
+        found.sys_flag, found.born_ms, host_text(found.born_host), found.store_ms, host_text(found.store_host),
+        found.reconsume_times, found.prepared_offset, bytes(buf[found.body_at : found.body_at + found.body_bytes]),
+        properties.decode(properties_text(buf, found)))
+
+
+def decode_all(buf: Buffer) -> Iterator[StoredMessage]:
+    """The records of a pulled batch, in order.  Raises CorruptRecord where they stop being records."""
+    at = 0
+    while at < len(buf):
+        message = decode(buf, at)
+        yield message
+        at += message.store_bytes
+
+
+def properties_text(buf: Buffer, found: Layout) -> str:
+    """The property string of a record.  Bytes that are not UTF-8 are replaced, as Java does."""
+    return str(buf[found.properties_at : found.properties_at + found.properties_bytes], "utf-8", "replace")
+
+
+def fields(buf: Buffer, at: int = 0) -> list[FieldSpan]:
+    """Every field of the record at `at` and where it stands, for who shows bytes."""
+    found = examine(buf, at, len(buf), check_crc=False)
+    if not isinstance(found, Layout):
+        raise CorruptRecord(f"no record at byte {at}")
+    wide = {"BORNHOST": len(found.born_host), "STOREHOST": len(found.store_host)}
+    topic_length = 2 if found.magic == MAGIC_V2 else 1
+    variable = (("BODY", found.body_bytes), ("TOPICLEN", topic_length), ("TOPIC", found.topic_bytes), ("PROPLEN", 2),
+                ("PROPERTIES", found.properties_bytes))
+    spans: list[FieldSpan] = []
+    position = 0
+    for name, length in (*_FIELD_BYTES, *variable):
+        length = wide.get(name, length)
+        spans.append(FieldSpan(name, position, length))
+        position += length
+    return spans
