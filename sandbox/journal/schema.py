@@ -1,9 +1,9 @@
 """The shape of every event, taken from the classes: for the docs, the golden schema, Spark and the browser."""
 
-from functools import lru_cache
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from sandbox.journal.events import ALL, BY_NAME, FLOW, Entry, Event
+from sandbox.journal.events import BY_NAME, FLOW, Entry, Event
 from sandbox.kernel.errors import CorruptRecord
 
 Row = dict[str, Any]
@@ -11,9 +11,9 @@ Row = dict[str, Any]
 
 def describe() -> dict[str, Row]:
     """Event name → {"kind": fact | flow, "fields": {name: type as text}}, in catalogue order."""
-    return {event.__name__: {"kind": "flow" if event in FLOW else "fact",
-                             "fields": {name: _type_text(hint) for name, hint in _hints(event).items()}}
-            for event in ALL}
+    return {name: {"kind": "flow" if event in FLOW else "fact",
+                   "fields": {field: _type_text(hint) for field, hint in _hints(name).items()}}
+            for name, event in BY_NAME.items()}
 
 
 def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
@@ -24,7 +24,7 @@ def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
     row: Row = event._asdict()
     if longs_as_text:
         seq, cause = str(seq), None if cause is None else str(cause)
-        for name in _long_fields(type(event)):
+        for name in _long_fields(type(event).__name__):
             row[name] = _as_text(row[name])
     return {"seq": seq, "at_ms": entry.at_ms, "type": type(event).__name__, "cause": cause, **row}
 
@@ -33,20 +33,20 @@ def from_row(row: Row) -> Entry:
     """The entry a row was made of (with numbers for longs).  Raises CorruptRecord."""
     try:
         kind = BY_NAME[row["type"]]
-        values = {name: _frozen(row[name]) for name in kind._fields}  # type: ignore[attr-defined]
+        values = {name: _frozen(row[name]) for name in kind._fields}
         event: Event = kind(**values)
         return Entry(row["seq"], row["at_ms"], row["cause"], event)
     except (KeyError, TypeError) as why:
         raise CorruptRecord(f"not a journal entry: {why!r}") from why
 
 
-@lru_cache(maxsize=None)
-def _hints(event: type) -> dict[str, Any]:
-    return get_type_hints(event, include_extras=True)
+@cache
+def _hints(name: str) -> dict[str, Any]:
+    return get_type_hints(BY_NAME[name], include_extras=True)
 
 
-@lru_cache(maxsize=None)
-def _long_fields(event: type) -> tuple[str, ...]:
+@cache
+def _long_fields(event: str) -> tuple[str, ...]:
     return tuple(name for name, hint in _hints(event).items() if "int64" in _type_text(hint))
 
 

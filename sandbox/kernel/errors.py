@@ -92,6 +92,8 @@ class ActionRefused(SandboxError):
 
     def __init__(self, status: int, message: str, hint: str = "", *, field: str | None = None,
                  details: Any = None, **values: object) -> None:
+        if field is not None:
+            values.setdefault("field", field)
         super().__init__(message.format(**values) if values else message)
         self.status = status
         self.message = message

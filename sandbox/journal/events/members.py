@@ -133,4 +133,4 @@ class LockLapsed(NamedTuple):
 
 class LocksLost(NamedTuple):
     broker: str
-    count: int
+    count: int  # type: ignore[assignment]  # the catalogue's name; tuple.count is not used here

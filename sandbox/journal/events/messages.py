@@ -12,7 +12,7 @@ class MessagesStored(NamedTuple):
     broker: str
     queue_id: int
     first_offset: Long
-    count: int
+    count: int  # type: ignore[assignment]  # the catalogue's name; tuple.count is not used here
     physical_offset: Long  # of the first
     bytes: Long
 
@@ -50,7 +50,7 @@ class PullAnswered(NamedTuple):
     queue_id: int
     asked: Long
     next_offset: Long
-    count: int
+    count: int  # type: ignore[assignment]  # the catalogue's name; tuple.count is not used here
     bytes: Long
     code: int
     held_ms: int

@@ -1,0 +1,114 @@
+"""Everything that can be done to a sandbox, as typed values.
+
+The htmx form and the JSON API both come through `parse_action`; `hosting.execute` is the only place that carries an
+action out.  `verb` on the class is the right it needs (`control.rights`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, get_args
+
+from sandbox.control import fields
+from sandbox.control.actions.actors import (
+    ChangeActor,
+    CrashActor,
+    HangActor,
+    RemoveActor,
+    RestartActor,
+    ResumeActor,
+    RowToSend,
+    SendMessages,
+    SetStrategy,
+    StartConsumer,
+    StartProducer,
+    StopActor,
+    Subscription,
+)
+from sandbox.control.actions.faults import FillDisk, FreeDisk, KillBroker, StartBroker, StopBroker
+from sandbox.control.actions.offsets import ExpectedQueue, ResetOffsets, UndoReset
+from sandbox.control.actions.shape import (
+    AgeFiles,
+    ChangeBroker,
+    ChangeGroup,
+    ChangeTopic,
+    CleanFiles,
+    CreateTopic,
+    DeleteTopic,
+)
+from sandbox.control.actions.time import SetRate, Step
+from sandbox.kernel.errors import ActionRefused
+
+Action = (
+    StartProducer | StartConsumer | ChangeActor | StopActor | CrashActor | RestartActor | RemoveActor | HangActor
+    | ResumeActor | SendMessages | SetStrategy
+    | ResetOffsets | UndoReset
+    | CreateTopic | ChangeTopic | DeleteTopic | ChangeGroup | ChangeBroker | AgeFiles | CleanFiles
+    | StartBroker | StopBroker | KillBroker | FillDisk | FreeDisk
+    | SetRate | Step
+)  # fmt: skip
+
+BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
+
+
+def parse_action(given: Mapping[str, Any]) -> Action:
+    """`{"action": "CrashActor", "actor": "A"}` → `CrashActor(actor="A")`.
+
+    Raises ActionRefused(422): unknown action, unknown field, missing field, bad value.
+    """
+    name = given.get("action")
+    kind = BY_NAME.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise ActionRefused(422, "There is no action {action}.", "Actions are: {known}.", field="action",
+                            action=repr(name)[:60], known=", ".join(BY_NAME))
+    return fields.build(kind, {key: value for key, value in given.items() if key != "action"})
+
+
+def name_of(action: Action) -> str:
+    return type(action).__name__
+
+
+def fields_of(action: Action) -> dict[str, Any]:
+    """What the journal keeps of an action: every field, as JSON values; long lists only by their length."""
+    values = asdict(action)
+    if isinstance(action, SendMessages) and len(action.rows) > 10:
+        values["rows"] = f"{len(action.rows)} rows"
+    return values
+
+
+__all__ = [
+    "BY_NAME",
+    "Action",
+    "AgeFiles",
+    "ChangeActor",
+    "ChangeBroker",
+    "ChangeGroup",
+    "ChangeTopic",
+    "CleanFiles",
+    "CrashActor",
+    "CreateTopic",
+    "DeleteTopic",
+    "ExpectedQueue",
+    "FillDisk",
+    "FreeDisk",
+    "HangActor",
+    "KillBroker",
+    "RemoveActor",
+    "ResetOffsets",
+    "RestartActor",
+    "ResumeActor",
+    "RowToSend",
+    "SendMessages",
+    "SetRate",
+    "SetStrategy",
+    "StartBroker",
+    "StartConsumer",
+    "StartProducer",
+    "Step",
+    "StopActor",
+    "StopBroker",
+    "Subscription",
+    "UndoReset",
+    "fields_of",
+    "name_of",
+    "parse_action",
+]

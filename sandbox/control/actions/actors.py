@@ -1,0 +1,162 @@
+"""Producers and consumers inside the sandbox: add, change, stop, break."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+from sandbox.control.fields import Between, Count, Millis, Name, Offset
+
+Verb = Literal["see", "act", "fault", "reset", "shape", "time", "share", "grade"]
+
+StrategyName = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]
+
+
+class Subscription(NamedTuple):
+    topic: str
+    expression: str = "*"
+
+
+class RowToSend(NamedTuple):
+    """One message of `SendMessages(rows=…)`; `body` is text."""
+
+    key: str = ""
+    tag: str = ""
+    body: str = ""
+    born_ms: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartProducer:
+    """A producer that sends on its own: at a rate, or from a feed at its own pace times `speed`."""
+
+    verb = "act"
+    topic: Name
+    actor: Name | None = None
+    rate_per_s: Annotated[float, Between(0, 2_000)] = 5.0
+    key: Name = "order-{n}"
+    keys: tuple[str, ...] = ()
+    tag: Name = ""
+    body_bytes: Annotated[int, Between(1, 4 * 1024 * 1024)] = 200
+    selector: Literal["round_robin", "hash", "queue", "avoid_faulty"] = "round_robin"
+    transactional: bool = False
+    feed: Literal["flights"] | None = None
+    speed: Annotated[float, Between(0, 100_000)] = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartConsumer:
+    """One or more members of a group; `work_ms` is how long the listener takes, from and to."""
+
+    verb = "act"
+    group: Name
+    subscriptions: tuple[Subscription, ...] = ()
+    actor: Name | None = None
+    copies: Annotated[int, Between(1, 24)] = 1
+    kind: Literal["push", "pull", "lite_pull"] = "push"
+    model: Literal["CLUSTERING", "BROADCASTING"] = "CLUSTERING"
+    listener: Literal["concurrent", "orderly"] = "concurrent"
+    strategy: StrategyName = "AVG"
+    from_where: Literal["CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_TIMESTAMP"] = (
+        "CONSUME_FROM_LAST_OFFSET")
+    timestamp: Offset | None = None
+    threads: Annotated[int, Between(1, 1_000)] = 20
+    batch: Annotated[int, Between(1, 1_024)] = 1
+    offset_store: Literal["default", "memory"] = "default"
+    instance: Name | None = None  # share the client of this actor
+    room: Name | None = None
+    work_ms: tuple[Millis, ...] = (50, 200)
+    fail_percent: Annotated[float, Between(0, 100)] = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeActor:
+    """Change what is given; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it."""
+
+    verb = "act"
+    actor: Name
+    rate_per_s: Annotated[float, Between(0, 2_000)] | None = None
+    speed: Annotated[float, Between(0, 100_000)] | None = None
+    work_ms: tuple[Millis, ...] | None = None
+    slow_key: str | None = None
+    slow_ms: Millis | None = None
+    fail_percent: Annotated[float, Between(0, 100)] | None = None
+    handler: Name | None = None
+    expression: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopActor:
+    """Stop cleanly: finish, commit, unlock, unregister."""
+
+    verb = "act"
+    actor: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrashActor:
+    """Kill the process: nothing is committed, unlocked or unregistered."""
+
+    verb = "act"
+    actor: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestartActor:
+    """Start it again as a new process: a new client id with the old label."""
+
+    verb = "act"
+    actor: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveActor:
+    """Stop it if need be, and take its card away."""
+
+    verb = "act"
+    actor: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class HangActor:
+    """No heartbeat, no pull, no renewal; the connection stays."""
+
+    verb = "act"
+    actor: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeActor:
+    """Go on after a hang."""
+
+    verb = "act"
+    actor: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class SendMessages:
+    """Send `count` made-up messages (at `rate_per_s`, or at once), or the given rows."""
+
+    verb = "act"
+    topic: Name
+    queue: Name | None = None  # a row such as broker-a:3
+    delay_level: Annotated[int, Between(0, 18)] = 0
+    batch: bool = False
+    count: Count | None = None
+    rate_per_s: Annotated[float, Between(0, 2_000)] | None = None
+    key: Name = "burst-{n}"
+    tag: Name = ""
+    body: str | None = None
+    body_bytes: Annotated[int, Between(1, 4 * 1024 * 1024)] = 200
+    selector: Literal["round_robin", "hash"] = "round_robin"
+    rows: tuple[RowToSend, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetStrategy:
+    """All members of the group divide queues this way from their next rebalance on."""
+
+    verb = "act"
+    group: Name
+    strategy: StrategyName
+    virtual_nodes: Annotated[int, Between(1, 1_000)] = 10
+    rooms: tuple[str, ...] = ()
+    queues_by_member: dict[str, Any] | None = None

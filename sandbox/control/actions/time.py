@@ -1,0 +1,23 @@
+"""The sandbox's clock."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from sandbox.control.fields import Between, Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetRate:
+    """0 stops the world; 0.1 is slow motion; 60 a minute a second."""
+
+    verb = "time"
+    rate: Annotated[float, Between(0, 60)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Run until the next fact, the next event of one type, or for some milliseconds; then stop again."""
+
+    verb = "time"
+    until: Name = "fact"
+    ms: Annotated[int, Between(1, 60_000)] = 60_000

@@ -1,0 +1,185 @@
+"""From a form or JSON to typed values, with an error a person can act on.
+
+The field types of actions and questions are plain annotations: `int`, `float`, `str`, `bool`, `Literal`, `tuple[T, ...]`,
+`T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
+"""
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import orjson
+
+from sandbox.kernel.errors import ActionRefused
+
+T = TypeVar("T")
+
+MAX_TEXT_CHARS = 4_096
+MAX_LIST_ITEMS = 5_000
+INT64_MAX = 2**63 - 1
+
+
+class Between(NamedTuple):
+    """Both ends included."""
+
+    low: float
+    high: float
+
+
+class TextUpTo(NamedTuple):
+    """Longest text allowed, in characters."""
+
+    chars: int
+
+
+Name = Annotated[str, TextUpTo(255)]
+Offset = Annotated[int, Between(-INT64_MAX, INT64_MAX)]
+Count = Annotated[int, Between(1, 1_000_000)]
+Millis = Annotated[int, Between(0, 86_400_000)]
+
+
+@cache
+def hints_of(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def build(kind: type[T], given: Mapping[str, Any]) -> T:
+    """An instance of the dataclass `kind` from `given`.  Raises ActionRefused(422) naming the field."""
+    hints = hints_of(kind)
+    unknown = sorted(set(given) - set(hints))
+    if unknown:
+        raise ActionRefused(422, "{kind} has no field {field}.", "Its fields are: {known}.", field=unknown[0],
+                            kind=kind.__name__, known=", ".join(hints) or "none")
+    values: dict[str, Any] = {}
+    for spec in fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
+        value = given.get(spec.name)
+        if value is None or (value == "" and hints[spec.name] is not str):
+            if spec.default is MISSING and spec.default_factory is MISSING:
+                raise _refuse(spec.name, "is missing", "Give it a value.")
+            continue
+        values[spec.name] = convert(hints[spec.name], value, spec.name)
+    return kind(**values)
+
+
+def convert(hint: Any, value: Any, name: str) -> Any:
+    """`value` as `hint` wants it, from JSON types or from form text."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *rules = get_args(hint)
+        return _narrow(convert(inner, value, name), rules, name)
+    if origin is Literal:
+        return _one_of(get_args(hint), value, name)
+    if origin in (Union, types.UnionType):
+        return _first_that_fits([arg for arg in get_args(hint) if arg is not type(None)], value, name)
+    if origin is tuple:
+        return _list_of(get_args(hint)[0], value, name)
+    if origin is dict:
+        return _mapping(value, name)
+    if isinstance(hint, type) and hasattr(hint, "_fields"):
+        return _shape(hint, value, name)
+    return _plain(hint, value, name)
+
+
+def _plain(hint: Any, value: Any, name: str) -> Any:
+    if hint is bool:
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in ("true", "on", "1", "false", "off", "0"):
+            return str(value).lower() in ("true", "on", "1")
+        raise _refuse(name, "must be true or false, not {value}", "", value=_shown(value))
+    if hint in (int, float):
+        return _number(hint, value, name)
+    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
+        raise _refuse(name, "must be a text of at most {limit} characters", "", limit=MAX_TEXT_CHARS)
+    return value
+
+
+def _number(hint: type, value: Any, name: str) -> int | float:
+    if not isinstance(value, bool) and isinstance(value, int | float | str) and len(str(value)) <= 40:
+        try:
+            number: int | float = int(value) if hint is int and not isinstance(value, float) else float(value)
+            if hint is int and number != int(number):
+                raise ValueError
+            if abs(number) <= INT64_MAX:  # also refuses nan and inf
+                return int(number) if hint is int else float(number)
+        except (ValueError, OverflowError):
+            pass
+    kind = "a whole number" if hint is int else "a number"
+    raise _refuse(name, "must be {kind}, not {value}", "", kind=kind, value=_shown(value))
+
+
+def _narrow(value: Any, rules: list[Any], name: str) -> Any:
+    for rule in rules:
+        if isinstance(rule, Between) and not rule.low <= value <= rule.high:
+            raise _refuse(name, "is {value}, which is outside {low} to {high}", "Choose a value inside.", value=value,
+                          low=f"{rule.low:g}", high=f"{rule.high:g}")
+        if isinstance(rule, TextUpTo) and len(value) > rule.chars:
+            raise _refuse(name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value),
+                          limit=rule.chars)
+    return value
+
+
+def _one_of(choices: tuple[Any, ...], value: Any, name: str) -> Any:
+    for choice in choices:
+        if value == choice or str(value) == str(choice):
+            return choice
+    raise _refuse(name, "cannot be {value}", "Choose one of: {choices}.", value=_shown(value),
+                  choices=", ".join(map(str, choices)))
+
+
+def _first_that_fits(hints: list[Any], value: Any, name: str) -> Any:
+    for hint in hints[:-1]:
+        try:
+            return convert(hint, value, name)
+        except ActionRefused:
+            continue
+    return convert(hints[-1], value, name)
+
+
+def _list_of(hint: Any, value: Any, name: str) -> tuple[Any, ...]:
+    if isinstance(value, str):
+        value = _json(value, name) if value.startswith("[") else [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, list | tuple) or len(value) > MAX_LIST_ITEMS:
+        raise _refuse(name, "must be a list of at most {limit}", "", limit=MAX_LIST_ITEMS)
+    return tuple(convert(hint, item, name) for item in value)
+
+
+def _mapping(value: Any, name: str) -> dict[str, Any]:
+    if isinstance(value, str):
+        value = _json(value, name)
+    if not isinstance(value, dict) or len(value) > MAX_LIST_ITEMS:
+        raise _refuse(name, "must be an object", "")
+    return {str(key): item for key, item in value.items()}
+
+
+def _shape(hint: Any, value: Any, name: str) -> Any:
+    if isinstance(value, str) and value.startswith(("[", "{")):
+        value = _json(value, name)
+    if isinstance(value, list | tuple):
+        value = dict(zip(hint._fields, value, strict=False))
+    if not isinstance(value, dict):
+        raise _refuse(name, "must have the fields {known}", "", known=", ".join(hint._fields))
+    unknown = set(value) - set(hint._fields)
+    missing = [field for field in hint._fields if value.get(field) is None and field not in hint._field_defaults]
+    if unknown or missing:
+        raise _refuse(name, "must have the fields {known}", "", known=", ".join(hint._fields))
+    hints = hints_of(hint)
+    return hint(**{field: convert(hints[field], item, f"{name}.{field}") for field, item in value.items()
+                   if item is not None})
+
+
+def _json(value: str, name: str) -> Any:
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        raise _refuse(name, "is not valid JSON", "Check brackets and quotes.") from None
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:60]
+
+
+def _refuse(field: str, message: str, hint: str, **values: object) -> ActionRefused:
+    return ActionRefused(422, "{field} " + message + ".", hint, field=field, **values)

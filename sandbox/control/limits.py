@@ -1,0 +1,62 @@
+"""Every number that keeps a tenant inside its walls (catalogue 6)."""
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxLimits:
+    """Of one sandbox.  Crossing one gives the protocol's own refusal and a `LimitReached` fact."""
+
+    topics: int = 32
+    queues_per_topic: int = 64
+    queues: int = 128
+    groups: int = 16
+    members: int = 24
+    producers: int = 8
+    stored_messages_per_s: int = 2_000
+    messages_per_send: int = 5_000
+    store_bytes: int = 256 * MIB  # stands for the disk
+    journal_bytes: int = 128 * MIB
+    flow_events_per_s: int | None = 4_000  # None: the valve never closes
+    actions_per_s: int = 10  # per visitor
+    questions_per_s: int = 10  # per visitor
+    mapped_files: int = 48
+    sleep_after_idle_s: float = 600.0
+    viewers: int = 100
+    scan_entries: int = 5_000  # one question looks at so many entries
+    scan_ms: int = 5  # or works so long, then returns a cursor
+
+
+COURSE_LIMITS = SandboxLimits(stored_messages_per_s=200, messages_per_send=1_000, store_bytes=128 * MIB,
+                              journal_bytes=256 * MIB, flow_events_per_s=None, sleep_after_idle_s=1_800.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostLimits:
+    """Of one server."""
+
+    awake_sandboxes: int = 200
+    descriptors_per_sandbox: int = 40
+    descriptors_reserved: int = 512
+    sandboxes_per_visitor: int = 5
+    sandboxes_per_account: int = 20
+    creations_per_hour_per_address: int = 20
+    sockets: int = 1_000
+    sockets_per_address: int = 200
+    data_bytes: int = 20 * 1024 * MIB
+    disk_share: float = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class SocketLimits:
+    """Of one live connection."""
+
+    channels: int = 16
+    frame_bytes: int = 64 * 1024
+    snapshot_bytes: int = 128 * 1024
+    messages_per_s: int = 20
+    behind_after_s: float = 1.0  # oldest unacknowledged frame: the next frame is a snapshot
+    slow_after_s: float = 5.0  # two frames a second from here on
+    close_after_s: float = 20.0  # close 4408

@@ -1,0 +1,135 @@
+"""Everything that can be asked of a sandbox without changing it (verb `see`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from sandbox.control import fields
+from sandbox.control.actions.actors import StrategyName
+from sandbox.control.fields import Between, Name, Offset
+from sandbox.kernel.errors import ActionRefused
+
+FOREVER_MS = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanReset:
+    """What `ResetOffsets` with these fields would do, computed by the same code."""
+
+    group: Name
+    topic: Name
+    target: Literal["time", "earliest", "latest", "offset", "shift", "copy_of"] = "time"
+    value: Offset | None = None
+    source_group: Name | None = None
+    queues: tuple[str, ...] = ()
+    method: Literal["online", "offline"] = "online"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRebalance:
+    """Who would get what: of the real group with members added or removed, or of made-up ones."""
+
+    group: Name
+    topic: Name
+    add: Annotated[int, Between(0, 64)] = 0
+    remove: tuple[str, ...] = ()  # labels or client ids
+    strategy: StrategyName | None = None
+    queues: Annotated[int, Between(0, 256)] | None = None
+    virtual_nodes: Annotated[int, Between(1, 1_000)] = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkIndex:
+    """Every station on the way from a key to its messages."""
+
+    topic: Name
+    key: Name
+    from_ms: Offset = 0
+    to_ms: Offset = FOREVER_MS
+    broker: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadRecord:
+    broker: Name
+    physical_offset: Offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadEntry:
+    topic: Name
+    broker: Name
+    queue_id: Annotated[int, Between(0, 1_000_000)]
+    offset: Offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class Locate:
+    """Which log file holds a position, and where in it."""
+
+    broker: Name
+    physical_offset: Offset
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindMessages:
+    """By message id, by key, or by time; a cursor goes on where the last answer stopped."""
+
+    topic: Name | None = None
+    id: Name | None = None
+    key: Name | None = None
+    from_ms: Offset | None = None
+    to_ms: Offset | None = None
+    tag: Name | None = None
+    cursor: Name | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    topic: Name
+    name_server: Name = "ns-1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffsetFile:
+    """`consumerOffset.json` of a broker, or a broadcasting member's own file, as text."""
+
+    owner: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartOffset:
+    """Where a new member of the group would start on a queue, and why."""
+
+    group: Name
+    topic: Name
+    broker: Name
+    queue_id: Annotated[int, Between(0, 1_000_000)]
+    from_where: Name = "CONSUME_FROM_LAST_OFFSET"
+    timestamp: Offset | None = None
+
+
+Question = (PlanReset | PlanRebalance | WalkIndex | ReadRecord | ReadEntry | Locate | FindMessages | Route | OffsetFile
+            | StartOffset)  # fmt: skip
+
+BY_NAME: dict[str, type[Question]] = {
+    "plan-reset": PlanReset,
+    "plan-rebalance": PlanRebalance,
+    "walk-index": WalkIndex,
+    "read-record": ReadRecord,
+    "read-entry": ReadEntry,
+    "locate": Locate,
+    "find-messages": FindMessages,
+    "route": Route,
+    "offset-file": OffsetFile,
+    "start-offset": StartOffset,
+}
+
+
+def parse_question(name: str, given: Mapping[str, Any]) -> Question:
+    """Raises ActionRefused: 404 for an unknown name, 422 for a bad field."""
+    kind = BY_NAME.get(name)
+    if kind is None:
+        raise ActionRefused(404, "There is no question {name}.", "Questions are: {known}.", name=repr(name)[:60],
+                            known=", ".join(BY_NAME))
+    return fields.build(kind, given)
