@@ -6,6 +6,7 @@ Only this module asks a loop for the time, and only here bare seconds are spoken
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any, Protocol
@@ -14,6 +15,11 @@ log = logging.getLogger(__name__)
 
 SETTLE_TURNS = 24  # loop turns between two timers of a step, so that what one started can finish first
 DUE_PER_TURN = 512  # timers run in one loop turn; the rest wait for the next, so that a fast clock cannot hold the loop
+
+
+def wall_ms() -> int:
+    """The machine's time.  Only for those who make a clock; everybody else is given one."""
+    return time.time_ns() // 1_000_000
 
 
 class TimerHandle(Protocol):

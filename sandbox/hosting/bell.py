@@ -1,0 +1,37 @@
+"""How news crosses from the engine's thread to a reader's loop: at most one crossing until it is heard."""
+
+import asyncio
+from contextlib import suppress
+from typing import Protocol
+
+
+class Bell(Protocol):
+    """`ring` is called on the engine's thread, once per event: it must cost next to nothing and never raise."""
+
+    def ring(self) -> None: ...
+
+
+class LoopBell:
+    """A bell for a reader that lives on another asyncio loop.
+
+    However often it rings, one callback crosses until the reader has heard it; so the price of an event nobody waits
+    for is one attribute test.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._rung = False
+        self._news = asyncio.Event()
+
+    def ring(self) -> None:
+        if self._rung:
+            return
+        self._rung = True
+        with suppress(RuntimeError):  # the reader's loop is closed: nobody is there to hear
+            self._loop.call_soon_threadsafe(self._news.set)
+
+    async def news(self) -> None:
+        """Wait until there is news since the last call returned."""
+        await self._news.wait()
+        self._news.clear()
+        self._rung = False  # after the clear: a ring from now on crosses again

