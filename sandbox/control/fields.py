@@ -1,11 +1,11 @@
 """From a form or JSON to typed values, with an error a person can act on.
 
-The field types of actions and questions are plain annotations: `int`, `float`, `str`, `bool`, `Literal`, `tuple[T, ...]`,
-`T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
+The field types of actions and questions are plain annotations: `int`, `float`, `str`, `bool`, `Literal`,
+`tuple[T, ...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
 """
 
 import types
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -41,13 +41,14 @@ Millis = Annotated[int, Between(0, 86_400_000)]
 
 
 @cache
-def hints_of(kind: type) -> dict[str, Any]:
+def hints_of(kind: Hashable) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
 
 
 def build(kind: type[T], given: Mapping[str, Any]) -> T:
     """An instance of the dataclass `kind` from `given`.  Raises ActionRefused(422) naming the field."""
-    hints = hints_of(kind)
+    kind_hints: Hashable = kind
+    hints = hints_of(kind_hints)
     unknown = sorted(set(given) - set(hints))
     if unknown:
         raise ActionRefused(422, "{kind} has no field {field}.", "Its fields are: {known}.", field=unknown[0],
@@ -140,7 +141,8 @@ def _first_that_fits(hints: list[Any], value: Any, name: str) -> Any:
 
 def _list_of(hint: Any, value: Any, name: str) -> tuple[Any, ...]:
     if isinstance(value, str):
-        value = _json(value, name) if value.startswith("[") else [part.strip() for part in value.split(",") if part.strip()]
+        parts = [part.strip() for part in value.split(",")]
+        value = _json(value, name) if value.startswith("[") else [part for part in parts if part]
     if not isinstance(value, list | tuple) or len(value) > MAX_LIST_ITEMS:
         raise _refuse(name, "must be a list of at most {limit}", "", limit=MAX_LIST_ITEMS)
     return tuple(convert(hint, item, name) for item in value)

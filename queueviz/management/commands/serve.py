@@ -1,0 +1,95 @@
+"""`manage.py serve`: bring database and static files up to date, start the engine, listen."""
+
+import errno
+import hashlib
+import os
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, call_command
+from django.core.management.base import CommandParser
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.executor import MigrationExecutor
+
+
+class Command(BaseCommand):
+    help = "Serve QueueViz on one address: migrations and static files first, then pages, sockets and the engine."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+        parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000)")
+
+    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        refuse_a_busy_port(host, port)
+        Path(settings.QUEUEVIZ_HOME).mkdir(parents=True, exist_ok=True)
+        migrate_if_needed()
+        collect_static_if_needed()
+        self.serve(host, port)
+
+    def serve(self, host: str, port: int) -> None:
+        from daphne.server import Server  # installs Twisted's reactor, so not before it is wanted
+
+        from queueviz.asgi import application
+
+        shown = f"[{host}]" if ":" in host else host
+
+        def ready() -> None:
+            self.stdout.write(f"QueueViz: http://{shown}:{port}/   (Ctrl+C stops it)")
+            self.stdout.flush()
+            threading.Thread(target=start_engine, name="engine-start", daemon=True).start()
+
+        escaped = host.replace(":", r"\:")
+        Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready, verbosity=0,
+               websocket_handshake_timeout=10, application_close_timeout=5).run()
+
+
+def start_engine() -> None:
+    """Before the first visitor asks for it, so that he need not wait."""
+    from queueviz import engine
+
+    engine.port()
+
+
+def refuse_a_busy_port(host: str, port: int) -> None:
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, proto) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except (OSError, OverflowError) as why:
+        busy = isinstance(why, OSError) and why.errno == errno.EADDRINUSE
+        reason = "another program listens there" if busy else str(why)
+        raise CommandError(f"Cannot listen on {host}:{port}: {reason}. Choose another with --port.") from why
+
+
+def migrate_if_needed() -> None:
+    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def collect_static_if_needed() -> None:
+    """Hashing and copying the files takes a second or two; nothing changed means nothing to do."""
+    root = Path(settings.STATIC_ROOT)
+    mark = root / ".collected"
+    wanted = static_fingerprint()
+    if not mark.is_file() or mark.read_text() != wanted:
+        call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+        root.mkdir(parents=True, exist_ok=True)
+        mark.write_text(wanted)
+
+
+def static_fingerprint() -> str:
+    digest = hashlib.sha256()
+    for directory in settings.STATICFILES_DIRS:
+        for folder, folders, names in os.walk(directory):
+            folders.sort()
+            for name in sorted(names):
+                path = Path(folder) / name
+                stat = path.stat()
+                digest.update(f"{path}:{stat.st_size}:{stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
