@@ -1,0 +1,28 @@
+"""Bodies that the producer made smaller (spec store-format 2.7).  The broker never touches them."""
+
+import zlib
+
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.message import sys_flag as bits
+
+COMPRESS_OVER_BYTES = 4096  # a body of this size or more is compressed; batches never are
+LEVEL = 5
+ZLIB_FLAGS = bits.COMPRESSED | bits.COMPRESSION_ZLIB
+
+
+def compress(body: bytes) -> bytes:
+    """The body as a zlib stream; the record's sys flag then carries ZLIB_FLAGS."""
+    return zlib.compress(body, LEVEL)
+
+
+def decompress(body: bytes, sys_flag: int) -> bytes:
+    """The body as the application sent it.  Raises CorruptRecord for a type we cannot read."""
+    if not sys_flag & bits.COMPRESSED:
+        return body
+    kind = sys_flag & bits.COMPRESSION_MASK
+    if kind not in (bits.COMPRESSION_LEGACY, bits.COMPRESSION_ZLIB):
+        raise CorruptRecord(f"compression type {kind >> 8} is not zlib")
+    try:
+        return zlib.decompress(body)
+    except zlib.error as why:
+        raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from why
