@@ -1,0 +1,125 @@
+"""How a broker behaves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PERM_INHERIT = 1
+PERM_WRITE = 2
+PERM_READ = 4
+
+DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def parse_delay_levels(text: str) -> tuple[int, ...]:
+    """`1s 5s 10s …` as milliseconds; level n is entry n - 1 (spec broker-behaviour 2.1)."""
+    return tuple(int(word[:-1]) * _UNITS_MS[word[-1]] for word in text.split())
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokerLimits:
+    """Walls of a sandbox around a broker; None: no wall (catalogue 6).
+
+    Retry, dead-letter and built-in topics, and built-in groups, do not count.
+    """
+
+    topics: int | None = None
+    queues_per_topic: int | None = None
+    queues: int | None = None
+    groups: int | None = None
+    messages_per_s: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokerConfig:
+    """RocketMQ: `BrokerConfig` and the listening part of `NettyServerConfig`; defaults of 4.9.8.
+
+    `address` is `ip:port` as clients reach it; it is written into every stored record and message id.
+    """
+
+    name: str
+    address: str
+    cluster: str = "DefaultCluster"
+    broker_id: int = 0
+    permission: int = PERM_READ | PERM_WRITE
+    default_topic_queues: int = 8
+    auto_create_topic: bool = True
+    auto_create_subscription_group: bool = True
+    long_polling: bool = True
+    short_polling_ms: int = 1_000
+    hold_scan_ms: int = 5_000
+    notify_consumer_ids_changed: bool = True
+    slave_read: bool = False
+    offset_check_in_slave: bool = False
+    flush_consumer_offset_ms: int = 5_000
+    flush_consumer_offset_first_ms: int = 10_000
+    register_period_ms: int = 30_000
+    register_first_ms: int = 10_000
+    channel_expired_ms: int = 120_000
+    channel_scan_ms: int = 10_000
+    channel_idle_ms: int = 120_000
+    delay_levels: str = DELAY_LEVELS
+    flush_delay_offset_ms: int = 10_000
+    property_filter: bool = False
+    reject_transaction: bool = True
+    region: str = "DefaultRegion"
+    trace_on: bool = True
+    query_max_messages: int = 32
+    start_accept_send_ms: int = 0
+    limits: BrokerLimits = BrokerLimits()
+
+    @property
+    def is_master(self) -> bool:
+        return self.broker_id == 0
+
+    @property
+    def readable(self) -> bool:
+        return bool(self.permission & PERM_READ)
+
+    @property
+    def writable(self) -> bool:
+        return bool(self.permission & PERM_WRITE)
+
+    @property
+    def ip(self) -> str:
+        return self.address.rpartition(":")[0]
+
+    @property
+    def ha_address(self) -> str:
+        ip, _, port = self.address.rpartition(":")
+        return f"{ip}:{int(port) + 1}"
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str], *, address: str) -> "BrokerConfig":
+        """From the keys of Apache's `broker.conf`; keys we do not know are left alone."""
+        values: dict[str, Any] = {"name": properties.get("brokerName", "broker-a"), "address": address}
+        for key, name in _KEYS.items():
+            text = properties.get(key)
+            if text is not None:
+                values[name] = _CASTS[name](text.strip())
+        return cls(**values)
+
+
+def _flag(text: str) -> bool:
+    return text.lower() == "true"
+
+
+_KEYS = {
+    "brokerClusterName": "cluster", "brokerId": "broker_id", "brokerPermission": "permission",
+    "defaultTopicQueueNums": "default_topic_queues", "autoCreateTopicEnable": "auto_create_topic",
+    "autoCreateSubscriptionGroup": "auto_create_subscription_group", "longPollingEnable": "long_polling",
+    "shortPollingTimeMills": "short_polling_ms", "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed",
+    "slaveReadEnable": "slave_read", "offsetCheckInSlave": "offset_check_in_slave",
+    "flushConsumerOffsetInterval": "flush_consumer_offset_ms", "registerNameServerPeriod": "register_period_ms",
+    "messageDelayLevel": "delay_levels", "enablePropertyFilter": "property_filter",
+    "rejectTransactionMessage": "reject_transaction", "regionId": "region", "traceOn": "trace_on",
+    "defaultQueryMaxNum": "query_max_messages",
+}  # fmt: skip
+
+_FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling", "notify_consumer_ids_changed",
+          "slave_read", "offset_check_in_slave", "property_filter", "reject_transaction", "trace_on"}  # fmt: skip
+_TEXTS = {"cluster", "delay_levels", "region"}
+_CASTS: dict[str, Any] = {name: _flag if name in _FLAGS else str if name in _TEXTS else int
+                          for name in _KEYS.values()}

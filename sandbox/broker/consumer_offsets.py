@@ -1,0 +1,82 @@
+"""Where groups have got to, queue by queue, as the broker remembers it."""
+
+from typing import Any, NamedTuple
+
+from sandbox.journal.events import OffsetCommitted
+from sandbox.journal.journal import Journal
+
+SEPARATOR = "@"
+
+
+class OffsetKey(NamedTuple):
+    """One row of the table."""
+
+    topic: str
+    group: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.topic}{SEPARATOR}{self.group}"
+
+
+class ConsumerOffsetManager:
+    """`topic@group` to queue id to the next offset to consume; the last commit wins, also when it is smaller.
+
+    Values are not bounded by what the queue holds: a pull corrects its reader, never this table.
+    RocketMQ: `ConsumerOffsetManager`, `consumerOffset.json` (spec broker-behaviour 4, store-format 10).
+    """
+
+    def __init__(self, broker: str, journal: Journal) -> None:
+        self._broker = broker
+        self._journal = journal
+        self.table: dict[OffsetKey, dict[int, int]] = {}
+        self.changed = False  # since the file was last written
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int, by: str,
+               client_id: str | None = None) -> None:
+        """Remember `offset`; `by` is timer, pull, release, shutdown, reset or admin."""
+        queues = self.table.setdefault(OffsetKey(topic, group), {})
+        previous = queues.get(queue_id)
+        if previous == offset:
+            return
+        queues[queue_id] = offset
+        self.changed = True
+        if self._journal.tracing:
+            self._journal.write(OffsetCommitted(group=group, topic=topic, broker=self._broker, queue_id=queue_id,
+                                                offset=offset, previous=previous, by=by, client_id=client_id))
+
+    def get(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The record as it stands; None: nobody has committed yet."""
+        return self.table.get(OffsetKey(topic, group), {}).get(queue_id)
+
+    def topics_of(self, group: str) -> list[str]:
+        return sorted(key.topic for key in self.table if key.group == group)
+
+    def groups_of(self, topic: str) -> list[str]:
+        return sorted(key.group for key in self.table if key.topic == topic)
+
+    def clone(self, source: str, target: str, topic: str) -> None:
+        """Give `target` the positions `source` has in `topic`."""
+        queues = self.table.get(OffsetKey(topic, source), {})
+        for queue_id, offset in sorted(queues.items()):
+            self.commit(target, topic, queue_id, offset, "admin")
+
+    def remove_group(self, group: str) -> None:
+        for key in [key for key in self.table if key.group == group]:
+            del self.table[key]
+            self.changed = True
+
+    def entries(self) -> int:
+        return sum(len(queues) for queues in self.table.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {"offsetTable": {key.text: {str(queue): offset for queue, offset in sorted(queues.items())}
+                                for key, queues in sorted(self.table.items())}}
+
+    def load(self, content: Any) -> None:
+        """Take over what `consumerOffset.json` held; rows that are none are left out."""
+        table = content.get("offsetTable", {}) if isinstance(content, dict) else {}
+        for text, queues in table.items():
+            topic, mark, group = str(text).partition(SEPARATOR)
+            if mark and topic and group and isinstance(queues, dict):
+                self.table[OffsetKey(topic, group)] = {int(queue): int(offset) for queue, offset in queues.items()}

@@ -1,0 +1,39 @@
+"""What the broker knows about who reads where: the last pull of every group and queue."""
+
+from typing import NamedTuple
+
+from sandbox.message.queue import MessageQueue
+
+
+class PullState(NamedTuple):
+    """The last pull of a group on a queue.  `held_until_ms` is None when it has been answered.
+
+    `next_offset` is where the group reads next: the offset asked for while the pull is parked,
+    the `nextBeginOffset` of the answer afterwards.
+    """
+
+    next_offset: int
+    client_id: str
+    held_until_ms: int | None
+    at_ms: int
+
+
+class PullTable:
+    """RocketMQ keeps no such table; boards need it to draw wire clients."""
+
+    def __init__(self) -> None:
+        self._states: dict[tuple[str, MessageQueue], PullState] = {}
+
+    def note(self, group: str, mq: MessageQueue, state: PullState) -> None:
+        self._states[group, mq] = state
+
+    def get(self, group: str, mq: MessageQueue) -> PullState | None:
+        return self._states.get((group, mq))
+
+    def forget_group(self, group: str) -> None:
+        for key in [key for key in self._states if key[0] == group]:
+            del self._states[key]
+
+    def forget_topic(self, topic: str) -> None:
+        for key in [key for key in self._states if key[1].topic == topic]:
+            del self._states[key]

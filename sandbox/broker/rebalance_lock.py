@@ -1,0 +1,111 @@
+"""Which client may read which queue in order, and until when."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sandbox.journal.events import LockDenied, LocksLost, QueueLocked, QueueUnlocked
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.message.queue import MessageQueue
+
+MAX_LIVE_MS = 60_000  # rocketmq.broker.rebalance.lockMaxLiveTime
+ATTEMPTS_KEPT = 256
+
+
+class LockEntry(NamedTuple):
+    """One held queue.  `granted_ms`: since when this client has it; `last_update_ms`: its last renewal."""
+
+    client_id: str
+    granted_ms: int
+    last_update_ms: int
+
+
+class Attempt(NamedTuple):
+    """One queue of one lock request, for those who want to see who asked in vain."""
+
+    at_ms: int
+    group: str
+    client_id: str
+    mq: MessageQueue
+    granted: bool
+    holder: str
+
+
+class RebalanceLockManager:
+    """Locks live in memory only: a restarted broker has none, and the first who asks gets them.
+
+    Expiry is noticed when somebody asks; nothing runs out by itself.  RocketMQ: `RebalanceLockManager`
+    (spec broker-behaviour 6).
+    """
+
+    def __init__(self, clock: Clock, journal: Journal, *, max_live_ms: int = MAX_LIVE_MS) -> None:
+        self._clock = clock
+        self._journal = journal
+        self.max_live_ms = max_live_ms
+        self.table: dict[str, dict[MessageQueue, LockEntry]] = {}
+        self.attempts: deque[Attempt] = deque(maxlen=ATTEMPTS_KEPT)
+
+    def try_lock_batch(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
+        """The queues of `queues` this client holds now.  Locks of other queues are untouched."""
+        now_ms = self._clock.now_ms()
+        locks = self.table.setdefault(group, {})
+        granted = [mq for mq in sorted(set(queues)) if self._try_lock(locks, group, client_id, mq, now_ms)]
+        if not locks:
+            del self.table[group]
+        return granted
+
+    def unlock_batch(self, group: str, client_id: str, queues: Iterable[MessageQueue], *, why: str) -> None:
+        """Give back what this client holds of `queues`; what others hold stays theirs."""
+        for mq in sorted(set(queues)):
+            entry = self.table.get(group, {}).get(mq)
+            if entry is not None and entry.client_id == client_id:
+                self._remove(group, mq, entry, why)
+
+    def force_unlock(self, group: str, mq: MessageQueue) -> LockEntry | None:
+        """Take a lock away from whoever holds it (not in RocketMQ); None: there was none."""
+        entry = self.table.get(group, {}).get(mq)
+        if entry is not None:
+            self._remove(group, mq, entry, "forced")
+        return entry
+
+    def holder(self, group: str, mq: MessageQueue) -> LockEntry | None:
+        """Who holds `mq` and has not let it expire."""
+        entry = self.table.get(group, {}).get(mq)
+        if entry is None or self._clock.now_ms() - entry.last_update_ms > self.max_live_ms:
+            return None
+        return entry
+
+    def lose_all(self, broker: str) -> None:
+        """The broker goes down, and its memory with it."""
+        count = sum(len(locks) for locks in self.table.values())
+        self.table.clear()
+        if count:
+            self._journal.write(LocksLost(broker=broker, count=count))
+
+    def _try_lock(self, locks: dict[MessageQueue, LockEntry], group: str, client_id: str, mq: MessageQueue,
+                  now_ms: int) -> bool:
+        old = locks.get(mq)
+        expired = old is not None and now_ms - old.last_update_ms > self.max_live_ms
+        if old is not None and not expired and old.client_id != client_id:
+            left_ms = old.last_update_ms + self.max_live_ms - now_ms
+            self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=False, holder=old.client_id))
+            self._journal.write(LockDenied(group=group, client_id=client_id, topic=mq.topic, broker=mq.broker,
+                                           queue_id=mq.queue_id, holder=old.client_id, left_ms=left_ms))
+            return False
+        how = "free" if old is None else "taken_over" if expired else "renewed"
+        granted_ms = old.granted_ms if old is not None and not expired else now_ms
+        locks[mq] = LockEntry(client_id, granted_ms, now_ms)
+        self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=True, holder=client_id))
+        self._journal.write(QueueLocked(group=group, client_id=client_id, topic=mq.topic, broker=mq.broker,
+                                        queue_id=mq.queue_id, how=how, previous=old.client_id if old else None,
+                                        expires_at_ms=now_ms + self.max_live_ms))
+        return True
+
+    def _remove(self, group: str, mq: MessageQueue, entry: LockEntry, why: str) -> None:
+        locks = self.table[group]
+        del locks[mq]
+        if not locks:
+            del self.table[group]
+        self._journal.write(QueueUnlocked(group=group, client_id=entry.client_id, topic=mq.topic, broker=mq.broker,
+                                          queue_id=mq.queue_id, why=why))

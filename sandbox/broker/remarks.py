@@ -1,0 +1,44 @@
+"""What RocketMQ says when it refuses, so that people find the same sentence elsewhere."""
+
+_SEE = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+
+NOT_SET = "not set any response code"
+SUBSCRIPTION_PARSE_FAILED = "parse the consumer's subscription failed"
+GROUP_INFO_MISSING = f"the consumer's group info not exist{_SEE}"
+SUBSCRIPTION_MISSING = f"the consumer's subscription not exist{_SEE}"
+SUBSCRIPTION_NOT_LATEST = "the consumer's subscription not latest"
+OFFSET_NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
+NO_SUCH_MESSAGE = "can not find message, maybe time range not correct"
+SQL_OFF = "The broker does not support consumer to filter message by SQL92"
+CREATE_FILE_FAILED = "create mapped file failed, server is busy or broken."
+PAGE_CACHE_BUSY = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
+
+
+def apply_topic_first(topic: str) -> str:
+    return f"topic[{topic}] not exist, apply first please!{_SEE}"
+
+
+def pull_topic_missing(topic: str) -> str:
+    return f"topic[{topic}] not exist, apply first please! {_SEE}"
+
+
+def group_missing(group: str) -> str:
+    return f"subscription group [{group}] does not exist, {_SEE}"
+
+
+def send_group_missing(group: str) -> str:
+    return f"subscription group not exist, {group} {_SEE}"
+
+
+def message_illegal(max_message_bytes: int) -> str:
+    return ("the message is illegal, maybe msg body or properties length not matched. "
+            f"msg body length limit {max_message_bytes}B, msg properties length limit 32KB.")
+
+
+def store_unavailable(disk: str) -> str:
+    return ("service not available now. It may be caused by one of the following reasons: the broker's disk is full "
+            f"[{disk}], messages are put to the slave, message store has been shut down, etc.")
+
+
+def field_missing(name: str) -> str:
+    return f"the custom field <{name}> is null"

@@ -1,0 +1,100 @@
+"""How much goes through a broker: totals, and rates over the last ten seconds."""
+
+from sandbox.kernel.clock import Clock
+
+WINDOW_S = 10
+
+
+class Rate:
+    """Counts per second for the last ten whole seconds and the one that runs."""
+
+    __slots__ = ("_bytes", "_counts", "_second", "bytes", "count")
+
+    def __init__(self) -> None:
+        self._counts = [0] * (WINDOW_S + 1)
+        self._bytes = [0] * (WINDOW_S + 1)
+        self._second = 0
+        self.count = 0
+        self.bytes = 0
+
+    def add(self, now_s: int, count: int, size: int) -> None:
+        if now_s != self._second:
+            self._turn(now_s)
+        slot = now_s % (WINDOW_S + 1)
+        self._counts[slot] += count
+        self._bytes[slot] += size
+        self.count += count
+        self.bytes += size
+
+    def per_s(self, now_s: int) -> float:
+        """Mean of the last ten whole seconds; the running one is left out, so the figure does not flicker."""
+        if now_s != self._second:
+            self._turn(now_s)
+        return (sum(self._counts) - self._counts[now_s % (WINDOW_S + 1)]) / WINDOW_S
+
+    def _turn(self, now_s: int) -> None:
+        for second in range(max(self._second + 1, now_s - WINDOW_S), now_s + 1):
+            slot = second % (WINDOW_S + 1)
+            self._counts[slot] = self._bytes[slot] = 0
+        self._second = now_s
+
+
+class BrokerStats:
+    """Put per topic, get per group and topic.  RocketMQ: `BrokerStatsManager`, of which this is the part people ask for."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._put: dict[str, Rate] = {}
+        self._get: dict[tuple[str, str], Rate] = {}
+        self._all_put = Rate()
+        self._all_get = Rate()
+        self.pulls_found = 0
+        self.pulls_missed = 0
+        self.puts_failed = 0
+        self.boot_ms = clock.now_ms()
+
+    def put(self, topic: str, count: int, size: int) -> None:
+        now_s = int(self._clock.monotonic())
+        rate = self._put.get(topic)
+        if rate is None:
+            rate = self._put[topic] = Rate()
+        rate.add(now_s, count, size)
+        self._all_put.add(now_s, count, size)
+
+    def get(self, group: str, topic: str, count: int, size: int) -> None:
+        now_s = int(self._clock.monotonic())
+        rate = self._get.get((group, topic))
+        if rate is None:
+            rate = self._get[group, topic] = Rate()
+        rate.add(now_s, count, size)
+        self._all_get.add(now_s, count, size)
+
+    def put_per_s(self, topic: str | None = None) -> float:
+        """Messages stored per second in a topic, or in all."""
+        rate = self._all_put if topic is None else self._put.get(topic)
+        return rate.per_s(int(self._clock.monotonic())) if rate else 0.0
+
+    def get_per_s(self, group: str | None = None, topic: str | None = None) -> float:
+        """Messages delivered per second to a group (of one topic), or to all."""
+        now_s = int(self._clock.monotonic())
+        if group is None:
+            return self._all_get.per_s(now_s)
+        return sum(rate.per_s(now_s) for key, rate in sorted(self._get.items())
+                   if key[0] == group and topic in (None, key[1]))
+
+    @property
+    def put_total(self) -> int:
+        return self._all_put.count
+
+    @property
+    def get_total(self) -> int:
+        return self._all_get.count
+
+    def forget_topic(self, topic: str) -> None:
+        self._put.pop(topic, None)
+        for key in [key for key in self._get if key[1] == topic]:
+            del self._get[key]
+
+    def forget_group(self, group: str) -> None:
+        for key in [key for key in self._get if key[0] == group]:
+            del self._get[key]
