@@ -38,8 +38,8 @@ class RemotingCommand:
     __slots__ = ("body", "code", "ext", "flag", "language", "opaque", "remark", "serialize_type", "version")
 
     def __init__(self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *, flag: int = 0,
-                 opaque: int = 0, remark: str | None = None, language: int = Language.JAVA, version: int = VERSION_4_9_8,
-                 serialize_type: int = SerializeType.JSON) -> None:
+                 opaque: int = 0, remark: str | None = None, language: int = Language.JAVA,
+                 version: int = VERSION_4_9_8, serialize_type: int = SerializeType.JSON) -> None:
         self.code = code
         self.ext = ext
         self.body = body
@@ -66,4 +66,5 @@ class RemotingCommand:
 
     def __repr__(self) -> str:
         kind = "response" if self.is_response else "oneway" if self.is_oneway else "request"
-        return f"<{kind} {int(self.code)} #{self.opaque} {self.ext or {}} body={len(self.body or b'')} {self.remark or ''}>"
+        body_bytes = len(self.body or b"")
+        return f"<{kind} {int(self.code)} #{self.opaque} {self.ext or {}} body={body_bytes} {self.remark or ''}>"

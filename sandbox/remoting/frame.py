@@ -1,0 +1,148 @@
+"""Frames: cut out of a byte stream, and built (spec remoting 1).  No socket is known here.
+
+    4 length of the rest   1 serialize type   3 header length   header   body
+"""
+
+from struct import Struct
+from typing import Any
+
+import orjson
+
+from sandbox.kernel.errors import ProtocolViolation
+from sandbox.remoting import rocketmq_header
+from sandbox.remoting.command import Language, RemotingCommand, SerializeType
+
+MAX_FRAME_BYTES = 16_777_216  # with its length field; RocketMQ: com.rocketmq.remoting.frameMaxLength
+MAX_HEADER_BYTES = 65_536
+
+_LENGTHS = Struct(">iI")
+_LANGUAGE_OF: dict[Any, int] = {language.name: int(language) for language in Language}
+_NAME_OF = {int(language): language.name for language in Language}
+_ONLY_TEXT = {str}
+
+
+class FrameDecoder:
+    """Cuts a byte stream into commands.  Feed it anything, in any pieces.
+
+    A ProtocolViolation ends the stream: the decoder must not be fed again.
+    """
+
+    __slots__ = ("_have", "_max_frame_bytes", "_need", "_parts")
+
+    def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._parts: list[bytes] = []  # of one frame; joined once, however small they come
+        self._have = 0
+        self._need = 0
+
+    def feed(self, data: bytes) -> list[RemotingCommand]:
+        if self._parts:
+            self._parts.append(data)
+            self._have += len(data)
+            if self._have < self._need:
+                return []
+            data = b"".join(self._parts)
+            self._parts.clear()
+        commands: list[RemotingCommand] = []
+        at, end = 0, len(data)
+        while end - at >= 8:
+            total, mark = _LENGTHS.unpack_from(data, at)
+            if not 4 <= total <= self._max_frame_bytes - 4:
+                raise ProtocolViolation(f"frame of {total} bytes")
+            head = at + 8
+            body, stop = head + (mark & 0xFF_FFFF), at + 4 + total
+            if body > stop or body - head > MAX_HEADER_BYTES:
+                raise ProtocolViolation(f"header of {body - head} bytes in a frame of {total}")
+            if stop > end:
+                self._need = stop - at
+                break
+            commands.append(decode_parts(mark >> 24, data[head:body], data[body:stop] or None))
+            at = stop
+        else:
+            self._need = 8
+        if at < end:
+            self._parts.append(data[at:] if at else data)
+            self._have = end - at
+        return commands
+
+
+def decode_parts(serialize_type: int, header: bytes, body: bytes | None) -> RemotingCommand:
+    if serialize_type == SerializeType.JSON:
+        return _decode_json(header, body)
+    if serialize_type == SerializeType.ROCKETMQ:
+        return rocketmq_header.decode(header, body)
+    raise ProtocolViolation(f"serialize type {serialize_type} is unknown")
+
+
+def encode(command: RemotingCommand) -> bytes:
+    """One whole frame.  A command too large for one is refused with ProtocolViolation."""
+    kind = command.serialize_type
+    header = _encode_json(command) if kind == 0 else rocketmq_header.encode(command)
+    body = command.body or b""
+    total = 4 + len(header) + len(body)
+    if len(header) > MAX_HEADER_BYTES or total > MAX_FRAME_BYTES - 4:
+        raise ProtocolViolation(f"header of {len(header)} bytes in a frame of {total}")
+    return _LENGTHS.pack(total, kind << 24 | len(header)) + header + body
+
+
+def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
+    try:
+        fields = orjson.loads(header)
+    except orjson.JSONDecodeError as why:
+        raise ProtocolViolation(f"header of {len(header)} bytes is not JSON: {why}") from None
+    if not isinstance(fields, dict):
+        raise ProtocolViolation(f"header is {type(fields).__name__}, not an object")
+    ext, remark = fields.get("extFields"), fields.get("remark")
+    if ext is not None and (type(ext) is not dict or {*map(type, ext.values())} != _ONLY_TEXT):
+        ext = _texts(ext)
+    if remark is not None and type(remark) is not str:
+        remark = _text(remark)
+    return RemotingCommand(_int(fields, "code"), ext, body, flag=_int(fields, "flag"), opaque=_int(fields, "opaque"),
+                           remark=remark, language=_language(fields), version=_int(fields, "version"))
+
+
+def _int(fields: dict[str, Any], name: str) -> int:
+    value = fields.get(name, 0)
+    if type(value) is int:
+        return value
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise ProtocolViolation(f"header field {name} is {value!r:.80}, not a number") from None
+
+
+def _language(fields: dict[str, Any]) -> int:
+    """By name, as a number, or missing: what nobody knows is OTHER."""
+    value = fields.get("language", "JAVA")
+    if type(value) is int:
+        return value if value in _NAME_OF else Language.OTHER
+    return _LANGUAGE_OF.get(value, Language.OTHER) if type(value) is str else Language.OTHER
+
+
+def _texts(ext: Any) -> dict[str, str]:
+    """Some clients (C++, Node) write numbers and booleans where Java writes text."""
+    if type(ext) is not dict:
+        raise ProtocolViolation(f"extFields is {type(ext).__name__}, not an object")
+    return {name: value if type(value) is str else _text(value) for name, value in ext.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    return orjson.dumps(value).decode()  # 7, 0.5, true, and even a list as Java's map would hold it
+
+
+def _encode_json(command: RemotingCommand) -> bytes:
+    """Keys in the order of their names, as fastjson writes them; what is None is left out."""
+    fields: dict[str, Any] = {"code": int(command.code)}
+    if command.ext is not None:
+        fields["extFields"] = command.ext
+    fields["flag"] = command.flag
+    fields["language"] = _NAME_OF.get(command.language, "OTHER")
+    fields["opaque"] = command.opaque
+    if command.remark is not None:
+        fields["remark"] = command.remark
+    fields["serializeTypeCurrentRPC"] = "JSON"
+    fields["version"] = command.version
+    try:
+        return orjson.dumps(fields)
+    except orjson.JSONEncodeError as why:
+        raise ProtocolViolation(f"{command!r} cannot be written as JSON: {why}") from None
