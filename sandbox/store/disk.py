@@ -1,0 +1,229 @@
+"""Where a store keeps its bytes: mapped files in life, buffers in simulation.
+
+Paths are relative to the disk's root, with `/` between names.
+"""
+
+import contextlib
+import errno
+import fcntl
+import mmap
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from sandbox.kernel.errors import Locked, StoreFull
+
+LOCK_TEXT = b"lock"
+
+
+class Mapped(Protocol):
+    """A file of fixed size in memory.  Writing to `view` is writing to the file; `Disk.sync` makes it durable."""
+
+    view: memoryview
+
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    """Sole use of a directory, until released."""
+
+    def release(self) -> None: ...
+
+
+class Disk(Protocol):
+    """What a store asks of a file system."""
+
+    def names(self, path: str) -> list[str]:
+        """What stands in a directory, sorted; nothing when there is none."""
+        ...
+
+    def size_of(self, path: str) -> int | None:
+        """Bytes of a file; None when there is no such file."""
+        ...
+
+    def modified_ms(self, path: str) -> int: ...
+    def set_modified_ms(self, path: str, at_ms: int) -> None: ...
+
+    def map(self, path: str, size: int) -> Mapped:
+        """Map a file whole; one that is not there is created, full of zeros.  Raises StoreFull."""
+        ...
+
+    def sync(self, path: str) -> None:
+        """Make what was written to a file durable.  May be called on another thread; touches nothing else."""
+        ...
+
+    def read(self, path: str) -> bytes | None:
+        """A small file whole; None when there is none."""
+        ...
+
+    def write(self, path: str, data: bytes) -> None:
+        """Make `data` the content of a small file, written over what is there.  Raises StoreFull."""
+        ...
+
+    def rename(self, old: str, new: str) -> None: ...
+
+    def remove(self, path: str) -> None:
+        """Delete a file; one that is not there is no mistake."""
+        ...
+
+    def remove_tree(self, path: str) -> None: ...
+
+    def lock(self, path: str) -> Lock:
+        """Take the lock file.  Raises Locked when somebody else has it."""
+        ...
+
+    def used_ratio(self) -> float:
+        """How full the disk is, 0 to 1."""
+        ...
+
+
+class Flusher(Protocol):
+    """Somebody who runs `work` off the engine's turn and calls `done` back within one."""
+
+    def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None: ...
+
+
+class InlineFlusher:
+    """Flushes at once: for tests, simulation and small tools."""
+
+    def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None:
+        try:
+            work()
+        except OSError as why:
+            done(why)
+        else:
+            done(None)
+
+
+class MappedBytes:
+    """One `mmap`.  It keeps the only descriptor of its file."""
+
+    __slots__ = ("_map", "view")
+
+    def __init__(self, path: Path, size: int) -> None:
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), size)
+        self.view = memoryview(self._map)
+
+    def close(self) -> None:
+        self.view.release()
+        self._map.close()
+
+
+class FileLock:
+    """A lock file as Java's `FileChannel.tryLock(0, 1, false)` takes it: both keep each other out."""
+
+    _held: set[str] = set()  # POSIX locks do not keep out their own process
+
+    def __init__(self, path: Path) -> None:
+        self._name = str(path.resolve())
+        if self._name in self._held:
+            raise Locked(f"{path.parent} is already open in this process")
+        self._file = path.open("a+b")
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        except OSError as why:
+            self._file.close()
+            raise Locked(f"another broker holds {path.parent}: lock failed") from why
+        self._held.add(self._name)
+        if os.fstat(self._file.fileno()).st_size == 0:
+            self._file.write(LOCK_TEXT)
+            self._file.flush()
+
+    def release(self) -> None:
+        self._held.discard(self._name)
+        self._file.close()
+
+
+class FileDisk:
+    """A directory of a real file system.
+
+    A file is created sparse, but only while the file system has room for all of it: a write into
+    a hole of a full disk would end the process.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+
+    def names(self, path: str) -> list[str]:
+        try:
+            return sorted(os.listdir(self.root / path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def size_of(self, path: str) -> int | None:
+        try:
+            return (self.root / path).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def modified_ms(self, path: str) -> int:
+        return (self.root / path).stat().st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: str, at_ms: int) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(self.root / path, ns=(at_ms * 1_000_000, at_ms * 1_000_000))
+
+    def map(self, path: str, size: int) -> MappedBytes:
+        full = self.root / path
+        try:
+            if not full.exists():
+                self._create(full, size)
+            return MappedBytes(full, size)
+        except OSError as why:
+            raise StoreFull(f"cannot map {path} of {size} bytes: {why.strerror}") from why
+
+    def _create(self, full: Path, size: int) -> None:
+        full.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(self.root).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with full.open("xb") as file:
+            file.truncate(size)
+
+    def sync(self, path: str) -> None:
+        try:
+            descriptor = os.open(self.root / path, os.O_RDONLY)
+        except FileNotFoundError:
+            return  # deleted since it was written
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return (self.root / path).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: str, data: bytes) -> None:
+        full = self.root / path
+        try:
+            full.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(full, os.O_WRONLY | os.O_CREAT, 0o644)
+            try:
+                os.write(descriptor, data)
+                os.ftruncate(descriptor, len(data))
+            finally:
+                os.close(descriptor)
+        except OSError as why:
+            raise StoreFull(f"cannot write {path}: {why.strerror}") from why
+
+    def rename(self, old: str, new: str) -> None:
+        os.replace(self.root / old, self.root / new)
+
+    def remove(self, path: str) -> None:
+        (self.root / path).unlink(missing_ok=True)
+
+    def remove_tree(self, path: str) -> None:
+        shutil.rmtree(self.root / path, ignore_errors=True)
+
+    def lock(self, path: str) -> FileLock:
+        return FileLock(self.root / path)
+
+    def used_ratio(self) -> float:
+        usage = shutil.disk_usage(self.root)
+        return usage.used / usage.total if usage.total else 0.0

@@ -1,0 +1,88 @@
+"""What a store answers: statuses with RocketMQ's names, and the values that come with them."""
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class PutMessageStatus(Enum):
+    PUT_OK = "PUT_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
+    SERVICE_NOT_AVAILABLE = "SERVICE_NOT_AVAILABLE"
+    CREATE_MAPEDFILE_FAILED = "CREATE_MAPEDFILE_FAILED"  # RocketMQ's spelling
+    MESSAGE_ILLEGAL = "MESSAGE_ILLEGAL"
+    PROPERTIES_SIZE_EXCEEDED = "PROPERTIES_SIZE_EXCEEDED"
+    OS_PAGECACHE_BUSY = "OS_PAGECACHE_BUSY"
+    UNKNOWN_ERROR = "UNKNOWN_ERROR"
+
+
+class GetMessageStatus(Enum):
+    """How a read of a queue ended (spec broker-behaviour 3.2)."""
+
+    FOUND = "FOUND"
+    NO_MATCHED_MESSAGE = "NO_MATCHED_MESSAGE"
+    MESSAGE_WAS_REMOVING = "MESSAGE_WAS_REMOVING"
+    OFFSET_FOUND_NULL = "OFFSET_FOUND_NULL"
+    OFFSET_OVERFLOW_BADLY = "OFFSET_OVERFLOW_BADLY"
+    OFFSET_OVERFLOW_ONE = "OFFSET_OVERFLOW_ONE"
+    OFFSET_TOO_SMALL = "OFFSET_TOO_SMALL"
+    NO_MATCHED_LOGIC_QUEUE = "NO_MATCHED_LOGIC_QUEUE"
+    NO_MESSAGE_IN_QUEUE = "NO_MESSAGE_IN_QUEUE"
+
+
+class PutResult(NamedTuple):
+    """Where a message, or a batch, went.  Offsets are those of the first; None of it holds when it was refused."""
+
+    status: PutMessageStatus
+    physical_offset: int = -1
+    store_bytes: int = 0
+    store_ms: int = 0
+    queue_offset: int = -1
+    count: int = 0
+    physical_offsets: tuple[int, ...] = ()  # one per message of a batch; empty for a single put
+
+    @property
+    def physical_end(self) -> int:
+        """The log must be flushed, or copied to a slave, up to here for this put to be safe."""
+        return self.physical_offset + self.store_bytes
+
+
+class GetResult(NamedTuple):
+    """What a read of a queue found.  `records` are whole records, one after the other, as the log holds them."""
+
+    status: GetMessageStatus
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    records: bytes = b""
+    count: int = 0
+    first_offset: int = -1  # queue offset of the first record
+    skipped: int = 0  # units passed over because their tags code did not match
+    cold: bool = False  # the last unit looked at is "on disk" by the 40 % rule
+
+
+class QueueUnit(NamedTuple):
+    """One entry of a consume queue: 20 bytes that point into the log."""
+
+    physical_offset: int
+    store_bytes: int
+    tags_code: int
+
+
+class QueryResult(NamedTuple):
+    """Records found by key, ascending, and what the newest index file says of itself."""
+
+    records: list[bytes]
+    last_update_ms: int
+    last_update_physical: int
+
+
+class RecoveryReport(NamedTuple):
+    """What opening a store did."""
+
+    kind: str  # normal, abnormal
+    from_offset: int
+    truncated_bytes: int
+    messages: int  # records looked at
+    steps: tuple[str, ...]
