@@ -1,0 +1,270 @@
+"""A store directory, read by somebody who does not own it: ours or Apache's, at rest or being written.
+
+Stands on the standard library alone, so that it travels to Spark's executors.  Nothing is written, no lock is taken.
+What it trusts: a record that says itself where it stands, a queue unit whose record is there, and no byte beyond.
+File sizes are what the files have, so no configuration is needed.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from struct import Struct
+from typing import Any, NamedTuple
+
+from sandbox.kernel.errors import CorruptRecord, StoreError
+from sandbox.kernel.loose_json import LooseJsonError, loads
+from sandbox.message.message import StoredMessage
+from sandbox.message.record import Layout
+from sandbox.store.reader_files import FileRun, OpenFiles
+from sandbox.store.reader_index import MAX_FOUND, IndexFileReader, find_offsets, index_files, key_hash_of
+from sandbox.store.reader_log import LogReader
+from sandbox.store.reader_queue import QueueReader, is_filler
+from sandbox.store.results import QueueUnit
+
+QUERY_ROUNDS = 3  # RocketMQ: `queryMessage` tries again with an earlier end when nothing could be read
+
+_CHECKPOINT = Struct(">qqq")
+_LOCKS = "/proc/locks"
+
+
+class Checkpoint(NamedTuple):
+    """Store times of the last messages flushed to log, queues and full index files; 0 for none (spec 6)."""
+
+    log_ms: int
+    queues_ms: int
+    index_ms: int
+
+
+class LockState(NamedTuple):
+    """`present`: the file is there.  `holder`: the process that holds it now, 0 for none, None if we cannot tell."""
+
+    present: bool
+    holder: int | None
+
+
+class KeyQueryResult(NamedTuple):
+    """What QUERY_MESSAGE answers; hash collisions are in it, as on a broker.  Times are 0 when nothing was found."""
+
+    messages: list[StoredMessage]
+    last_update_ms: int
+    last_update_physical: int
+
+
+class StoreReader:
+    """Everything a store directory holds.  Raises StoreError when the directory is none."""
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        _must_be_store(self.root)
+        self._opened = OpenFiles()
+        self.log = LogReader(FileRun(self.root / "commitlog", self._opened))
+        self._queues: dict[tuple[str, int], QueueReader] = {}
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def __enter__(self) -> "StoreReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The log.
+
+    @property
+    def min_physical_offset(self) -> int:
+        return self.log.min_offset
+
+    def max_physical_offset(self) -> int:
+        """Where the last whole record ends.  Looks at all files anew."""
+        self.log.run.refresh()
+        return self.log.end_after(self._last_queued_end())
+
+    def records(self, start: int | None = None) -> Iterator[StoredMessage]:
+        """Every record of the log from `start` in order of arrival, also what no queue shows, to the first doubt."""
+        self.log.run.refresh()
+        with suppress(CorruptRecord):  # a topic that is not UTF-8
+            for item in self.log.walk(start):
+                if isinstance(item.found, Layout):
+                    yield item.message()
+
+    def message_at(self, physical_offset: int) -> StoredMessage | None:
+        """What an offset message id points to; None where no record begins."""
+        return self.log.message(physical_offset)
+
+    # Queues.
+
+    def queues(self) -> list[tuple[str, int]]:
+        """Every topic and queue id that has a directory, sorted."""
+        found: list[tuple[str, int]] = []
+        for topic in _names(self.root / "consumequeue"):
+            found += [(topic, int(name)) for name in _names(self.root / "consumequeue" / topic) if name.isdecimal()]
+        return sorted(found)
+
+    def queue(self, topic: str, queue_id: int) -> QueueReader:
+        """The queue; an empty one if it has no files."""
+        queue = self._queues.get((topic, queue_id))
+        if queue is None:
+            run = FileRun(self.root / "consumequeue" / topic / str(queue_id), self._opened)
+            queue = self._queues[topic, queue_id] = QueueReader(run, self.log, topic, queue_id)
+        return queue
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        self.log.run.refresh()
+        return self.queue(topic, queue_id).min_offset()
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        self.log.run.refresh()
+        return self.queue(topic, queue_id).max_offset()
+
+    def read(self, topic: str, queue_id: int, start: int, stop: int) -> Iterator[StoredMessage]:
+        """Messages of one queue with offsets in [start, stop), in order; those the log has lost are left out."""
+        for _, message in self.read_units(topic, queue_id, start, stop):
+            yield message
+
+    def read_units(self, topic: str, queue_id: int, start: int, stop: int) -> Iterator[tuple[QueueUnit, StoredMessage]]:
+        """The same with the unit of each message: its tags code is a delivery time in SCHEDULE_TOPIC_XXXX."""
+        self.log.run.refresh()
+        queue = self.queue(topic, queue_id)
+        for _, unit in queue.units(start, min(stop, queue.max_offset())):
+            message = None if is_filler(unit) else self.log.message(unit.physical_offset, unit.store_bytes)
+            if message is not None:
+                yield unit, message
+
+    def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
+        """The message stored nearest to `at_ms`, as `searchOffset` finds it within one file (observed 1.2.2).
+
+        A broker with several files takes one by its time of change, which a copy does not keep; here all are one.
+        """
+        queue = self.queue(topic, queue_id)
+        low, high = self.min_offset(topic, queue_id), queue.max_offset() - 1
+        left: tuple[int, int] | None = None  # store time and offset of the last message before `at_ms`
+        right: tuple[int, int] | None = None
+        while low <= high:
+            middle = (low + high) // 2
+            unit = queue.unit(middle)
+            item = self.log.layout(unit.physical_offset, unit.store_bytes) if unit is not None else None
+            if item is None or not isinstance(item.found, Layout):
+                return 0
+            if item.found.store_ms == at_ms:
+                return middle
+            if item.found.store_ms > at_ms:
+                high, right = middle - 1, (item.found.store_ms, middle)
+            else:
+                low, left = middle + 1, (item.found.store_ms, middle)
+        if left is None or right is None:
+            return (left or right or (0, 0))[1]
+        return right[1] if at_ms - left[0] > right[0] - at_ms else left[1]
+
+    # Index.
+
+    def index_files(self) -> list[IndexFileReader]:
+        """All index files, oldest first."""
+        return index_files(self.root / "index", self._opened)
+
+    def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> KeyQueryResult:
+        """Messages by key, in order of arrival.  RocketMQ: `DefaultMessageStore.queryMessage` (spec 5)."""
+        files, key_hash = self.index_files(), key_hash_of(topic, key)
+        last_update_ms = last_update_physical = 0
+        for _ in range(QUERY_ROUNDS):
+            offsets = sorted(find_offsets(files, key_hash, min(max_count, MAX_FOUND), begin_ms, end_ms))
+            if not offsets:
+                break
+            newest = files[-1].header()
+            last_update_ms, last_update_physical = newest.end_ms, newest.end_physical
+            found = [message for at in offsets if (message := self.log.message(at)) is not None]
+            if found:
+                return KeyQueryResult(found, last_update_ms, last_update_physical)
+            if (first := self.log.message(offsets[0])) is None or (end_ms := first.store_ms) < begin_ms:
+                break
+        return KeyQueryResult([], last_update_ms, last_update_physical)
+
+    # What stands beside.
+
+    def config(self, name: str) -> Any:
+        """The value in `config/<name>.json`, or in its `.bak` if the file is missing or broken; None without either."""
+        for path in (self.root / "config" / f"{name}.json", self.root / "config" / f"{name}.json.bak"):
+            try:
+                return loads(path.read_bytes())
+            except (FileNotFoundError, LooseJsonError):
+                continue
+        return None
+
+    def topics(self) -> dict[str, dict[str, Any]]:
+        """Topic configurations by name."""
+        return _table(self.config("topics"), "topicConfigTable")
+
+    def consumer_offsets(self) -> dict[tuple[str, str], dict[int, int]]:
+        """The next offset of each queue by (topic, group)."""
+        found: dict[tuple[str, str], dict[int, int]] = {}
+        for name, offsets in _table(self.config("consumerOffset"), "offsetTable").items():
+            topic, mark, group = name.partition("@")
+            if mark and isinstance(offsets, dict):
+                found[topic, group] = _numbers(offsets)
+        return found
+
+    def delay_offsets(self) -> dict[int, int]:
+        """The next offset to deliver by delay level; level n is queue n - 1 of SCHEDULE_TOPIC_XXXX."""
+        return _numbers(_table(self.config("delayOffset"), "offsetTable"))
+
+    def checkpoint(self) -> Checkpoint | None:
+        try:
+            data = (self.root / "checkpoint").read_bytes()
+        except FileNotFoundError:
+            return None
+        return Checkpoint._make(_CHECKPOINT.unpack_from(data)) if len(data) >= _CHECKPOINT.size else None
+
+    @property
+    def aborted(self) -> bool:
+        """The abort file is there: the store is open now, or was not closed."""
+        return (self.root / "abort").exists()
+
+    def lock(self) -> LockState:
+        """Asked of the kernel's list, because opening and closing the file would release a lock of our own process."""
+        try:
+            found = (self.root / "lock").stat()
+        except FileNotFoundError:
+            return LockState(present=False, holder=0)
+        name = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        try:
+            with open(_LOCKS, encoding="ascii") as lines:
+                held = [line.split() for line in lines]
+        except OSError:
+            return LockState(present=True, holder=None)
+        holders = [int(fields[4]) for fields in held if len(fields) >= 8 and fields[5] == name]
+        return LockState(present=True, holder=holders[0] if holders else 0)
+
+    def _last_queued_end(self) -> int:
+        """Where the newest record that a queue shows ends; the log's beginning if there is none."""
+        end = self.log.min_offset
+        for topic, queue_id in self.queues():
+            queue = self.queue(topic, queue_id)
+            last = queue.unit(queue.max_offset() - 1)
+            if last is not None and not is_filler(last):
+                end = max(end, last.physical_offset + last.store_bytes)
+        return end
+
+
+def _must_be_store(root: Path) -> None:
+    if not root.is_dir():
+        raise StoreError(f"{root} is not a store: there is no such directory")
+    young = (root / "checkpoint").is_file() and (root / "config").is_dir()  # opened, but nothing stored yet
+    if not (root / "commitlog").is_dir() and not young:
+        raise StoreError(f"{root} is not a store: it has no directory commitlog")
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in directory.iterdir() if entry.is_dir())
+    except FileNotFoundError:
+        return []
+
+
+def _table(config: Any, name: str) -> dict[str, Any]:
+    table = config.get(name) if isinstance(config, dict) else None
+    return table if isinstance(table, dict) else {}
+
+
+def _numbers(table: dict[str, Any]) -> dict[int, int]:
+    return {int(key): value for key, value in table.items() if key.isdecimal() and isinstance(value, int)}

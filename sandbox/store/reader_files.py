@@ -1,0 +1,112 @@
+"""Files of a store, read by somebody who does not own it: sizes are what the files have, and anything may vanish.
+
+Read with `pread`, not mapped: a file cut short by its owner then ends early instead of ending the reader.
+"""
+
+import os
+from bisect import bisect_right
+from collections import OrderedDict
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+MAX_OPEN_FILES = 16  # per reader, least recently used first out
+
+_NAME_DIGITS = 20
+
+
+class StoreFile(NamedTuple):
+    """One file of a run; its name is where it begins (spec store-format 1)."""
+
+    path: str
+    start: int
+    size_bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size_bytes
+
+
+class OpenFiles:
+    """A few open descriptors, shared by everything that reads one store."""
+
+    def __init__(self, limit: int = MAX_OPEN_FILES) -> None:
+        self._limit = limit
+        self._descriptors: OrderedDict[str, int] = OrderedDict()
+
+    def read(self, path: str, count: int, at: int) -> bytes:
+        """Up to `count` bytes; fewer at the file's end, none when the file is gone."""
+        descriptor = self._descriptors.get(path)
+        if descriptor is None:
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return b""
+            if len(self._descriptors) >= self._limit:
+                os.close(self._descriptors.popitem(last=False)[1])
+            self._descriptors[path] = descriptor
+        else:
+            self._descriptors.move_to_end(path)
+        return os.pread(descriptor, count, at)
+
+    def close(self) -> None:
+        while self._descriptors:
+            os.close(self._descriptors.popitem()[1])
+
+    def __enter__(self) -> "OpenFiles":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class FileRun:
+    """The files of one log or queue: one endless sequence of bytes, cut at the positions that name the files."""
+
+    def __init__(self, directory: Path, opened: OpenFiles) -> None:
+        self.directory = directory
+        self._opened = opened
+        self._starts: list[int] = []
+        self.files: list[StoreFile] = []
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look again which files there are.  Positions keep their meaning."""
+        found: list[StoreFile] = []
+        try:
+            with os.scandir(self.directory) as entries:
+                for entry in entries:
+                    if len(entry.name) == _NAME_DIGITS and entry.name.isascii() and entry.name.isdigit():
+                        found.append(StoreFile(entry.path, int(entry.name), entry.stat().st_size))
+        except (FileNotFoundError, NotADirectoryError):
+            found = []
+        self.files = sorted(found, key=lambda file: file.start)
+        self._starts = [file.start for file in self.files]
+
+    @property
+    def start(self) -> int:
+        return self.files[0].start if self.files else 0
+
+    @property
+    def end(self) -> int:
+        """Where the last file ends; most of it may be unused."""
+        return self.files[-1].end if self.files else 0
+
+    def find(self, position: int) -> StoreFile | None:
+        index = bisect_right(self._starts, position) - 1
+        return self.files[index] if index >= 0 and position < self.files[index].end else None
+
+    def after(self, file: StoreFile) -> StoreFile | None:
+        index = bisect_right(self._starts, file.start)
+        return self.files[index] if index < len(self.files) else None
+
+    def read(self, position: int, count: int) -> bytes:
+        """Up to `count` bytes from one file; fewer where it ends, none where there is no file."""
+        file = self.find(position)
+        if file is None:
+            return b""
+        return self._opened.read(file.path, min(count, file.end - position), position - file.start)

@@ -1,0 +1,175 @@
+"""Index files, read by somebody who does not own them (spec store-format 5)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from sandbox.message import properties as names
+from sandbox.message.message import StoredMessage
+from sandbox.message.string_hash import index_key_hash
+from sandbox.store.reader_files import OpenFiles
+
+HEADER_BYTES = 40
+SLOT_BYTES = 4
+ENTRY_BYTES = 20
+MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
+KNOWN_SHAPES = ((5_000_000, 20_000_000), (1_000, 4_000), (97, 400))  # RocketMQ's, and the presets'
+
+_HEADER = Struct(">qqqqii")
+_SLOT = Struct(">i")
+_ENTRY = Struct(">iqii")
+_NAME_DIGITS = 17
+_ENTRIES_AT_ONCE = 2048
+_PROBES = 16  # entries looked at to tell whether a number of slots fits
+_MAX_GUESSES = 100_000
+
+
+class IndexHeader(NamedTuple):
+    """The first 40 bytes.  `index_count` is one more than the number of entries."""
+
+    begin_ms: int
+    end_ms: int
+    begin_physical: int
+    end_physical: int
+    slots_used: int
+    index_count: int
+
+
+class IndexEntry(NamedTuple):
+    """One key of one message; `previous` is the entry before it in the same slot, 0 for none."""
+
+    hash: int
+    physical_offset: int
+    time_diff_s: int
+    previous: int
+
+
+class IndexFileReader:
+    """One index file.  How many slots it has is not written in it: known shapes first, then what the entries say."""
+
+    def __init__(self, path: Path, opened: OpenFiles) -> None:
+        self.path = path
+        self.name = path.name
+        self._opened = opened
+        self.size_bytes = path.stat().st_size
+        self.slots, self.entries = self._shape()
+
+    def header(self) -> IndexHeader:
+        data = self._opened.read(str(self.path), HEADER_BYTES, 0)
+        if len(data) < HEADER_BYTES:
+            return IndexHeader(0, 0, 0, 0, 0, 1)
+        header = IndexHeader._make(_HEADER.unpack(data))
+        return header._replace(index_count=min(max(1, header.index_count), self.size_bytes // ENTRY_BYTES))
+
+    def slot(self, number: int) -> int:
+        data = self._opened.read(str(self.path), SLOT_BYTES, HEADER_BYTES + number * SLOT_BYTES)
+        return int(_SLOT.unpack(data)[0]) if len(data) == SLOT_BYTES else 0
+
+    def entry(self, number: int) -> IndexEntry | None:
+        data = self._opened.read(str(self.path), ENTRY_BYTES, self.entry_position(number))
+        return IndexEntry._make(_ENTRY.unpack(data)) if len(data) == ENTRY_BYTES else None
+
+    def entry_position(self, number: int) -> int:
+        return HEADER_BYTES + self.slots * SLOT_BYTES + number * ENTRY_BYTES
+
+    def all_entries(self) -> Iterator[tuple[int, IndexEntry]]:
+        """Number and entry, oldest first; entry 0 is never used."""
+        number, count = 1, self.header().index_count
+        while number < count:
+            data = self._opened.read(str(self.path), _ENTRIES_AT_ONCE * ENTRY_BYTES, self.entry_position(number))
+            whole = min(len(data) // ENTRY_BYTES, count - number)
+            if whole == 0:
+                return
+            for fields in _ENTRY.iter_unpack(data[: whole * ENTRY_BYTES]):
+                yield number, IndexEntry._make(fields)
+                number += 1
+
+    def chain(self, key_hash: int) -> Iterator[tuple[int, IndexEntry]]:
+        """Entries of the key's slot, newest first.  Always going back, so a broken chain ends."""
+        # up to the count and not below it: a file being written has its newest entry counted last
+        count, number = self.header().index_count, self.slot(key_hash % self.slots)
+        while 0 < number <= count and (entry := self.entry(number)) is not None:
+            yield number, entry
+            if entry.previous >= number:
+                return
+            number = entry.previous
+
+    def find(self, key_hash: int, room: int, begin_ms: int, end_ms: int) -> list[int]:
+        """Physical offsets of at most `room` entries with this hash in this time, newest first."""
+        file_begin_ms = self.header().begin_ms
+        found: list[int] = []
+        for _, entry in self.chain(key_hash):
+            if len(found) >= room or entry.time_diff_s < 0:
+                break
+            at_ms = file_begin_ms + entry.time_diff_s * 1000
+            if entry.hash == key_hash and begin_ms <= at_ms <= end_ms:
+                found.append(entry.physical_offset)
+            if at_ms < begin_ms:
+                break
+        return found
+
+    def _shape(self) -> tuple[int, int]:
+        for slots, entries in KNOWN_SHAPES:
+            if self.size_bytes == HEADER_BYTES + slots * SLOT_BYTES + entries * ENTRY_BYTES:
+                return slots, entries
+        for slots in self._guesses():
+            self.slots = slots
+            if self._plausible():
+                return slots, (self.size_bytes - HEADER_BYTES - slots * SLOT_BYTES) // ENTRY_BYTES
+        return 1, max(0, (self.size_bytes - HEADER_BYTES - SLOT_BYTES) // ENTRY_BYTES)
+
+    def _guesses(self) -> Iterator[int]:
+        room = self.size_bytes - HEADER_BYTES
+        if room % (SLOT_BYTES + 4 * ENTRY_BYTES) == 0:
+            yield room // (SLOT_BYTES + 4 * ENTRY_BYTES)  # four entries a slot is RocketMQ's proportion
+        if room % SLOT_BYTES == 0:
+            first = room // SLOT_BYTES % 5 or 5  # so that whole entries remain
+            yield from range(first, min(room // SLOT_BYTES, first + 5 * _MAX_GUESSES), 5)
+
+    def _plausible(self) -> bool:
+        """Are the newest entries reached from their slots, and the oldest where they belong?"""
+        header = self.header()
+        for number in range(1, min(header.index_count, _PROBES)):
+            entry = self.entry(number)
+            if entry is None or entry.hash < 0 or not 0 <= entry.previous < number:
+                return False
+            if not header.begin_physical <= entry.physical_offset <= header.end_physical:
+                return False
+            if not number <= self.slot(entry.hash % self.slots) < header.index_count:
+                return False
+        return True
+
+
+def index_files(directory: Path, opened: OpenFiles) -> list[IndexFileReader]:
+    """All index files, oldest first: the name is the time of creation."""
+    try:
+        paths = sorted(path for path in directory.iterdir() if len(path.name) == _NAME_DIGITS and path.name.isdigit())
+        return [IndexFileReader(path, opened) for path in paths]
+    except FileNotFoundError:
+        return []
+
+
+def keys_of(message: StoredMessage) -> list[str]:
+    """What a message is indexed under, in this order: its UNIQ_KEY, then each word of KEYS."""
+    unique = message.properties.get(names.UNIQ_KEY)
+    words = [word for word in message.properties.get(names.KEYS, "").split(names.KEY_SEPARATOR) if word]
+    return [unique, *words] if unique else words
+
+
+def key_hash_of(topic: str, key: str) -> int:
+    return index_key_hash(f"{topic}#{key}")
+
+
+def find_offsets(files: list[IndexFileReader], key_hash: int, max_count: int, begin_ms: int, end_ms: int) -> list[int]:
+    """Physical offsets of entries with this hash, from the newest file back.  RocketMQ: `IndexService.queryOffset`."""
+    found: list[int] = []
+    for file in reversed(files):
+        header = file.header()
+        covers = begin_ms < header.begin_ms and end_ms > header.end_ms
+        touches = covers or any(header.begin_ms <= ms <= header.end_ms for ms in (begin_ms, end_ms))
+        if touches and header.index_count > 1:
+            found += file.find(key_hash, max_count - len(found), begin_ms, end_ms)
+        if header.begin_ms < begin_ms or len(found) >= max_count:
+            break
+    return found

@@ -1,0 +1,115 @@
+"""The commit log, read by somebody who does not own it."""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.message import record
+from sandbox.message.message import StoredMessage
+from sandbox.message.record import Blank, Broken, Layout
+from sandbox.store.reader_files import FileRun
+
+BLOCK_BYTES = 256 * 1024  # read at once when walking
+MAX_RECORD_BYTES = 64 * 1024 * 1024  # a larger length is no length
+
+_START = Struct(">ii")
+
+
+class Item(NamedTuple):
+    """What stands at one place of the log, with the bytes it was found in."""
+
+    at: int
+    found: Layout | Blank | Broken
+    data: bytes
+    data_at: int
+
+    @property
+    def untouched(self) -> bool:
+        """Nothing was ever written here: where a healthy log ends."""
+        return not any(self.data[self.data_at : self.data_at + record.BLANK_BYTES])
+
+    @property
+    def topic(self) -> str:
+        """The topic of a record that `walk` found whole."""
+        assert isinstance(self.found, Layout)
+        topic_at = self.found.topic_at
+        return str(self.data[topic_at : topic_at + self.found.topic_bytes], "utf-8", "replace")
+
+    def message(self) -> StoredMessage:
+        """The record as a value.  Raises CorruptRecord where none stands."""
+        return record.decode(self.data, self.data_at)
+
+
+class LogReader:
+    """Records by position, or all of them in order.  A record counts only if it says itself where it stands."""
+
+    def __init__(self, run: FileRun) -> None:
+        self.run = run
+
+    @property
+    def min_offset(self) -> int:
+        return self.run.start
+
+    def layout(self, at: int, size: int | None = None) -> Item | None:
+        """The record at `at`, not decoded; None unless a sound one of `size` bytes (if given) stands there."""
+        if size is None:
+            size = self._needed(self.run.read(at, _START.size), 0)
+        if not _START.size < size <= MAX_RECORD_BYTES:
+            return None
+        item = self._examine(self.run.read(at, size), 0, at, check_crc=False)
+        return item if isinstance(item.found, Layout) and item.found.size == size else None
+
+    def record(self, at: int, size: int | None = None) -> bytes | None:
+        """The bytes of the record at `at`, under the same conditions."""
+        item = self.layout(at, size)
+        return None if item is None else item.data
+
+    def message(self, at: int, size: int | None = None) -> StoredMessage | None:
+        """The record at `at` as a value, under the same conditions."""
+        item = self.layout(at, size)
+        try:
+            return None if item is None else item.message()
+        except CorruptRecord:  # a topic that is not UTF-8
+            return None
+
+    def end_after(self, trusted: int) -> int:
+        """Where the last whole record ends, walking on from `trusted`, where one begins or the log ends."""
+        for item in self.walk(trusted):
+            if isinstance(item.found, Layout):
+                trusted = item.at + item.found.size
+        return trusted
+
+    def walk(self, start: int | None = None, *, check_crc: bool = True) -> Iterator[Item]:
+        """Everything from `start`, in order.  The last item is what ended the walk, a Broken; none if files ended."""
+        at = self.min_offset if start is None else start
+        data, base = b"", at
+        while (file := self.run.find(at)) is not None:
+            if not base <= at <= base + len(data) - record.BLANK_BYTES:
+                data, base = self.run.read(at, BLOCK_BYTES), at
+            needed = self._needed(data, at - base)
+            if at - base + needed > len(data):
+                data, base = self.run.read(at, max(needed, BLOCK_BYTES)), at
+            item = self._examine(data, at - base, at, check_crc=check_crc)
+            if isinstance(item.found, Blank) and at + item.found.size != file.end:
+                item = item._replace(found=Broken(None, f"a blank of {item.found.size} bytes does not end its file"))
+            yield item
+            if isinstance(item.found, Broken):
+                return
+            at += item.found.size
+
+    @staticmethod
+    def _needed(data: bytes, at: int) -> int:
+        """How many bytes to have before examining; a length counts only before a record's magic, and within reason."""
+        if len(data) - at < _START.size:
+            return _START.size
+        size, magic = _START.unpack_from(data, at)
+        is_record = magic in (record.MAGIC, record.MAGIC_V2) and size <= MAX_RECORD_BYTES
+        return max(_START.size, size) if is_record else _START.size
+
+    @staticmethod
+    def _examine(data: bytes, data_at: int, at: int, *, check_crc: bool) -> Item:
+        found = record.examine(data, data_at, len(data), check_crc=check_crc)
+        if isinstance(found, Layout) and found.physical_offset != at:
+            found = Broken(found.size, f"the record says it stands at {found.physical_offset}")
+        return Item(at, found, data, data_at)

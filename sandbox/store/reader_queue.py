@@ -1,0 +1,111 @@
+"""One consume queue, read by somebody who does not own it (spec store-format 4)."""
+
+from collections.abc import Callable, Iterator
+from struct import Struct
+
+from sandbox.message.record import Layout
+from sandbox.store.reader_files import FileRun
+from sandbox.store.reader_log import LogReader
+from sandbox.store.results import QueueUnit
+
+UNIT_BYTES = 20
+FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a queue that began in the middle
+
+_UNIT = Struct(">qiq")
+_UNITS_AT_ONCE = 2048
+
+
+def is_filler(unit: QueueUnit) -> bool:
+    """A place that stands for no message."""
+    return unit.store_bytes == FILLER_BYTES
+
+
+def _is_written(unit: QueueUnit) -> bool:
+    return unit.physical_offset >= 0 and unit.store_bytes > 0
+
+
+class QueueReader:
+    """The queue units of one queue.  The end is the last unit whose record is really there and is of this queue."""
+
+    def __init__(self, run: FileRun, log: LogReader, topic: str, queue_id: int) -> None:
+        self.run = run
+        self.topic = topic
+        self.queue_id = queue_id
+        self._log = log
+
+    def unit(self, queue_offset: int) -> QueueUnit | None:
+        """The unit as it stands in the file, trusted or not; None where nothing was written."""
+        data = self.run.read(queue_offset * UNIT_BYTES, UNIT_BYTES)
+        if len(data) < UNIT_BYTES:
+            return None
+        unit = QueueUnit._make(_UNIT.unpack(data))
+        return unit if _is_written(unit) else None
+
+    def units(self, start: int, stop: int) -> Iterator[tuple[int, QueueUnit]]:
+        """Units from `start` up to `stop`, as they stand, without places never written."""
+        while start < stop and (file := self.run.find(start * UNIT_BYTES)) is not None:
+            count = min(stop - start, _UNITS_AT_ONCE, (file.end - start * UNIT_BYTES) // UNIT_BYTES)
+            data = self.run.read(start * UNIT_BYTES, count * UNIT_BYTES)
+            whole = len(data) // UNIT_BYTES
+            if whole == 0:
+                return
+            for fields in _UNIT.iter_unpack(data[: whole * UNIT_BYTES]):
+                unit = QueueUnit._make(fields)
+                if _is_written(unit):
+                    yield start, unit
+                start += 1
+
+    @property
+    def first_place(self) -> int:
+        """The first queue offset the files have room for."""
+        return self.run.start // UNIT_BYTES
+
+    @property
+    def places_end(self) -> int:
+        """One beyond the last queue offset the files have room for."""
+        return self.run.end // UNIT_BYTES
+
+    def written_end(self) -> int:
+        """One beyond the last written unit, taking the written ones for one stretch from the first place on."""
+        return _first(self.first_place, self.places_end, lambda n: self.unit(n) is None)
+
+    def max_offset(self) -> int:
+        """One beyond the last unit that can be trusted.  Looks at the files anew."""
+        self.run.refresh()
+        end = self.written_end()
+        while end > self.first_place and not self._trusted(end - 1):
+            end -= 1
+        return end
+
+    def min_offset(self) -> int:
+        """The first unit whose record the log still has; 0 if there is none, as RocketMQ says (observed 1.2.8)."""
+        end, log_min = self.max_offset(), self._log.min_offset
+
+        def readable(n: int) -> bool:
+            unit = self.unit(n)
+            return unit is not None and not is_filler(unit) and unit.physical_offset >= log_min
+
+        found = _first(self.first_place, end, readable)
+        return found if found < end else 0
+
+    def _trusted(self, queue_offset: int) -> bool:
+        unit = self.unit(queue_offset)
+        if unit is None:
+            return False
+        if is_filler(unit) or unit.physical_offset < self._log.min_offset:
+            return True  # its record is gone by rights, so nothing speaks against it
+        item = self._log.layout(unit.physical_offset, unit.store_bytes)
+        if item is None or not isinstance(item.found, Layout):
+            return False
+        return (item.found.queue_id, item.found.queue_offset, item.topic) == (self.queue_id, queue_offset, self.topic)
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first number in [low, high) for which `holds`, which stays true from there on; `high` if none."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
