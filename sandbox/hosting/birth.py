@@ -1,0 +1,33 @@
+"""A new sandbox on paper: its seed, its nodes and their addresses for life."""
+
+import secrets
+from typing import Any
+
+from sandbox.hosting.config import HostConfig
+from sandbox.hosting.hibernate import NodeRecord, SandboxRecord
+from sandbox.hosting.presets import preset_of
+from sandbox.hosting.templates import template_of
+from sandbox.kernel.errors import ActionRefused
+
+PORT_STEP = 4  # RocketMQ derives the fast listener (-2) and the HA port (+1) from a broker's port
+
+
+def new_record(slug: str, template: str, *, preset: str, seed: str | int | None, changes: dict[str, object] | None,
+               limits: dict[str, Any] | None, config: HostConfig, ports_taken: set[int]) -> SandboxRecord:
+    """Raises ActionRefused (422) for an unknown template, preset or key, (503) when no port is left."""
+    stage = template_of(template)
+    all_changes = {**stage.changes, **(changes or {})}
+    preset_of(preset, all_changes)
+    ports = iter([port for port in range(config.first_port, config.last_port, PORT_STEP) if port not in ports_taken])
+
+    def address() -> str:
+        port = next(ports, None)
+        if port is None:
+            raise ActionRefused(503, "No port is left for another broker.", "Delete a sandbox you no longer need.")
+        return f"{config.node_host}:{port}"
+
+    nodes = [NodeRecord("broker", name, 0, address()) for name in stage.brokers]
+    nodes.append(NodeRecord("name_server", "ns-1", 0, address()))
+    return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
+                         seed=str(seed) if seed is not None else secrets.token_hex(8), nodes=nodes,
+                         limits=dict(limits or {}))

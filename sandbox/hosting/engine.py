@@ -1,0 +1,111 @@
+"""The engine's thread: one loop for all sandboxes of a process."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from sandbox.hosting.config import HostConfig
+from sandbox.hosting.ground import LiveGround
+from sandbox.hosting.host import Host
+from sandbox.hosting.port import EnginePort
+from sandbox.kernel.errors import EngineBusy, Locked
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 10.0
+LOCK_NAME = "engine.lock"
+
+
+class Engine:
+    """Start it, use its `port`, stop it.  One per data home: a lock file keeps a second process out.
+
+    `stop` puts every sandbox to sleep and ends within its timeout; a process that is killed instead leaves the
+    sandboxes as a crash would, and the next wake of each recovers.
+    """
+
+    def __init__(self, home: Path, config: HostConfig | None = None) -> None:
+        self._home = home
+        self._config = config or HostConfig()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._port: EnginePort | None = None
+        self._lock: BinaryIO | None = None
+        self._failed: BaseException | None = None
+        self._stopping: Callable[[], None] = lambda: None
+
+    @property
+    def port(self) -> EnginePort:
+        if self._port is None:
+            raise EngineBusy("the engine is not started")
+        return self._port
+
+    def start(self) -> "Engine":
+        """Raises Locked when another process has this data home."""
+        assert self._thread is None, "an engine is started once"
+        self._home.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(self._home / LOCK_NAME)
+        ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="queueviz-engine", daemon=True)
+        self._thread.start()
+        if not ready.wait(START_TIMEOUT_S) or self._failed is not None:
+            raise EngineBusy("the engine did not start") from self._failed
+        return self
+
+    def stop(self, timeout_s: float = 5.0) -> bool:
+        """True when everything was closed in time; otherwise the rest is left as after a crash."""
+        thread, loop = self._thread, self._loop
+        if thread is None or loop is None or not thread.is_alive():
+            return True
+        loop.call_soon_threadsafe(self._stopping)
+        thread.join(timeout_s)
+        if thread.is_alive():
+            log.error("stopping took longer than %.1f s; what is still open will be recovered", timeout_s)
+            return False
+        if self._lock is not None:
+            self._lock.close()
+        return True
+
+    def _run(self, ready: threading.Event) -> None:
+        try:
+            sys.setswitchinterval(self._config.switch_interval_s)
+            asyncio.run(self._live(ready))
+        except BaseException as why:
+            self._failed = why
+            log.exception("the engine's thread ended")
+        finally:
+            ready.set()
+
+    async def _live(self, ready: threading.Event) -> None:
+        loop = asyncio.get_running_loop()
+        ground = LiveGround(loop, worker_threads=self._config.worker_threads)
+        host = Host(self._home, self._config, ground)
+        end = asyncio.Event()
+        self._loop, self._stopping, self._port = loop, end.set, EnginePort(loop, host)
+        host.start()
+        ready.set()
+        try:
+            await end.wait()
+        finally:
+            await host.close()
+            ground.close()
+
+
+def _lock(path: Path) -> BinaryIO:
+    file = path.open("a+b")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as why:
+        file.seek(0)
+        holder = file.read().decode() or "unknown"
+        file.close()
+        raise Locked(f"the data home {path.parent} is in use by process {holder}") from why
+    file.truncate(0)
+    file.write(str(os.getpid()).encode())
+    file.flush()
+    return file

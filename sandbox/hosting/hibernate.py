@@ -1,0 +1,89 @@
+"""What a sandbox remembers over sleep and crash: `sandbox.json` in its directory.
+
+Messages, offsets, topics and groups are in the brokers' own files; here is what RocketMQ has no file for.
+"""
+
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.kernel.errors import CorruptRecord
+
+FILE_NAME = "sandbox.json"
+SNAPSHOT_NAME = "snapshot.json"
+FORMAT = 1
+
+
+class NodeRecord(NamedTuple):
+    """A node and the address it keeps for life: the address is inside stored records and message ids."""
+
+    kind: str  # name_server, broker
+    name: str
+    broker_id: int
+    address: str  # ip:port
+
+
+@dataclass(kw_only=True)
+class SandboxRecord:
+    """`running`: written when awake, so finding it set on waking means the server was killed."""
+
+    slug: str
+    template: str
+    preset: str
+    changes: dict[str, Any]
+    seed: str
+    nodes: list[NodeRecord]
+    epoch: str = ""
+    running: bool = False
+    built: bool = False  # the template's stage was carried out
+    clock_ms: int = 0
+    rate: float = 1.0
+    wall_ms: int = 0  # when this was written
+    processes: int = 0  # started so far; gives each new process its number
+    actors: list[dict[str, Any]] = field(default_factory=list)
+    strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set
+    resets: list[dict[str, Any]] = field(default_factory=list)
+    limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
+    failed: str | None = None
+
+
+def save(directory: Path, record: SandboxRecord) -> None:
+    """Write through a draft, so that a crash leaves the old file or the new one, never half of one."""
+    data = orjson.dumps({"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]},
+                        option=orjson.OPT_INDENT_2)
+    _replace(directory / FILE_NAME, data)
+
+
+def load(directory: Path) -> SandboxRecord:
+    """Raises CorruptRecord when the file cannot be understood, FileNotFoundError when there is none."""
+    path = directory / FILE_NAME
+    try:
+        values = orjson.loads(path.read_bytes())
+        if values.pop("format") != FORMAT:
+            raise CorruptRecord(f"{path.name} was written by another version")
+        values["nodes"] = [NodeRecord(*node) for node in values["nodes"]]
+        return SandboxRecord(**values)
+    except (orjson.JSONDecodeError, KeyError, TypeError) as why:
+        raise CorruptRecord(f"{path.name} of {directory.name} cannot be read: {why}") from why
+
+
+def save_snapshot(directory: Path, snapshot: dict[str, Any]) -> None:
+    """What a visitor of the sleeping sandbox is shown."""
+    _replace(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
+
+
+def load_snapshot(directory: Path) -> dict[str, Any] | None:
+    try:
+        snapshot: dict[str, Any] = orjson.loads((directory / SNAPSHOT_NAME).read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        return None
+    return snapshot
+
+
+def _replace(path: Path, data: bytes) -> None:
+    draft = path.with_suffix(".tmp")
+    draft.write_bytes(data)
+    os.replace(draft, path)

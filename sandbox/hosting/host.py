@@ -1,0 +1,226 @@
+"""Many sandboxes on one engine: who is awake, who sleeps next, and what one may ask of them."""
+
+import asyncio
+import logging
+import re
+import resource
+import shutil
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sandbox.hosting import hibernate
+from sandbox.hosting.bell import Bell
+from sandbox.hosting.birth import new_record
+from sandbox.hosting.config import HostConfig
+from sandbox.hosting.diary import page_of
+from sandbox.hosting.ground import Ground
+from sandbox.hosting.port import Entries, Reading, Refusal
+from sandbox.hosting.registry import Registry, Slot
+from sandbox.hosting.sandbox import Sandbox
+from sandbox.hosting.snapshot.channels import ChannelUnknown, parse_channel, read_channel
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+class Host:
+    """The engine's side of the door.  Everything here runs on the engine's loop."""
+
+    def __init__(self, home: Path, config: HostConfig, ground: Ground) -> None:
+        self._home = home
+        self._config = config
+        self._ground = ground
+        self._registry = Registry(home / "sandboxes")
+        self._stories: set[asyncio.Task[None]] = set()
+        self.cap = awake_cap(config)
+        self._closing = False
+
+    def start(self) -> None:
+        """Everything is asleep until somebody looks."""
+        self._registry.scan()
+        self._ground.wall.call_later(self._config.look_around_s, self._look_around)
+
+    async def close(self) -> None:
+        """Sleep, all at once: the machine goes down."""
+        self._closing = True
+        awake = [slot.slug for slot in self._registry.awake()]
+        await asyncio.gather(*(self.sleep(slug, "server stop") for slug in awake), return_exceptions=True)
+
+    def tell(self, story: Coroutine[Any, Any, T], future: "Future[T]") -> None:
+        """Run a story to its end; its outcome goes into `future`, unless nobody waits any more."""
+
+        async def run() -> None:
+            waited_for = future.set_running_or_notify_cancel()
+            try:
+                value = await story
+            except BaseException as why:
+                if not isinstance(why, SandboxError):
+                    log.exception("a story failed")
+                if waited_for:
+                    future.set_exception(why)
+            else:
+                if waited_for:
+                    future.set_result(value)
+
+        task = self._ground.loop.create_task(run())
+        self._stories.add(task)
+        task.add_done_callback(self._stories.discard)
+
+    async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
+                     changes: dict[str, object] | None, limits: dict[str, Any] | None) -> dict[str, Any]:
+        if not _SLUG.fullmatch(slug):
+            raise ActionRefused(422, "{slug} cannot be an address", "Use lower case letters, digits and dashes.",
+                                field="slug", slug=slug)
+        if slug in self._registry:
+            raise ActionRefused(409, "there is a sandbox {slug} already", "Choose another name.", slug=slug)
+        record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
+                            config=self._config, ports_taken=self._registry.ports())
+        directory = self._registry.directory(slug)
+        directory.mkdir(parents=True)
+        hibernate.save(directory, record)
+        self._registry.add(slug, record)
+        return await self.wake(slug)
+
+    async def wake(self, slug: str) -> dict[str, Any]:
+        slot = self._registry.get(slug)
+        while slot.change is not None:  # somebody wakes it or puts it to sleep: wait for that first
+            await asyncio.shield(slot.change)
+        if slot.sandbox is None:
+            slot.change = self._ground.loop.create_task(self._open(slot))
+            await asyncio.shield(slot.change)
+        self._touch(slot)
+        return slot.row()
+
+    async def _open(self, slot: Slot) -> None:
+        try:
+            await self._make_room()
+            sandbox = Sandbox(self._registry.directory(slot.slug), self._config, self._ground, home=self._home)
+            slot.state = "waking"
+            await sandbox.open()
+            slot.opened(sandbox)
+        except ActionRefused:
+            slot.state = "asleep"
+            raise
+        except Exception as why:
+            log.exception("opening %s failed", slot.slug)
+            slot.failed(f"{type(why).__name__}: {why}")
+            raise ActionRefused(500, "The sandbox cannot be opened: {why}", "Try again, or download its files.",
+                                why=str(why)) from why
+        finally:
+            slot.change = None
+
+    async def _make_room(self) -> None:
+        """At the cap the sandbox not looked at for longest sleeps first; watched ones are never put to sleep."""
+        while len(self._registry.awake()) >= self.cap and not self._closing:
+            idle = [slot for slot in self._registry.awake() if not slot.watched and slot.change is None]
+            if not idle:
+                raise ActionRefused(503, "All {cap} places are taken and watched.", "Try again in a few minutes.",
+                                    cap=self.cap)
+            await self.sleep(min(idle, key=lambda slot: slot.looked_s).slug, "room for others")
+
+    async def sleep(self, slug: str, reason: str) -> None:
+        slot = self._registry.get(slug)
+        while slot.change is not None:
+            await asyncio.shield(slot.change)
+        if slot.sandbox is not None:
+            slot.change = self._ground.loop.create_task(self._close(slot, slot.sandbox, reason))
+            await asyncio.shield(slot.change)
+
+    async def _close(self, slot: Slot, sandbox: Sandbox, reason: str) -> None:
+        slot.state = "going to sleep"
+        try:
+            await sandbox.close(reason)
+        finally:
+            slot.closed(sandbox.record)
+            slot.change = None
+            slot.ring()
+
+    async def delete(self, slug: str) -> None:
+        slot = self._registry.get(slug)
+        await self.sleep(slug, "deleted")
+        self._registry.remove(slug)
+        slot.ring()
+        await self._ground.lend(lambda: shutil.rmtree(self._registry.directory(slug), ignore_errors=True))
+
+    def awake(self, slug: str) -> Sandbox:
+        """The sandbox, open; whoever asks counts as looking at it.  404 unknown, 503 asleep."""
+        slot = self._registry.get(slug)
+        if slot.sandbox is None or slot.state != "live":
+            raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=slot.state)
+        self._touch(slot)
+        return slot.sandbox
+
+    def read(self, channel: str) -> Reading | Refusal:
+        try:
+            kind, slug, rest = parse_channel(channel)
+            slot = self._registry.get(slug)
+            if slot.sandbox is None or slot.state != "live":
+                return Refusal("failed" if slot.state == "failed" else "asleep")
+            return read_channel(slot.sandbox, kind, rest)
+        except (ChannelUnknown, ActionRefused):
+            return Refusal("unknown")
+        except Exception:
+            log.exception("reading %s failed", channel)
+            return Refusal("failed")
+
+    def snapshot(self, slug: str) -> dict[str, Any]:
+        slot = self._registry.get(slug)
+        if slot.sandbox is not None and slot.state == "live":
+            self._touch(slot)
+            return slot.sandbox.snapshot()
+        kept = hibernate.load_snapshot(self._registry.directory(slug)) or {}
+        kept["sandbox"] = {**kept.get("sandbox", {}), **slot.identity(), "state": slot.state, "failed": slot.why_failed}
+        return kept
+
+    async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool) -> Entries:
+        slot = self._registry.get(slug)
+        diary = slot.sandbox.diary if slot.sandbox is not None else None
+        return await page_of(self._registry.directory(slug), diary, self._ground, after, limit, facts_only=facts_only)
+
+    def subscribe(self, slug: str, bell: Bell) -> None:
+        slot = self._registry.get(slug)
+        slot.subscribe(bell)
+        self._touch(slot)
+
+    def unsubscribe(self, slug: str, bell: Bell) -> None:
+        if slug in self._registry:
+            slot = self._registry.get(slug)
+            slot.unsubscribe(bell)
+            self._touch(slot)
+
+    def status(self) -> dict[str, Any]:
+        slots = self._registry.all()
+        return {"awake": len(self._registry.awake()), "known": len(slots), "cap": self.cap,
+                "descriptors": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+                "sandboxes": {slot.slug: slot.row() for slot in slots}}
+
+    def _touch(self, slot: Slot) -> None:
+        slot.looked_s = self._ground.wall.monotonic()
+
+    def _look_around(self) -> None:
+        """Put to sleep what nobody has looked at for its idle time."""
+        if self._closing:
+            return
+        now_s = self._ground.wall.monotonic()
+        for slot in self._registry.awake():
+            if slot.watched:
+                slot.looked_s = now_s
+            elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.limits.sleep_after_idle_s:
+                self.tell(self.sleep(slot.slug, "idle"), Future())
+        self._ground.wall.call_later(self._config.look_around_s, self._look_around)
+
+
+def awake_cap(config: HostConfig) -> int:
+    """How many sandboxes the machine carries: descriptors run out first, so the soft limit is raised to the hard one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    limits = config.limits
+    carried = (hard - limits.descriptors_reserved) // limits.descriptors_per_sandbox
+    return max(1, min(limits.awake_sandboxes, carried))

@@ -1,0 +1,140 @@
+"""The only door between the web and the engine: verbs in, plain values out, every one a future.
+
+The engine lives on its own thread.  A verb is carried to it, runs there in one turn (or as a story, for wake and
+sleep), and its value or SandboxError comes back in a `concurrent.futures.Future`.  Nothing of the engine leaks out.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sandbox.control.actions import Action
+from sandbox.control.questions import Question
+from sandbox.control.rights import Role
+from sandbox.hosting.bell import Bell
+from sandbox.kernel.errors import EngineBusy
+
+if TYPE_CHECKING:
+    from sandbox.hosting.host import Host
+
+T = TypeVar("T")
+
+
+class Actor(NamedTuple):
+    """Who acts: a role of `control.rights` and the name others may see."""
+
+    role: Role
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.name}" if self.name else self.role
+
+
+class Reading(NamedTuple):
+    """One board, read in one turn: `data` is what the channel shows, `seq` the newest event then."""
+
+    seq: int
+    at_ms: int
+    rate: float
+    epoch: str
+    data: dict[str, Any]
+
+
+class Refusal(NamedTuple):
+    """A board that cannot be read: `asleep`, `unknown` (no such sandbox, group, topic or node), `failed`."""
+
+    reason: str
+
+
+class Entries(NamedTuple):
+    """A piece of the journal.  `first_seq`: the oldest there is; `next_seq`: ask from here on."""
+
+    first_seq: int
+    rows: list[dict[str, Any]]
+    next_seq: int
+
+
+class EnginePort:
+    """Thread-safe; may be called from any thread or loop but the engine's own (its callers would wait for themselves)."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, host: "Host") -> None:
+        self._loop = loop
+        self._host = host
+
+    def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: str | int | None = None,
+               changes: dict[str, object] | None = None,
+               limits: dict[str, Any] | None = None) -> "Future[dict[str, Any]]":
+        """Make a sandbox and wake it; the value is its `status` row.  409 when the slug is taken."""
+        return self._story(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
+                                                     limits=limits))
+
+    def wake(self, slug: str) -> "Future[dict[str, Any]]":
+        """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 500 its files are broken."""
+        return self._story(lambda: self._host.wake(slug))
+
+    def sleep(self, slug: str, reason: str) -> "Future[None]":
+        """Stop its actors and brokers cleanly and close its files."""
+        return self._story(lambda: self._host.sleep(slug, reason))
+
+    def delete(self, slug: str) -> "Future[None]":
+        """Put it to sleep and remove its directory."""
+        return self._story(lambda: self._host.delete(slug))
+
+    def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
+        """Carry an action out; the value is the seq of its `ActionTaken`.  Raises ActionRefused."""
+        return self._turn(lambda: self._host.awake(slug).act(action, str(by)))
+
+    def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
+        """Answer a question (`control.questions`) without effect.  Raises ActionRefused."""
+        return self._turn(lambda: self._host.awake(slug).ask(question))
+
+    def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
+        """Several boards in one turn, in the order asked; names as in catalogue 10, parts percent-encoded."""
+        names = list(channels)
+        return self._turn(lambda: [self._host.read(name) for name in names])
+
+    def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
+        """The whole sandbox as catalogue 9 draws it; of a sleeping one, as it fell asleep."""
+        return self._turn(lambda: self._host.snapshot(slug))
+
+    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False) -> "Future[Entries]":
+        """At most `limit` rows with seq > `after`; older ones are read from the journal's files."""
+        return self._story(lambda: self._host.entries(slug, after, limit, facts_only=facts_only))
+
+    def subscribe(self, slug: str, bell: Bell) -> "Future[None]":
+        """Ring `bell` (on the engine's thread) at every event.  A sandbox with a bell counts as watched."""
+        return self._turn(lambda: self._host.subscribe(slug, bell))
+
+    def unsubscribe(self, slug: str, bell: Bell) -> "Future[None]":
+        return self._turn(lambda: self._host.unsubscribe(slug, bell))
+
+    def status(self) -> "Future[dict[str, Any]]":
+        """{"awake", "known", "cap", "descriptors", "sandboxes": {slug: {"state", "watched", "template", …}}}"""
+        return self._turn(self._host.status)
+
+    def _turn(self, fn: Callable[[], T]) -> "Future[T]":
+        future: Future[T] = Future()
+        self._carry(lambda: _settle(future, fn), future)
+        return future
+
+    def _story(self, make: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
+        """As `_turn`, for what takes several turns.  Cancelling the future does not stop a story that has begun."""
+        future: Future[T] = Future()
+        self._carry(lambda: self._host.tell(make(), future), future)
+        return future
+
+    def _carry(self, work: Callable[[], None], future: "Future[Any]") -> None:
+        try:
+            self._loop.call_soon_threadsafe(work)
+        except RuntimeError:
+            future.set_exception(EngineBusy("the engine is stopped"))
+
+
+def _settle(future: "Future[T]", fn: Callable[[], T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return  # nobody waits any more
+    try:
+        future.set_result(fn())
+    except BaseException as why:
+        future.set_exception(why)

@@ -1,0 +1,123 @@
+"""Which sandboxes there are, and how each one is."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandbox.hosting import hibernate
+from sandbox.hosting.bell import Bell
+from sandbox.hosting.hibernate import SandboxRecord
+from sandbox.kernel.errors import ActionRefused, CorruptRecord
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from sandbox.hosting.sandbox import Sandbox
+
+log = logging.getLogger(__name__)
+
+
+class Slot:
+    """One sandbox as the host sees it.  `state`: asleep, waking, live, going to sleep, failed."""
+
+    def __init__(self, slug: str, record: SandboxRecord | None, why_failed: str | None = None) -> None:
+        self.slug = slug
+        self.state = "asleep" if why_failed is None else "failed"
+        self.why_failed = why_failed
+        self.sandbox: Sandbox | None = None
+        self.change: asyncio.Task[None] | None = None  # it is being opened or closed
+        self.looked_s = 0.0
+        self._record = record
+        self._bells: list[Bell] = []
+
+    @property
+    def watched(self) -> bool:
+        return bool(self._bells)
+
+    @property
+    def ports(self) -> set[int]:
+        nodes = self._record.nodes if self._record is not None else []
+        return {int(node.address.rpartition(":")[2]) for node in nodes}
+
+    def opened(self, sandbox: "Sandbox") -> None:
+        self.sandbox, self.state, self.why_failed = sandbox, "live", None
+        for bell in self._bells:
+            sandbox.journal.subscribe(bell.ring)
+        self.ring()
+
+    def closed(self, record: SandboxRecord) -> None:
+        self.sandbox, self._record, self.state = None, record, "asleep"
+
+    def failed(self, why: str) -> None:
+        self.sandbox, self.state, self.why_failed = None, "failed", why
+
+    def subscribe(self, bell: Bell) -> None:
+        if bell not in self._bells:
+            self._bells.append(bell)
+            if self.sandbox is not None:
+                self.sandbox.journal.subscribe(bell.ring)
+
+    def unsubscribe(self, bell: Bell) -> None:
+        if bell in self._bells:
+            self._bells.remove(bell)
+            if self.sandbox is not None:
+                self.sandbox.journal.unsubscribe(bell.ring)
+
+    def ring(self) -> None:
+        """News that is no event: it woke, fell asleep, or is gone."""
+        for bell in self._bells:
+            bell.ring()
+
+    def identity(self) -> dict[str, Any]:
+        record = self._record
+        return {"slug": self.slug, "template": record.template if record else None,
+                "preset": record.preset if record else None}
+
+    def row(self) -> dict[str, Any]:
+        return {**self.identity(), "state": self.state, "watched": self.watched, "failed": self.why_failed,
+                "epoch": self.sandbox.record.epoch if self.sandbox is not None else None}
+
+
+class Registry:
+    """All sandboxes of a data home, by their slugs; directories are the truth."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._slots: dict[str, Slot] = {}
+
+    def scan(self) -> None:
+        self._root.mkdir(parents=True, exist_ok=True)
+        for directory in sorted(path for path in self._root.iterdir() if (path / hibernate.FILE_NAME).exists()):
+            try:
+                self._slots[directory.name] = Slot(directory.name, hibernate.load(directory))
+            except CorruptRecord as why:
+                log.error("reading %s: %s", directory.name, why)
+                self._slots[directory.name] = Slot(directory.name, None, str(why))
+
+    def __contains__(self, slug: str) -> bool:
+        return slug in self._slots or self.directory(slug).exists()
+
+    def directory(self, slug: str) -> Path:
+        return self._root / slug
+
+    def add(self, slug: str, record: SandboxRecord) -> None:
+        self._slots[slug] = Slot(slug, record)
+
+    def remove(self, slug: str) -> None:
+        self._slots.pop(slug, None)
+
+    def get(self, slug: str) -> Slot:
+        slot = self._slots.get(slug)
+        if slot is None:
+            raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
+        return slot
+
+    def all(self) -> list[Slot]:
+        return [self._slots[slug] for slug in sorted(self._slots)]
+
+    def awake(self) -> list[Slot]:
+        return [slot for slot in self.all() if slot.sandbox is not None]
+
+    def ports(self) -> set[int]:
+        """Ports given away; a node keeps its own for life."""
+        return set().union(*(slot.ports for slot in self._slots.values()))
