@@ -1,0 +1,77 @@
+"""Custom headers: what stands in the ext fields of a request or an answer, as values (spec remoting 2.2 to 2.5).
+
+Each has `from_ext`, which raises Malformed when something needed is missing, and `to_ext`.  Codes that are not
+listed have no header of their own.
+"""
+
+from sandbox.remoting.headers.groups import (
+    ConsumeStatsHeader,
+    DeleteGroupHeader,
+    GroupHeader,
+    ResetOffsetHeader,
+    RunningInfoHeader,
+    TopicGroupHeader,
+    UnregisterClientHeader,
+)
+from sandbox.remoting.headers.messages import (
+    EndTransactionHeader,
+    PullHeader,
+    PullResponseHeader,
+    QueryMessageHeader,
+    QueryMessageResponseHeader,
+    SendBackHeader,
+    SendHeader,
+    SendResponseHeader,
+    ViewMessageHeader,
+)
+from sandbox.remoting.headers.offsets import (
+    OffsetResponseHeader,
+    QueryOffsetHeader,
+    QueueHeader,
+    SearchOffsetHeader,
+    TimestampResponseHeader,
+    UpdateOffsetHeader,
+)
+from sandbox.remoting.headers.topics import (
+    BrokerNameHeader,
+    CreateTopicHeader,
+    DeleteTopicInNamesrvHeader,
+    RegisterBrokerHeader,
+    RegisterBrokerResponseHeader,
+    RouteHeader,
+    TopicHeader,
+    UnregisterBrokerHeader,
+)
+
+__all__ = [
+    "BrokerNameHeader",
+    "ConsumeStatsHeader",
+    "CreateTopicHeader",
+    "DeleteGroupHeader",
+    "DeleteTopicInNamesrvHeader",
+    "EndTransactionHeader",
+    "GroupHeader",
+    "OffsetResponseHeader",
+    "PullHeader",
+    "PullResponseHeader",
+    "QueryMessageHeader",
+    "QueryMessageResponseHeader",
+    "QueryOffsetHeader",
+    "QueueHeader",
+    "RegisterBrokerHeader",
+    "RegisterBrokerResponseHeader",
+    "ResetOffsetHeader",
+    "RouteHeader",
+    "RunningInfoHeader",
+    "SearchOffsetHeader",
+    "SendBackHeader",
+    "SendHeader",
+    "SendResponseHeader",
+    "TimestampResponseHeader",
+    "TopicGroupHeader",
+    "TopicHeader",
+    "UnregisterBrokerHeader",
+    "UnregisterClientHeader",
+    "UpdateOffsetHeader",
+    "ViewMessageHeader",
+]

@@ -1,0 +1,108 @@
+"""Headers about groups and their members."""
+
+from typing import NamedTuple, Self
+
+from sandbox.remoting.fields import Ext, int64, is_true, text, text_or_none, written
+
+
+class GroupHeader(NamedTuple):
+    """38, 40, 203: a consumer group and nothing else."""
+
+    group: str
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "consumerGroup"))
+
+    def to_ext(self) -> dict[str, str]:
+        return {"consumerGroup": self.group}
+
+
+class UnregisterClientHeader(NamedTuple):
+    """35.  An empty group is no group: C++ sends one beside the other (spec remoting 7)."""
+
+    client_id: str
+    producer_group: str | None = None
+    consumer_group: str | None = None
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "clientID"), text_or_none(ext, "producerGroup") or None,
+                   text_or_none(ext, "consumerGroup") or None)
+
+    def to_ext(self) -> dict[str, str]:
+        return written(clientID=self.client_id, producerGroup=self.producer_group, consumerGroup=self.consumer_group)
+
+
+class ConsumeStatsHeader(NamedTuple):
+    """208; without a topic: all topics of the group."""
+
+    group: str
+    topic: str | None = None
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "consumerGroup"), text_or_none(ext, "topic") or None)
+
+    def to_ext(self) -> dict[str, str]:
+        return written(consumerGroup=self.group, topic=self.topic)
+
+
+class TopicGroupHeader(NamedTuple):
+    """221, 223 and 303: a topic and a group.  `client_address` is empty or missing for: all members."""
+
+    topic: str
+    group: str
+    client_address: str | None = None
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "topic"), text(ext, "group"), text_or_none(ext, "clientAddr") or None)
+
+    def to_ext(self) -> dict[str, str]:
+        return written(topic=self.topic, group=self.group, clientAddr=self.client_address)
+
+
+class ResetOffsetHeader(NamedTuple):
+    """222 to a broker, 220 from it to the members.  A `timestamp_ms` of -1 means: the end of every queue."""
+
+    topic: str
+    group: str
+    timestamp_ms: int
+    force: bool
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "topic"), text(ext, "group"), int64(ext, "timestamp"), is_true(ext, "isForce"))
+
+    def to_ext(self) -> dict[str, str]:
+        return written(topic=self.topic, group=self.group, timestamp=self.timestamp_ms, isForce=self.force)
+
+
+class RunningInfoHeader(NamedTuple):
+    """307, to the broker and from it to the client."""
+
+    group: str
+    client_id: str
+    with_stacks: bool = False
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "consumerGroup"), text(ext, "clientId"), is_true(ext, "jstackEnable"))
+
+    def to_ext(self) -> dict[str, str]:
+        return written(consumerGroup=self.group, clientId=self.client_id, jstackEnable=self.with_stacks)
+
+
+class DeleteGroupHeader(NamedTuple):
+    """207.  5.x calls the flag `cleanOffset`."""
+
+    group: str
+    remove_offset: bool = False
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "groupName"), is_true(ext, "removeOffset") or is_true(ext, "cleanOffset"))
+
+    def to_ext(self) -> dict[str, str]:
+        return written(groupName=self.group, removeOffset=self.remove_offset)
