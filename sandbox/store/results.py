@@ -39,7 +39,7 @@ class PutResult(NamedTuple):
     store_bytes: int = 0
     store_ms: int = 0
     queue_offset: int = -1
-    count: int = 0
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody asks here
     physical_offsets: tuple[int, ...] = ()  # one per message of a batch; empty for a single put
 
     @property
@@ -56,7 +56,7 @@ class GetResult(NamedTuple):
     min_offset: int
     max_offset: int
     records: bytes = b""
-    count: int = 0
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody asks here
     first_offset: int = -1  # queue offset of the first record
     skipped: int = 0  # units passed over because their tags code did not match
     cold: bool = False  # the last unit looked at is "on disk" by the 40 % rule

@@ -1,0 +1,111 @@
+"""One file of fixed size, mapped into memory while somebody needs it."""
+
+from sandbox.store.disk import Disk, Mapped
+
+FILES_PER_QUEUE = 2  # mapped at once: the one written to, and one that is read
+PAGE_BYTES = 4096
+_ZEROS = bytes(64 * 1024)
+
+
+def file_name(offset: int) -> str:
+    """The offset of a file's first byte, in 20 digits (spec store-format 1)."""
+    return f"{offset:020d}"
+
+
+class MappedFile:
+    """A file that begins at `base` of an endless file.  RocketMQ: `MappedFile`.
+
+    `view` is None while it is not mapped: take `pool.view(file)` then.  Below `wrote` it has
+    content, below `flushed` that content survives a power cut.
+    """
+
+    __slots__ = ("base", "directory", "flushed", "mapped", "modified_ms", "path", "size", "store_ms", "used", "view",
+                 "wrote")
+
+    def __init__(self, directory: str, base: int, size: int, *, modified_ms: int = 0) -> None:
+        self.directory = directory
+        self.path = f"{directory}/{file_name(base)}"
+        self.base = base
+        self.size = size
+        self.wrote = 0
+        self.flushed = 0
+        self.modified_ms = modified_ms
+        self.store_ms = 0  # store time of the newest message in it, as far as this run knows
+        self.used = False
+        self.mapped: Mapped | None = None
+        self.view: memoryview | None = None
+
+    @property
+    def end(self) -> int:
+        return self.base + self.wrote
+
+    @property
+    def name(self) -> str:
+        return file_name(self.base)
+
+
+class MapPool:
+    """Which files are mapped now: at most `limit`, at most two of one directory.
+
+    A file used since the last look is given a second chance before it is unmapped, so that what
+    is written all the time stays, without a list to keep in order per message.
+    """
+
+    def __init__(self, disk: Disk, limit: int) -> None:
+        self._disk = disk
+        self._limit = max(limit, FILES_PER_QUEUE + 1)
+        self._files: dict[MappedFile, None] = {}  # in the order they were mapped
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def view(self, file: MappedFile) -> memoryview:
+        """The bytes of a file.  Not to be kept beyond the next call here.  Raises StoreFull."""
+        file.used = True
+        if file.view is not None:
+            return file.view
+        mine = [other for other in self._files if other.directory == file.directory]
+        if len(mine) >= FILES_PER_QUEUE:
+            self.unmap(next((other for other in mine if not other.used), mine[0]))
+        while len(self._files) >= self._limit:
+            self._unmap_one()
+        file.mapped = self._disk.map(file.path, file.size)
+        file.view = file.mapped.view
+        self._files[file] = None
+        return file.view
+
+    def unmap(self, file: MappedFile) -> None:
+        if file.mapped is not None:
+            file.view = None
+            file.mapped.close()
+            file.mapped = None
+            del self._files[file]
+
+    def rest(self) -> None:
+        """Unmap what nobody used since the last rest, so that an idle store holds no descriptor."""
+        for file in list(self._files):
+            if not file.used:
+                self.unmap(file)
+            file.used = False
+
+    def close(self) -> None:
+        for file in list(self._files):
+            self.unmap(file)
+
+    def _unmap_one(self) -> None:
+        while True:
+            file = next(iter(self._files))
+            if not file.used:
+                self.unmap(file)
+                return
+            file.used = False
+            del self._files[file]
+            self._files[file] = None
+
+
+def wipe(view: memoryview, start: int, end: int) -> None:
+    """Zero a stretch, touching only what is not zero, so that a sparse file stays sparse."""
+    for at in range(start, end, len(_ZEROS)):
+        stop = min(at + len(_ZEROS), end)
+        if view[at:stop] != _ZEROS[: stop - at]:
+            view[at:stop] = _ZEROS[: stop - at]

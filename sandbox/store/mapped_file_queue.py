@@ -1,0 +1,121 @@
+"""An endless file, cut into files of one size."""
+
+import logging
+
+from sandbox.kernel.errors import StoreError
+from sandbox.store.disk import Disk
+from sandbox.store.mapped_file import MappedFile, MapPool, wipe
+
+log = logging.getLogger(__name__)
+
+
+class MappedFileQueue:
+    """The files of one directory in order.  RocketMQ: `MappedFileQueue`.
+
+    The file of an offset is found by division, as names are multiples of the size.
+    """
+
+    def __init__(self, disk: Disk, pool: MapPool, directory: str, file_bytes: int) -> None:
+        self.disk = disk
+        self.pool = pool
+        self.directory = directory
+        self.file_bytes = file_bytes
+        self.files: list[MappedFile] = []
+
+    def load(self) -> None:
+        """Take what is there, as full.  Raises StoreError for a file of another size."""
+        names = [name for name in self.disk.names(self.directory) if len(name) == 20 and name.isdigit()]
+        for name in names:
+            path = f"{self.directory}/{name}"
+            size = self.disk.size_of(path)
+            if size == 0 and name == names[-1]:  # the process ended while it was created
+                self.disk.remove(path)
+                continue
+            if size != self.file_bytes:
+                raise StoreError(f"{path} has {size} bytes; this store is configured for files of {self.file_bytes}")
+            file = MappedFile(self.directory, int(name), self.file_bytes, modified_ms=self.disk.modified_ms(path))
+            file.wrote = file.flushed = file.size
+            self.files.append(file)
+
+    @property
+    def min_offset(self) -> int:
+        return self.files[0].base if self.files else 0
+
+    @property
+    def max_offset(self) -> int:
+        return self.files[-1].end if self.files else 0
+
+    @property
+    def flushed_offset(self) -> int:
+        """Everything below survives a power cut."""
+        for file in self.files:
+            if file.flushed < file.wrote:
+                return file.base + file.flushed
+        return self.max_offset
+
+    def create(self, at_offset: int) -> MappedFile:
+        """The file that holds `at_offset`, after all others.  Raises StoreFull."""
+        base = at_offset - at_offset % self.file_bytes
+        file = MappedFile(self.directory, base, self.file_bytes)
+        self.pool.view(file)
+        self.files.append(file)
+        return file
+
+    def seal(self, file: MappedFile, now_ms: int) -> None:
+        """Nothing more goes into this file; retention counts from now."""
+        file.modified_ms = now_ms
+        self.disk.set_modified_ms(file.path, now_ms)
+
+    def find(self, offset: int) -> MappedFile | None:
+        """The file that holds `offset`, whether or not something is written there."""
+        if not self.files or offset < self.files[0].base:
+            return None
+        index = (offset - self.files[0].base) // self.file_bytes
+        if index < len(self.files) and self.files[index].base <= offset < self.files[index].base + self.file_bytes:
+            return self.files[index]
+        for file in self.files:  # a gap between files; division does not help
+            if file.base <= offset < file.base + file.size:
+                return file
+        return None
+
+    def read(self, offset: int, size: int) -> bytes | None:
+        """A copy of written bytes within one file; None when they are not all there."""
+        file = self.find(offset)
+        if file is None:
+            return None
+        at = offset - file.base
+        if at + size > file.wrote:
+            return None
+        return bytes(self.pool.view(file)[at : at + size])
+
+    def truncate(self, offset: int) -> int:
+        """Forget everything from `offset` on; returns how many written bytes that were.
+
+        What is cut off inside a file becomes zeros, so that a later recovery cannot take it for
+        fresh (RocketMQ leaves it).
+        """
+        before = self.max_offset
+        while self.files and self.files[-1].base >= offset:
+            self.delete(self.files[-1])
+        if self.files and self.files[-1].end > offset:
+            file = self.files[-1]
+            keep = offset - file.base
+            wipe(self.pool.view(file), keep, file.size)
+            file.wrote = keep
+            file.flushed = min(file.flushed, keep)
+        return max(0, before - offset)
+
+    def delete(self, file: MappedFile) -> None:
+        self.pool.unmap(file)
+        self.disk.remove(file.path)
+        self.files.remove(file)
+
+    def destroy(self) -> None:
+        """Delete everything."""
+        for file in list(self.files):
+            self.delete(file)
+        self.disk.remove_tree(self.directory)
+
+    @property
+    def wrote_bytes(self) -> int:
+        return sum(file.wrote for file in self.files)
