@@ -1,0 +1,231 @@
+"""A disk in memory that forgets what was not flushed, as disks do (the store's `Disk` protocol).
+
+Two things can end a process on it.  A *kill* takes the process and leaves the page cache: everything written is still
+there.  A *power cut* takes the page cache too: of what was not flushed, any subset of 512-byte sectors has reached the
+disk, and of the latest changes of names any number from the first on (as a journaling file system has it).
+"""
+
+import errno
+import os
+from collections import deque
+
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import Locked, StoreFull
+
+SECTOR_BYTES = 512
+NAME_STATES = 64  # changes of names that may be pending; older ones have reached the disk
+
+
+class Crashed(BaseException):
+    """The process ends here.  No `except Exception` of the product can stop it, as nothing stops a kill."""
+
+
+class _File:
+    """One file: what a process sees, and what a power cut leaves at least."""
+
+    __slots__ = ("cache", "durable", "modified_ms")
+
+    def __init__(self, cache: bytearray, modified_ms: int) -> None:
+        self.cache = cache
+        self.durable = b""
+        self.modified_ms = modified_ms
+
+
+class SimMapped:
+    """A mapped file.  After a kill or power cut its view is a dead process's and changes nothing."""
+
+    __slots__ = ("view",)
+
+    def __init__(self, cache: bytearray, size: int) -> None:
+        self.view = memoryview(cache)[:size]
+
+    def close(self) -> None:
+        self.view.release()
+
+
+class SimLock:
+    """The lock file, held until released or until the process ends."""
+
+    def __init__(self, held: set[str], path: str) -> None:
+        self._held = held
+        self._path = path
+        held.add(path)
+
+    def release(self) -> None:
+        self._held.discard(self._path)
+
+
+class SimDisk:
+    """Files in memory.  `operations` counts calls that change the disk; at number `crash_at` the process ends.
+
+    Writes through a mapped view are no calls: whoever must stop between two of them watches `fingerprint`.
+    """
+
+    def __init__(self, chance: Chance, clock: Clock, *, capacity_bytes: int | None = None) -> None:
+        self._chance = chance
+        self._clock = clock
+        self._files: dict[str, _File] = {}
+        self._name_states: deque[dict[str, _File]] = deque([{}], maxlen=NAME_STATES)  # oldest: surely on disk
+        self._held: set[str] = set()
+        self.capacity_bytes = capacity_bytes
+        self.broken_sync = False  # every flush fails with EIO
+        self.operations = 0
+        self.crash_at: int | None = None
+
+    # The world.
+
+    def kill(self) -> None:
+        """The process ends: its views are dead, its locks released, the page cache stays."""
+        for file in self._files.values():
+            file.cache = bytearray(file.cache)
+        self._held = set()
+        self.crash_at = None
+
+    def power_cut(self) -> None:
+        """The machine stops: of what was not flushed, the seed says which sectors and names survived."""
+        self._files = dict(self._chance.choice(self._name_states))
+        for file in self._files.values():
+            file.durable = self._survived(file)
+            file.cache = bytearray(file.durable)
+        self._name_states.clear()
+        self._name_states.append(dict(self._files))
+        self._held = set()
+        self.crash_at = None
+
+    def write_back(self, share: float = 0.5) -> None:
+        """The kernel writes some unflushed sectors by itself, as it does now and then."""
+        for file in self._files.values():
+            file.durable = self._survived(file, share)
+
+    def fill(self) -> None:
+        """Nothing more fits from now on."""
+        self.capacity_bytes = self.used_bytes
+
+    @property
+    def used_bytes(self) -> int:
+        return sum(len(file.cache) for file in self._files.values())
+
+    def fingerprint(self) -> int:
+        """Changes whenever a byte or a name changes."""
+        return hash(tuple((name, bytes(file.cache)) for name, file in self._files.items()))
+
+    def image(self) -> dict[str, bytes]:
+        """Every file as a process sees it now: to copy out, or to compare."""
+        return {name: bytes(file.cache) for name, file in sorted(self._files.items())}
+
+    # What a store asks (`store.disk.Disk`).
+
+    def names(self, path: str) -> list[str]:
+        prefix = path.rstrip("/") + "/" if path.strip("./") else ""
+        return sorted({name[len(prefix) :].partition("/")[0] for name in self._files if name.startswith(prefix)})
+
+    def size_of(self, path: str) -> int | None:
+        file = self._files.get(path)
+        return None if file is None else len(file.cache)
+
+    def modified_ms(self, path: str) -> int:
+        return self._file(path).modified_ms
+
+    def set_modified_ms(self, path: str, at_ms: int) -> None:
+        if path in self._files:
+            self._files[path].modified_ms = at_ms
+
+    def map(self, path: str, size: int) -> SimMapped:
+        file = self._files.get(path)
+        if file is None:
+            self._operation()
+            self._reserve(size, f"cannot map {path} of {size} bytes")
+            file = self._files[path] = _File(bytearray(size), self._clock.now_ms())
+            file.durable = bytes(size)
+            self._renamed()
+        if size > len(file.cache):
+            raise ValueError(f"{path} has {len(file.cache)} bytes, {size} cannot be mapped")
+        return SimMapped(file.cache, size)
+
+    def sync(self, path: str) -> None:
+        self._operation()
+        file = self._files.get(path)
+        if file is None:
+            return
+        if self.broken_sync:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        if file.durable != file.cache:
+            file.modified_ms = self._clock.now_ms()
+            file.durable = bytes(file.cache)
+        self._name_states.clear()
+        self._name_states.append(dict(self._files))
+
+    def read(self, path: str) -> bytes | None:
+        file = self._files.get(path)
+        return None if file is None else bytes(file.cache)
+
+    def write(self, path: str, data: bytes) -> None:
+        self._operation()
+        file = self._files.get(path)
+        self._reserve(len(data) - (len(file.cache) if file else 0), f"cannot write {path}")
+        if file is None:
+            file = self._files[path] = _File(bytearray(), 0)
+            self._renamed()
+        file.cache = bytearray(data)
+        file.modified_ms = self._clock.now_ms()
+
+    def rename(self, old: str, new: str) -> None:
+        self._operation()
+        self._files[new] = self._file(old)
+        del self._files[old]
+        self._renamed()
+
+    def remove(self, path: str) -> None:
+        self._operation()
+        if self._files.pop(path, None) is not None:
+            self._renamed()
+
+    def remove_tree(self, path: str) -> None:
+        self._operation()
+        for name in [name for name in self._files if name.startswith(path.rstrip("/") + "/")]:
+            del self._files[name]
+        self._renamed()
+
+    def lock(self, path: str) -> SimLock:
+        if path in self._held:
+            raise Locked(f"another broker holds {path}: lock failed")
+        if path not in self._files:
+            self.write(path, b"lock")
+        return SimLock(self._held, path)
+
+    def used_ratio(self) -> float:
+        if self.capacity_bytes is None:
+            return 0.0
+        return self.used_bytes / self.capacity_bytes if self.capacity_bytes else 1.0
+
+    def _operation(self) -> None:
+        self.operations += 1
+        if self.operations == self.crash_at:
+            raise Crashed
+
+    def _reserve(self, growth: int, what: str) -> None:
+        if self.capacity_bytes is not None and growth > 0 and self.used_bytes + growth > self.capacity_bytes:
+            raise StoreFull(f"{what}: {os.strerror(errno.ENOSPC)}")
+
+    def _renamed(self) -> None:
+        self._name_states.append(dict(self._files))
+
+    def _file(self, path: str) -> _File:
+        file = self._files.get(path)
+        if file is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return file
+
+    def _survived(self, file: _File, share: float = 0.5) -> bytes:
+        old, new = file.durable, bytes(file.cache)
+        if old == new:
+            return old
+        size = len(new) if self._chance.random() < share else len(old)
+        result = bytearray(max(len(old), len(new)))
+        result[: len(old)] = old
+        for at in range(0, len(new), SECTOR_BYTES):
+            sector = new[at : at + SECTOR_BYTES]
+            if old[at : at + SECTOR_BYTES] != sector and self._chance.random() < share:
+                result[at : at + len(sector)] = sector
+        return bytes(result[:size])
