@@ -21,6 +21,7 @@ _SLOT = Struct(">i")
 _ENTRY = Struct(">iqii")
 _NAME_DIGITS = 17
 _ENTRIES_AT_ONCE = 2048
+_SLOTS_AT_ONCE = 16_384
 _PROBES = 16  # entries looked at to tell whether a number of slots fits
 _MAX_GUESSES = 100_000
 
@@ -73,9 +74,9 @@ class IndexFileReader:
     def entry_position(self, number: int) -> int:
         return HEADER_BYTES + self.slots * SLOT_BYTES + number * ENTRY_BYTES
 
-    def all_entries(self) -> Iterator[tuple[int, IndexEntry]]:
-        """Number and entry, oldest first; entry 0 is never used."""
-        number, count = 1, self.header().index_count
+    def all_entries(self, count: int | None = None) -> Iterator[tuple[int, IndexEntry]]:
+        """Number and entry, oldest first, for numbers below `count`; entry 0 is never used."""
+        number, count = 1, count or self.header().index_count
         while number < count:
             data = self._opened.read(str(self.path), _ENTRIES_AT_ONCE * ENTRY_BYTES, self.entry_position(number))
             whole = min(len(data) // ENTRY_BYTES, count - number)
@@ -84,6 +85,17 @@ class IndexFileReader:
             for fields in _ENTRY.iter_unpack(data[: whole * ENTRY_BYTES]):
                 yield number, IndexEntry._make(fields)
                 number += 1
+
+    def used_slots(self) -> Iterator[tuple[int, int]]:
+        """Every slot that leads to an entry, and to which."""
+        for first in range(0, self.slots, _SLOTS_AT_ONCE):
+            count = min(_SLOTS_AT_ONCE, self.slots - first)
+            data = self._opened.read(str(self.path), count * SLOT_BYTES, HEADER_BYTES + first * SLOT_BYTES)
+            if not any(data):
+                continue
+            for number, (value,) in enumerate(_SLOT.iter_unpack(data[: len(data) // SLOT_BYTES * SLOT_BYTES]), first):
+                if value:
+                    yield number, value
 
     def chain(self, key_hash: int) -> Iterator[tuple[int, IndexEntry]]:
         """Entries of the key's slot, newest first.  Always going back, so a broken chain ends."""

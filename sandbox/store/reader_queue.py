@@ -73,7 +73,7 @@ class QueueReader:
         """One beyond the last unit that can be trusted.  Looks at the files anew."""
         self.run.refresh()
         end = self.written_end()
-        while end > self.first_place and not self._trusted(end - 1):
+        while end > self.first_place and not self.leads_home(end - 1):
             end -= 1
         return end
 
@@ -88,7 +88,8 @@ class QueueReader:
         found = _first(self.first_place, end, readable)
         return found if found < end else 0
 
-    def _trusted(self, queue_offset: int) -> bool:
+    def leads_home(self, queue_offset: int) -> bool:
+        """The unit points to a record that says it is this very message, or to one deleted by rights."""
         unit = self.unit(queue_offset)
         if unit is None:
             return False

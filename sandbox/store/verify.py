@@ -1,0 +1,207 @@
+"""Does a store agree with itself?  Queues and index are derived from the log again and compared (spec 2, 4, 5, 8).
+
+Nothing is changed.  A store being written may be verified: what is not dispatched yet is a note, not an error.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.message import properties as names
+from sandbox.message import record, sys_flag
+from sandbox.message.message import StoredMessage
+from sandbox.message.record import Blank, Broken, Layout
+from sandbox.message.string_hash import tags_code
+from sandbox.store.findings import ERROR, NOTE, WARNING, Findings, VerifyReport
+from sandbox.store.reader import StoreReader
+from sandbox.store.reader_log import Item
+from sandbox.store.reader_queue import UNIT_BYTES, QueueReader, is_filler
+from sandbox.store.results import QueueUnit
+from sandbox.store.verify_index import IndexCheck
+
+SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
+DELAY_LEVELS_MS = tuple(seconds * 1000 for seconds in (
+    1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200))
+
+
+def verify(reader: StoreReader, *, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> VerifyReport:
+    """Walk the whole log and compare everything that is derived from it."""
+    return _Verification(reader, delay_levels_ms).run()
+
+
+def expected_unit(message: StoredMessage, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> QueueUnit | None:
+    """What dispatch puts into the queue for a record; None for a half or rolled-back message."""
+    if sys_flag.transaction(message.sys_flag) in (sys_flag.TRANSACTION_PREPARED, sys_flag.TRANSACTION_ROLLBACK):
+        return None
+    code = tags_code(message.properties.get(names.TAGS, ""))
+    level = message.properties.get(names.DELAY, "")
+    if message.topic == SCHEDULE_TOPIC and level.isdecimal() and int(level) > 0:
+        code = message.store_ms + delay_levels_ms[min(int(level), len(delay_levels_ms)) - 1]  # when it is due
+    return QueueUnit(message.physical_offset, message.store_bytes, code)
+
+
+class _Queue:
+    """One queue while the log goes by: which of its places a record has claimed."""
+
+    def __init__(self, reader: QueueReader) -> None:
+        self.reader = reader
+        self.first = reader.first_place
+        self.end = max((n + 1 for n, _ in reader.units(self.first, reader.places_end)), default=self.first)
+        self.claimed = bytearray(self.end - self.first)
+        self.where = f"consumequeue/{reader.topic}/{reader.queue_id}"
+        first = reader.unit(self.first)
+        self.begin_physical = first.physical_offset if first is not None and reader.leads_home(self.first) else 0
+
+
+class _Verification:
+    """One run over one store."""
+
+    def __init__(self, reader: StoreReader, delay_levels_ms: tuple[int, ...]) -> None:
+        self._reader = reader
+        self._delay_levels_ms = delay_levels_ms
+        self._found = Findings()
+        self._queues = {name: _Queue(reader.queue(*name)) for name in reader.queues()}
+        self._index = IndexCheck(reader.index_files(), self._found, reader.log.min_offset)
+        self._in_use = reader.aborted or bool(reader.lock().holder)
+        self._missing_queues: set[tuple[str, int]] = set()
+        self._positions: list[int] | None = None
+        self._records = self._blanks = self._end = self._last_ms = 0
+
+    def run(self) -> VerifyReport:
+        self._reader.log.run.refresh()
+        self._check_files()
+        for item in self._items():
+            if isinstance(item.found, Blank):
+                self._blanks += 1
+                self._end = item.at + item.found.size
+            elif isinstance(item.found, Layout):
+                self._check_record(item, item.found)
+        for queue in self._queues.values():
+            self._check_unclaimed(queue)
+        self._index.finish(self._end)
+        units = sum(len(queue.claimed) for queue in self._queues.values())
+        return VerifyReport(self._records, self._blanks, self._end, len(self._queues), units, self._index.entries,
+                            self._found.items, self._found.omitted)
+
+    def _check_files(self) -> None:
+        files = self._reader.log.run.files
+        for file, following in pairwise(files):
+            if file.end != following.start:
+                self._found.add(ERROR, "gap", "commitlog", file.end, f"the next file begins at {following.start}")
+        if len({file.size_bytes for file in files}) > 1:
+            self._found.add(WARNING, "file_sizes", "commitlog", files[0].start,
+                            "files differ in size; a broker refuses to start on them")
+
+    def _items(self) -> Iterator[Item]:
+        """Everything in the log; what cannot be read is reported and stepped over where something sound follows."""
+        log = self._reader.log
+        at: int | None = log.min_offset
+        while at is not None:
+            start, at = at, None
+            for item in log.walk(start):
+                if not isinstance(item.found, Broken):
+                    yield item
+                    continue
+                whole = record.examine(item.data, item.data_at, len(item.data), check_crc=False)
+                if isinstance(whole, Layout) and whole.physical_offset == item.at:  # the body alone is damaged
+                    self._found.add(ERROR, "crc", "commitlog", item.at, item.found.why)
+                    yield item._replace(found=whole)
+                    at = item.at + whole.size
+                else:
+                    at = self._step_over(item, item.found)
+
+    def _step_over(self, item: Item, broken: Broken) -> int | None:
+        """Where to go on; None where the log simply ends."""
+        positions = self._unit_positions()
+        following = bisect_right(positions, item.at - 1)
+        pointed_at = following < len(positions) and positions[following] == item.at
+        beyond = self._next_sound(item.at, positions[following + pointed_at :])
+        if beyond is not None:
+            self._found.add(ERROR, "unreadable", "commitlog", item.at,
+                            f"{broken.why}; {beyond - item.at} bytes are lost")
+        elif pointed_at:
+            self._found.add(ERROR, "torn_record", "commitlog", item.at, f"{broken.why}, but a queue points here")
+        elif not item.untouched:
+            self._found.add(WARNING, "torn_tail", "commitlog", item.at,
+                            f"the log ends here, before what is no record: {broken.why}")
+        return beyond
+
+    def _next_sound(self, at: int, candidates: list[int]) -> int | None:
+        log = self._reader.log
+        starts = [file.start for file in log.run.files if file.start > at]
+        return next((position for position in sorted({*candidates, *starts}) if log.layout(position) is not None), None)
+
+    def _unit_positions(self) -> list[int]:
+        """Where units point, ascending.  Read once, and only when something is broken."""
+        if self._positions is None:
+            self._positions = sorted({unit.physical_offset for queue in self._queues.values()
+                                      for _, unit in queue.reader.units(queue.first, queue.end) if not is_filler(unit)})
+        return self._positions
+
+    def _check_record(self, item: Item, found: Layout) -> None:
+        try:
+            message = item.message()
+        except CorruptRecord as why:
+            self._found.add(ERROR, "unreadable", "commitlog", item.at, str(why))
+            return
+        self._records += 1
+        self._end = item.at + found.size
+        if message.store_ms < self._last_ms:
+            self._found.add(WARNING, "time_goes_back", "commitlog", item.at,
+                            f"stored at {message.store_ms}, the record before at {self._last_ms}")
+        self._last_ms = message.store_ms
+        unit = expected_unit(message, self._delay_levels_ms)
+        if unit is not None:
+            self._check_unit(message, unit)
+        self._index.expect(message, in_use=self._in_use)
+
+    def _check_unit(self, message: StoredMessage, expected: QueueUnit) -> None:
+        name = message.topic, message.queue_id
+        queue = self._queues.get(name)
+        if queue is None:
+            if name not in self._missing_queues:
+                self._missing_queues.add(name)
+                self._found.add(NOTE, "no_queue", f"consumequeue/{name[0]}/{name[1]}", 0,
+                                f"the log has messages from {message.physical_offset} on, the queue has no files")
+            return
+        place = message.queue_offset - queue.first
+        if place < 0 or message.physical_offset < queue.begin_physical:
+            return  # of a file the queue has dropped, or of a topic deleted and created again
+        actual = queue.reader.unit(message.queue_offset)
+        if actual is None:
+            self._report_missing(queue, message)
+            return
+        position = message.queue_offset * UNIT_BYTES
+        if place < len(queue.claimed):
+            if queue.claimed[place]:
+                self._found.add(ERROR, "two_records", queue.where, position,
+                                f"the record at {message.physical_offset} has the offset of one before")
+                return
+            queue.claimed[place] = 1
+        if actual != expected:
+            difference = _difference(message.queue_offset, actual, expected)
+            self._found.add(ERROR, "wrong_unit", queue.where, position, difference)
+
+    def _report_missing(self, queue: _Queue, message: StoredMessage) -> None:
+        text = f"offset {message.queue_offset}: no unit for the record at {message.physical_offset}"
+        behind = self._in_use and message.queue_offset >= queue.end
+        self._found.add(NOTE if behind else ERROR, "behind" if behind else "missing_unit", queue.where,
+                        message.queue_offset * UNIT_BYTES, text)
+
+    def _check_unclaimed(self, queue: _Queue) -> None:
+        """Units that no record has claimed: fine where the log has gone, or where the queue began in the middle."""
+        place = queue.claimed.find(0)
+        while place >= 0:
+            number = queue.first + place
+            unit = queue.reader.unit(number)
+            if unit is not None and not is_filler(unit) and unit.physical_offset >= self._reader.log.min_offset:
+                self._found.add(ERROR, "orphan_unit", queue.where, number * UNIT_BYTES,
+                                f"offset {number} points to {unit.physical_offset}, where none of its messages stands")
+            place = queue.claimed.find(0, place + 1)
+
+
+def _difference(number: int, actual: QueueUnit, expected: QueueUnit) -> str:
+    fields = [f"{name} {was}, the record says {should}" for name, was, should
+              in zip(QueueUnit._fields, actual, expected, strict=True) if was != should]
+    return f"offset {number}: " + "; ".join(fields)
