@@ -38,7 +38,7 @@ class CreateTopicHeader(NamedTuple):
     topic: str
     read_queues: int
     write_queues: int
-    perm: int
+    permission: int
     filter_type: str = "SINGLE_TAG"
     sys_flag: int = 0
     order: bool = False
@@ -52,7 +52,7 @@ class CreateTopicHeader(NamedTuple):
 
     def to_ext(self) -> dict[str, str]:
         return written(topic=self.topic, defaultTopic=self.default_topic, readQueueNums=self.read_queues,
-                       writeQueueNums=self.write_queues, perm=self.perm, topicFilterType=self.filter_type,
+                       writeQueueNums=self.write_queues, perm=self.permission, topicFilterType=self.filter_type,
                        topicSysFlag=self.sys_flag, order=self.order)
 
 

@@ -1,0 +1,68 @@
+"""Bodies of requests and answers, as values (spec remoting 3).
+
+`encode` writes strict JSON, which every RocketMQ reads; `decode` also reads fastjson's dialect and what C++ clients
+write, and raises Malformed for anything else.  A queue is the tuple topic, broker name, queue id.
+"""
+
+from sandbox.remoting.bodies.groups import (
+    CheckClientBody,
+    Connection,
+    ConsumerConnection,
+    ConsumerData,
+    ConsumerList,
+    HeartbeatData,
+    LockBatchBody,
+    LockedQueues,
+    ProducerConnection,
+    SubscriptionData,
+)
+from sandbox.remoting.bodies.offsets import (
+    ConsumerStatusBody,
+    ConsumeStats,
+    GroupOffset,
+    OffsetWrapper,
+    ResetOffsetBody,
+    TopicOffset,
+    TopicStats,
+)
+from sandbox.remoting.bodies.routes import BrokerData, ClusterInfo, QueueData, TopicRouteData
+from sandbox.remoting.bodies.topics import (
+    DataVersion,
+    GroupList,
+    KVTable,
+    RegisterBrokerBody,
+    TopicConfig,
+    TopicConfigTable,
+    TopicList,
+)
+
+__all__ = [
+    "BrokerData",
+    "CheckClientBody",
+    "ClusterInfo",
+    "Connection",
+    "ConsumeStats",
+    "ConsumerConnection",
+    "ConsumerData",
+    "ConsumerList",
+    "ConsumerStatusBody",
+    "DataVersion",
+    "GroupList",
+    "GroupOffset",
+    "HeartbeatData",
+    "KVTable",
+    "LockBatchBody",
+    "LockedQueues",
+    "OffsetWrapper",
+    "ProducerConnection",
+    "QueueData",
+    "RegisterBrokerBody",
+    "ResetOffsetBody",
+    "SubscriptionData",
+    "TopicConfig",
+    "TopicConfigTable",
+    "TopicList",
+    "TopicOffset",
+    "TopicRouteData",
+    "TopicStats",
+]

@@ -1,0 +1,132 @@
+"""Bodies about offsets: statistics of topics and groups, resets, whole tables."""
+
+from typing import NamedTuple, Self
+
+from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_json, queue_key, queue_of, reading, table
+
+
+class TopicOffset(NamedTuple):
+    """One queue of a topic, as 202 answers it."""
+
+    min_offset: int
+    max_offset: int
+    last_update_ms: int
+
+
+class TopicStats(NamedTuple):
+    """The answer to 202.  RocketMQ: `TopicStatsTable`."""
+
+    queues: dict[Queue, TopicOffset]
+
+    def encode(self) -> bytes:
+        return dumps({"offsetTable": {
+            queue_key(queue): {"lastUpdateTimestamp": row.last_update_ms, "maxOffset": row.max_offset,
+                               "minOffset": row.min_offset}
+            for queue, row in self.queues.items()
+        }})
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        with reading("topic statistics"):
+            return cls({
+                queue_of(key): TopicOffset(number(row["minOffset"]), number(row["maxOffset"]),
+                                           number(row["lastUpdateTimestamp"]))
+                for key, row in table(loads(data).get("offsetTable")).items()
+            })
+
+
+class GroupOffset(NamedTuple):
+    """One queue of a group, as 208 answers it; `last_ms` is the store time of the last consumed message."""
+
+    broker_offset: int
+    consumer_offset: int
+    last_ms: int
+
+
+class ConsumeStats(NamedTuple):
+    """The answer to 208."""
+
+    queues: dict[Queue, GroupOffset]
+    consume_tps: float = 0.0
+
+    def encode(self) -> bytes:
+        return dumps({"consumeTps": self.consume_tps, "offsetTable": {
+            queue_key(queue): {"brokerOffset": row.broker_offset, "consumerOffset": row.consumer_offset,
+                               "lastTimestamp": row.last_ms}
+            for queue, row in self.queues.items()
+        }})
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        with reading("consume statistics"):
+            value = loads(data)
+            return cls({
+                queue_of(key): GroupOffset(number(row["brokerOffset"]), number(row["consumerOffset"]),
+                                           number(row["lastTimestamp"]))
+                for key, row in table(value.get("offsetTable")).items()
+            }, float(value.get("consumeTps", 0.0)))
+
+
+class ResetOffsetBody(NamedTuple):
+    """220, and the answer to 222: where to go on."""
+
+    offsets: dict[Queue, int]
+
+    def encode(self) -> bytes:
+        return dumps({"offsetTable": {queue_key(queue): offset for queue, offset in self.offsets.items()}})
+
+    def encode_for_c(self) -> bytes:
+        """The list form, which C++ clients read and Java cannot."""
+        return dumps({"offsetTable": [{**queue_json(queue), "offset": offset}
+                                      for queue, offset in self.offsets.items()]})
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        """Either form."""
+        with reading("set of offsets"):
+            found = loads(data).get("offsetTable")
+            if isinstance(found, list):
+                return cls({queue_of(row): number(row["offset"]) for row in found})
+            return cls({queue_of(key): number(offset) for key, offset in table(found).items()})
+
+
+class ConsumerStatusBody(NamedTuple):
+    """221 answers with the offsets of one client (`queues`), 223 with those of all (`clients`)."""
+
+    queues: dict[Queue, int]
+    clients: dict[str, dict[Queue, int]]
+
+    def encode(self) -> bytes:
+        return dumps({
+            "consumerTable": {client: {queue_key(queue): offset for queue, offset in offsets.items()}
+                              for client, offsets in self.clients.items()},
+            "messageQueueTable": {queue_key(queue): offset for queue, offset in self.queues.items()},
+        })
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        with reading("consumer status"):
+            value = loads(data)
+            return cls(
+                {queue_of(key): number(offset) for key, offset in table(value.get("messageQueueTable")).items()},
+                {client: {queue_of(key): number(offset) for key, offset in table(offsets).items()}
+                 for client, offsets in table(value.get("consumerTable")).items()},
+            )
+
+
+class OffsetWrapper(NamedTuple):
+    """The answer to 43, `topic@group` to queue id to offset.  RocketMQ: `ConsumerOffsetSerializeWrapper`.
+
+    Written with quoted queue ids; RocketMQ itself leaves the quotes out.
+    """
+
+    offsets: dict[str, dict[int, int]]
+
+    def encode(self) -> bytes:
+        return dumps({"offsetTable": self.offsets})
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        with reading("table of offsets"):
+            return cls({name: {int(queue_id): number(offset) for queue_id, offset in table(queues).items()}
+                        for name, queues in table(loads(data).get("offsetTable")).items()})

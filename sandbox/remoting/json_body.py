@@ -1,0 +1,94 @@
+"""Bodies are JSON: written strictly, read as fastjson writes them (spec remoting 3).
+
+Everything a reader here raises about the shape of a body becomes Malformed, so that one bad body refuses one
+command and leaves the connection alone.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+
+from sandbox.kernel import loose_json
+from sandbox.remoting.fields import Malformed
+
+Queue = tuple[str, str, int]
+"""Topic, broker name, queue id: what `message.queue.MessageQueue` is a name for."""
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Around the reading of one body."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as why:
+        raise Malformed(f"the body is no {what}: {type(why).__name__} {why!s:.120}") from None
+
+
+def loads(data: bytes | None) -> dict[str, Any]:
+    """The object in `data`; an empty body is an empty object."""
+    if not data:
+        return {}
+    if b'"$ref"' in data:
+        value = loose_json.loads(data)
+    else:
+        try:
+            value = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            value = loose_json.loads(data)
+    if not isinstance(value, dict):
+        raise TypeError(f"{type(value).__name__} instead of an object")
+    return value
+
+
+def dumps(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} instead of a text")
+    return value
+
+
+def number(value: Any) -> int:
+    """C++ clients write some numbers as text."""
+    if isinstance(value, str | int | float):
+        return int(value)
+    raise TypeError(f"{value!r:.40} instead of a number")
+
+
+def table(value: Any) -> dict[str, Any]:
+    """A map that may be missing."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r:.40} instead of a map")
+    return value
+
+
+def rows(value: Any) -> list[Any]:
+    """A list or set that may be missing."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r:.40} instead of a list")
+    return value
+
+
+def queue_of(value: Any) -> Queue:
+    """A queue as a value, or as the text of a map's key."""
+    if isinstance(value, str):
+        value = loose_json.loads(value)
+    return text(value["topic"]), text(value["brokerName"]), number(value["queueId"])
+
+
+def queue_json(queue: Queue) -> dict[str, Any]:
+    topic, broker, queue_id = queue
+    return {"brokerName": broker, "queueId": queue_id, "topic": topic}
+
+
+def queue_key(queue: Queue) -> str:
+    """A queue as the key of a strict JSON map; Java reads it as it reads its own raw form (spec remoting 3.5)."""
+    return orjson.dumps(queue_json(queue)).decode()
