@@ -7,7 +7,10 @@ from sandbox.message import sys_flag as bits
 
 COMPRESS_OVER_BYTES = 4096  # a body of this size or more is compressed; batches never are
 LEVEL = 5
+MAX_PLAIN_BYTES = 64 * 1024 * 1024  # what a body may grow to; a message is at most 4 MiB where it is made
 ZLIB_FLAGS = bits.COMPRESSED | bits.COMPRESSION_ZLIB
+
+_NAMES = {bits.COMPRESSION_LZ4: "LZ4", bits.COMPRESSION_ZSTD: "ZSTD"}  # RocketMQ 5
 
 
 def compress(body: bytes) -> bytes:
@@ -21,8 +24,13 @@ def decompress(body: bytes, sys_flag: int) -> bytes:
         return body
     kind = sys_flag & bits.COMPRESSION_MASK
     if kind not in (bits.COMPRESSION_LEGACY, bits.COMPRESSION_ZLIB):
-        raise CorruptRecord(f"compression type {kind >> 8} is not zlib")
+        name = _NAMES.get(kind, f"type {kind >> 8}")
+        raise CorruptRecord(f"the body is compressed with {name}, which is not read here")
+    inflate = zlib.decompressobj()
     try:
-        return zlib.decompress(body)
+        plain = inflate.decompress(body, MAX_PLAIN_BYTES)
     except zlib.error as why:
         raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from why
+    if not inflate.eof:
+        raise CorruptRecord(f"compressed body of {len(body)} bytes ends too early, or grows over {MAX_PLAIN_BYTES}")
+    return plain

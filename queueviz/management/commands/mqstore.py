@@ -1,0 +1,31 @@
+"""`manage.py mqstore WHAT DIRECTORY`: look into a store, ours or Apache's, without changing a byte."""
+
+import os
+import sys
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+from django.core.management.base import CommandParser
+
+from sandbox.hosting import store_tool
+from sandbox.kernel.errors import StoreError
+
+
+class Command(BaseCommand):
+    help = "Show or verify a store directory: summary, queues, messages, index, verify."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        store_tool.add_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            code = store_tool.run(store_tool.options_of(options), self.stdout.write)
+            self.stdout.flush()
+        except StoreError as why:
+            raise CommandError(str(why), returncode=1) from why
+        except BrokenPipeError:  # whoever read us has seen enough (`| head`)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
+        if code:
+            sys.exit(code)
