@@ -1,0 +1,1 @@
+"""Everything the browser sees: pages, sockets, accounts.  At once the Django project and its only app."""

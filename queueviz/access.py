@@ -1,0 +1,147 @@
+"""The only way to a sandbox.  One policy for pages, htmx actions, API and socket (catalogue 3 and 8).
+
+An unknown sandbox and somebody else's private one answer alike: strangers learn nothing.
+"""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.contrib.auth.signals import user_logged_in
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.dispatch import receiver
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+
+from queueviz.models import Grant, Sandbox
+from queueviz.visitor import Visitor, digest
+from sandbox.control.rights import VERBS, can
+
+SESSION_SLUGS = "sandboxes"  # slugs made in this session, newest last
+ANONYMOUS_LIFE = timedelta(hours=24)  # after the last visit
+ACCOUNT_LIFE = timedelta(days=30)
+VISIT_NOTED_EVERY = timedelta(minutes=1)  # a live page must not write a row per request
+HOST_VERBS = frozenset({"see"})
+
+
+class NotFound(Http404):
+    """No such sandbox, or none this visitor may know of."""
+
+
+class Forbidden(PermissionDenied):
+    """The visitor sees the sandbox but may not do this."""
+
+
+class Seat(NamedTuple):
+    """A visitor's place at one sandbox: what it is, and as whom."""
+
+    sandbox: Sandbox
+    role: str
+
+    def may(self, verb: str) -> bool:
+        return verb in HOST_VERBS if self.sandbox.of_host else can(self.role, verb)
+
+    @property
+    def can(self) -> dict[str, bool]:
+        """Every verb and whether this visitor has it: what templates ask."""
+        return {verb: self.may(verb) for verb in VERBS}
+
+
+def sandbox_for(visitor: Visitor, slug: str, verb: str) -> Sandbox:
+    """The sandbox, if `visitor` may `verb` it; raises `NotFound` or `Forbidden`."""
+    return seat_at(visitor, slug, verb).sandbox
+
+
+def seat_at(visitor: Visitor, slug: str, verb: str) -> Seat:
+    """As `sandbox_for`, with the visitor's role."""
+    sandbox = Sandbox.objects.filter(slug=slug).first()
+    role = _role(visitor, sandbox) if sandbox else None
+    if sandbox is None or role is None:
+        raise NotFound("There is no sandbox with this address.")
+    seat = Seat(sandbox, role)
+    if not seat.may(verb):
+        raise Forbidden("Your link to this sandbox does not allow this.")
+    return seat
+
+
+def sandboxes_of(visitor: Visitor) -> list[Sandbox]:
+    """The visitor's own sandboxes, the one visited last first."""
+    return list(_owned(visitor).order_by("-visited_at"))
+
+
+def owned_count(visitor: Visitor) -> int:
+    return _owned(visitor).count()
+
+
+def note_visit(seat: Seat) -> None:
+    """Put off the expiry: a sandbox is kept for its time after the last visit of somebody who may act in it."""
+    now = timezone.now()
+    sandbox = seat.sandbox
+    if sandbox.of_host or not seat.may("act") or now - sandbox.visited_at < VISIT_NOTED_EVERY:
+        return
+    sandbox.visited_at = now
+    sandbox.expires_at = now + life_of(sandbox)
+    sandbox.save(update_fields=["visited_at", "expires_at"])
+
+
+def life_of(sandbox: Sandbox) -> timedelta:
+    return ACCOUNT_LIFE if sandbox.owner_id else ANONYMOUS_LIFE
+
+
+def remember(visitor: Visitor, sandbox: Sandbox) -> None:
+    """Make the visitor owner: by account where there is one, else by session."""
+    if visitor.is_signed_in:
+        sandbox.owner = visitor.user
+        sandbox.expires_at = timezone.now() + ACCOUNT_LIFE
+        sandbox.save(update_fields=["owner", "expires_at"])
+    elif visitor.session is not None:
+        slugs = [slug for slug in visitor.session.get(SESSION_SLUGS, []) if slug != sandbox.slug]
+        visitor.session[SESSION_SLUGS] = [*slugs, sandbox.slug]
+
+
+@receiver(user_logged_in)
+def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
+    """Signing in takes along what was made in the session."""
+    slugs = request.session.pop(SESSION_SLUGS, [])
+    expires_at = timezone.now() + ACCOUNT_LIFE
+    Sandbox.objects.filter(slug__in=slugs, owner__isnull=True).update(owner=user, expires_at=expires_at)
+
+
+def _owned(visitor: Visitor) -> QuerySet[Sandbox]:
+    found = Sandbox.objects.filter(of_host=False)
+    if visitor.is_signed_in:
+        return found.filter(owner=visitor.user)
+    if visitor.session is not None:
+        return found.filter(slug__in=visitor.session.get(SESSION_SLUGS, []), owner__isnull=True)
+    return found.none()
+
+
+def _role(visitor: Visitor, sandbox: Sandbox) -> str | None:
+    """The strongest role: owner by account, session or token; editor by grant; viewer by address."""
+    if sandbox.of_host:
+        return "viewer"
+    if visitor.is_signed_in and sandbox.owner_id == visitor.user.pk:
+        return "owner"
+    if visitor.session is not None and not sandbox.owner_id and sandbox.slug in visitor.session.get(SESSION_SLUGS, []):
+        return "owner"
+    granted = _granted_role(visitor, sandbox)
+    if granted is not None:
+        return granted
+    return "viewer" if sandbox.visibility == Sandbox.Visibility.LINK else None
+
+
+def _granted_role(visitor: Visitor, sandbox: Sandbox) -> str | None:
+    current = live_grants(timezone.now())
+    if visitor.token:
+        held = Q(digest=digest(visitor.token), kind=Grant.Kind.TOKEN)
+    elif visitor.is_signed_in:
+        held = Q(user=visitor.user, kind=Grant.Kind.EDITOR)
+    else:
+        return None
+    grant = sandbox.grants.filter(current & held).first()
+    return grant.role if grant else None
+
+
+def live_grants(now: datetime) -> Q:
+    """Neither revoked nor expired."""
+    return Q(revoked_at__isnull=True) & (Q(expires_at__isnull=True) | Q(expires_at__gt=now))

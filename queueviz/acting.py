@@ -1,0 +1,51 @@
+"""An action or a question of a visitor, from its fields to the engine's answer: right, rate, engine.
+
+Pages, htmx forms and the API all come through here, so a button and a program are refused for the same reasons.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from queueviz import access, engine, landing
+from queueviz.rates import Rate
+from queueviz.visitor import Visitor
+from sandbox.control.actions import parse_action
+from sandbox.control.limits import SandboxLimits
+from sandbox.control.questions import parse_question
+from sandbox.hosting.port import Actor
+
+LIMITS = SandboxLimits()
+
+ACTIONS = Rate(LIMITS.actions_per_s, LIMITS.actions_per_s, what="actions")
+QUESTIONS = Rate(LIMITS.questions_per_s, LIMITS.questions_per_s, what="questions")
+
+
+def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
+    """Carry out `given` and return the `seq` of its `ActionTaken`.
+
+    Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
+    """
+    seat = access.seat_at(visitor, slug, "see")
+    ACTIONS.demand(visitor.key)
+    action = parse_action(given)
+    if seat.sandbox.of_host:
+        action = landing.admit(visitor, action)
+    elif not seat.may(action.verb):
+        raise access.Forbidden("Your link to this sandbox does not allow this.")
+    by = Actor(role=seat.role, name=_pseudonym(visitor, seat))
+    return int(engine.answer(engine.port().act(slug, action, by)))
+
+
+def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a question; the sandbox is not changed."""
+    access.sandbox_for(visitor, slug, "see")
+    QUESTIONS.demand(visitor.key)
+    question = parse_question(name, given)
+    return dict(engine.answer(engine.port().ask(slug, question)))
+
+
+def _pseudonym(visitor: Visitor, seat: access.Seat) -> str:
+    """What the journal calls the visitor: an account's name, never an address."""
+    if visitor.is_signed_in:
+        return str(visitor.user.get_username())
+    return "token" if visitor.token else seat.role

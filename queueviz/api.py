@@ -1,0 +1,192 @@
+"""The JSON API (docs/automation.md).  The same rights, rates and refusals as the pages; every error is a sentence."""
+
+import logging
+from typing import Any
+
+import orjson
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from ninja import NinjaAPI, Schema, Status
+from ninja.errors import HttpError, ValidationError
+from ninja.utils import check_csrf
+from pydantic import ConfigDict
+
+from queueviz import access, acting, engine, owners, refusals, visitor
+from queueviz.visitor import Visitor
+from sandbox.control.actions import BY_NAME as ACTIONS
+from sandbox.control.questions import BY_NAME as QUESTIONS
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+log = logging.getLogger(__name__)
+
+MOST_LINES = 10_000  # of the journal in one answer
+LINES_AT_ONCE = 1_000  # per crossing, so that the engine is never held long
+JSON = "application/json"
+
+api = NinjaAPI(title="QueueViz", version="1", urls_namespace="api",
+               description="Drive a sandbox from a program. Send `Authorization: Bearer qv_…`.")  # fmt: skip
+
+
+class NewSandbox(Schema):
+    """`template`: empty, flights, orders, payments, shrink, index or retries."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    template: str = "orders"
+    preset: str = "sandbox"
+    name: str = ""
+
+
+class Made(Schema):
+    slug: str
+    url: str
+    token: str
+
+
+class Acted(Schema):
+    seq: str
+
+
+class Refused(Schema):
+    model_config = ConfigDict(extra="allow")
+
+    error: str
+    hint: str
+
+
+ACTION_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {
+                "schema": {
+                    "type": "object",
+                    "required": ["action"],
+                    "properties": {"action": {"type": "string", "enum": list(ACTIONS)}},
+                    "additionalProperties": True,
+                    "description": "The name of the action; its own fields stand beside it (docs/automation.md).",
+                },
+                "example": {"action": "CrashActor", "actor": "A"},
+            }
+        },
+    }
+}
+REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
+
+
+@api.post("/sandboxes", response={201: Made} | REFUSALS, summary="Start a sandbox")
+def create(request: HttpRequest, new: NewSandbox) -> Status:
+    """The token is shown this once."""
+    made = owners.create(_writer(request), new.template, preset=new.preset, name=new.name)
+    url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
+    return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
+
+
+@api.get("/sandboxes/{slug}", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, now")
+def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
+    """The snapshot: name servers, brokers, topics, producers, groups. Offsets are strings."""
+    sandbox = access.sandbox_for(visitor.of_request(request), slug, "see")
+    whole = engine.answer(engine.port().snapshot(slug))
+    expires_at = sandbox.expires_at.isoformat() if sandbox.expires_at else None
+    whole["sandbox"] = whole["sandbox"] | {"slug": slug, "name": sandbox.name, "expires_at": expires_at}
+    return HttpResponse(orjson.dumps(whole), content_type=JSON)
+
+
+@api.post("/sandboxes/{slug}/actions", response={200: Acted} | REFUSALS, summary="Do something to it",
+          openapi_extra=ACTION_BODY)  # fmt: skip
+def act(request: HttpRequest, slug: str) -> dict[str, str]:
+    """`seq` numbers the action's event; what it causes comes later in the events."""
+    return {"seq": str(acting.act(_writer(request), slug, _object(request)))}
+
+
+@api.get("/sandboxes/{slug}/events", summary="What happened, as NDJSON")
+def events(request: HttpRequest, slug: str, after: int | None = None) -> HttpResponse:
+    """The journal after `after`, at most 10 000 lines. 410 with `first_seq` where older ones were trimmed."""
+    access.sandbox_for(visitor.of_request(request), slug, "see")
+    port = engine.port()
+    found = engine.answer(port.entries(slug, -1 if after is None else after, LINES_AT_ONCE))
+    if after is not None and after + 1 < found.first_seq:
+        hint = f"Start again with after={found.first_seq - 1}."
+        said = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(found.first_seq)}
+        return HttpResponse(orjson.dumps(said), status=410, content_type=JSON)
+    lines = [orjson.dumps(row) for row in found.rows]
+    while len(found.rows) == LINES_AT_ONCE and len(lines) < MOST_LINES:
+        found = engine.answer(port.entries(slug, int(found.next_seq) - 1, min(LINES_AT_ONCE, MOST_LINES - len(lines))))
+        lines += [orjson.dumps(row) for row in found.rows]
+    return HttpResponse(b"".join(line + b"\n" for line in lines), content_type="application/x-ndjson")
+
+
+@api.get("/sandboxes/{slug}/ask/{name}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect",
+         openapi_extra={"description": "Questions: " + ", ".join(QUESTIONS)})  # fmt: skip
+def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """The fields of the question are query parameters; lists are comma-separated."""
+    answer = acting.ask(visitor.of_request(request), slug, name, request.GET.dict())
+    return HttpResponse(orjson.dumps(answer), content_type=JSON)
+
+
+@api.post("/sandboxes/{slug}/wake", response={200: dict[str, str]} | REFUSALS, summary="Wake it")
+def wake(request: HttpRequest, slug: str) -> dict[str, str]:
+    access.sandbox_for(_writer(request), slug, "act")
+    engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
+    return {"state": "live"}
+
+
+@api.post("/sandboxes/{slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Put it to sleep")
+def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
+    access.sandbox_for(_writer(request), slug, "act")
+    engine.answer(engine.port().sleep(slug, "action"), engine.OPENING_PATIENCE_S)
+    return {"state": "asleep"}
+
+
+def _writer(request: HttpRequest) -> Visitor:
+    """Who changes something.  A browser's cookies count only with its CSRF token; a bearer needs none.
+
+    Only JSON is taken, which a page of another site cannot send without asking first.
+    """
+    who = visitor.of_request(request)
+    if who.token is None and request.COOKIES and check_csrf(request) is not None:
+        raise HttpError(403, "A request with cookies needs the CSRF token. Send a bearer token, or no cookies.")
+    if request.body and request.content_type != JSON:
+        raise HttpError(415, "Send application/json.")
+    return who
+
+
+def _object(request: HttpRequest) -> dict[str, Any]:
+    try:
+        given = orjson.loads(request.body)
+    except orjson.JSONDecodeError as error:
+        raise HttpError(400, f"The body is not JSON: {error}.") from None
+    if not isinstance(given, dict):
+        raise HttpError(400, "The body is not a JSON object.")
+    return given
+
+
+@api.exception_handler(SandboxError)
+@api.exception_handler(access.Forbidden)
+@api.exception_handler(Http404)
+def refused(request: HttpRequest, error: Exception) -> HttpResponse:
+    if isinstance(error, Http404) and not isinstance(error, access.NotFound):
+        error = ActionRefused(404, "There is nothing at this address.", "See /api/docs.")
+    status, said = refusals.describe(error)
+    return HttpResponse(orjson.dumps(said, default=str), status=status, content_type=JSON)
+
+
+@api.exception_handler(ValidationError)
+def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    first = error.errors[0]
+    field = ".".join(str(part) for part in first["loc"][2:]) or str(first["loc"][-1])
+    said = {"error": f"{field}: {first['msg']}.", "hint": "See /api/docs for the fields.", "field": field}
+    return HttpResponse(orjson.dumps(said), status=422, content_type=JSON)
+
+
+@api.exception_handler(HttpError)
+def not_understood(request: HttpRequest, error: HttpError) -> HttpResponse:
+    hint = "The body must be one JSON object." if error.status_code == 400 else "See /api/docs."
+    return HttpResponse(orjson.dumps({"error": str(error), "hint": hint}), status=error.status_code, content_type=JSON)
+
+
+@api.exception_handler(Exception)
+def broken(request: HttpRequest, error: Exception) -> HttpResponse:
+    log.error("%s %s failed", request.method, request.path, exc_info=error)
+    said = {"error": "Something broke on our side.", "hint": "It is written to the log. Try again."}
+    return HttpResponse(orjson.dumps(said), status=500, content_type=JSON)

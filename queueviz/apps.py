@@ -1,0 +1,11 @@
+"""The app.  Its `ready` starts nothing: the engine starts with the first page that needs it."""
+
+from django.apps import AppConfig
+
+
+class QueuevizConfig(AppConfig):
+    name = "queueviz"
+    verbose_name = "QueueViz"
+
+    def ready(self) -> None:
+        from queueviz import access  # noqa: F401  its receiver adopts sandboxes at sign-in

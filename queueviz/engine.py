@@ -1,0 +1,69 @@
+"""The one engine of this process: started by the first page that needs it, stopped when the process ends.
+
+Never started from `AppConfig.ready`: every management command runs that.  Callers write `engine.port()`, and wait for
+an answer through `engine.answer`, which turns a late one into `EngineBusy` (a page with a sentence, status 503).
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import TYPE_CHECKING, TypeVar
+
+from django.conf import settings
+
+from sandbox.kernel.errors import EngineBusy
+
+if TYPE_CHECKING:
+    from sandbox.hosting.engine import Engine
+    from sandbox.hosting.port import EnginePort
+
+T = TypeVar("T")
+
+PATIENCE_S = 2.0  # how long a view waits
+OPENING_PATIENCE_S = 10.0  # creating and waking do disk work
+STOP_WITHIN_S = 5.0
+
+_starting = threading.Lock()
+_engine: Engine | None = None
+
+
+def port() -> EnginePort:
+    """The door to the engine, which is started now if nobody has needed it before."""
+    global _engine
+    with _starting:
+        if _engine is None:
+            _engine = _start()
+        return _engine.port
+
+
+def is_running() -> bool:
+    return _engine is not None
+
+
+def stop() -> None:
+    """Stop actors, brokers and journals cleanly; a new `port()` starts a new engine."""
+    global _engine
+    with _starting:
+        running, _engine = _engine, None
+        if running is not None:
+            running.stop(timeout_s=STOP_WITHIN_S)
+
+
+def answer(future: Future[T], timeout_s: float | None = None) -> T:
+    """What the engine says, or `EngineBusy` after `timeout_s` (else `PATIENCE_S`)."""
+    try:
+        return future.result(PATIENCE_S if timeout_s is None else timeout_s)
+    except FutureTimeout:
+        future.cancel()
+        raise EngineBusy("The engine did not answer in time. Try again in a moment.") from None
+
+
+def _start() -> Engine:
+    from sandbox.hosting.engine import Engine  # a command without an engine need not load it
+
+    started = Engine(settings.QUEUEVIZ_HOME).start()
+    atexit.register(stop)
+    return started

@@ -1,0 +1,40 @@
+"""What the process is told from outside, read once by `settings`; every value has a default safe on one machine."""
+
+import os
+import secrets
+from pathlib import Path
+
+SECRET_FILE = "secret_key"
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, "").strip() or default
+
+
+def switch(name: str, *, default: bool = False) -> bool:
+    value = text(name).lower()
+    if not value:
+        return default
+    return value in ("1", "true", "yes", "on")
+
+
+def names(name: str, default: str = "") -> list[str]:
+    """A comma-separated list."""
+    return [part.strip() for part in text(name, default).split(",") if part.strip()]
+
+
+def kept_secret(home: Path) -> str:
+    """The secret of this data home: made with the first start, readable by its owner alone, then kept.
+
+    Sessions and signed links survive a restart, and no two homes share a key.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    path = home / SECRET_FILE
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    key = secrets.token_urlsafe(48)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(key)
+    return key

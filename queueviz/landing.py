@@ -1,0 +1,60 @@
+"""What strangers may do to the host's own sandbox: three buttons, now and then, and the damage heals by itself."""
+
+import logging
+import threading
+
+from queueviz import engine
+from queueviz.access import Forbidden
+from queueviz.owners import LANDING
+from queueviz.rates import Rate
+from queueviz.visitor import Visitor
+from sandbox.control.actions import Action, ChangeActor, CrashActor, RestartActor, SendMessages
+from sandbox.hosting.port import Actor
+from sandbox.kernel.errors import SandboxError
+
+log = logging.getLogger(__name__)
+
+PRESSES = Rate(0.5, 1, what="button presses")  # one in two seconds and visitor
+MOST_MESSAGES = 50
+SLOW_WORK_MS = (2_000, 4_000)
+USUAL_WORK_MS = {"concurrent": (100, 800), "orderly": (50, 400)}  # as the flights template starts its members
+CRASHED_FOR_S = 20.0
+SLOW_FOR_S = 30.0
+HOST = Actor(role="owner", name="host")
+
+
+def admit(visitor: Visitor, action: Action) -> Action:
+    """The action as the landing allows it: send, slow or crash, in fixed sizes.  Raises `Forbidden` or 429."""
+    if isinstance(action, SendMessages):
+        allowed: Action = SendMessages(topic=action.topic, count=min(action.count or MOST_MESSAGES, MOST_MESSAGES))
+    elif isinstance(action, ChangeActor):
+        allowed = ChangeActor(actor=action.actor, work_ms=SLOW_WORK_MS)
+    elif isinstance(action, CrashActor):
+        allowed = action
+    else:
+        raise Forbidden("This sandbox is everybody's. Start one of your own: there you may do anything.")
+    PRESSES.demand(visitor.key)
+    _heal_later(allowed)
+    return allowed
+
+
+def _heal_later(action: Action) -> None:
+    if isinstance(action, CrashActor):
+        _later(CRASHED_FOR_S, RestartActor(actor=action.actor))
+    elif isinstance(action, ChangeActor):
+        _later(SLOW_FOR_S, ChangeActor(actor=action.actor, work_ms=USUAL_WORK_MS["concurrent"]))
+
+
+def _later(after_s: float, action: Action) -> None:
+    timer = threading.Timer(after_s, _heal, args=(action,))
+    timer.daemon = True
+    timer.start()
+
+
+def _heal(action: Action) -> None:
+    if not engine.is_running():
+        return
+    try:
+        engine.answer(engine.port().act(LANDING, action, HOST))
+    except SandboxError as refused:  # somebody pressed twice: it runs already
+        log.debug("landing not mended: %s", refused)

@@ -1,0 +1,108 @@
+"""One board with all its viewers: read once, compared once, encoded once (style 7)."""
+
+from typing import Any
+from urllib.parse import unquote
+
+from queueviz.live import frames
+from queueviz.live.figures import Figures
+from queueviz.live.viewer import Viewer
+from sandbox.control.limits import SocketLimits
+
+LEAST_INTERVAL_S = {  # catalogue 10
+    "board": 0.05,
+    "rebalance": 0.25,
+    "locks": 0.25,
+    "store": 0.2,
+    "index": 0.5,
+    "topology": 0.5,
+    "group": 0.5,
+    "client": 0.5,
+}
+FACTS = "facts"
+FACTS_INTERVAL_S = 0.2
+MANY_QUEUES = 16
+MANY_QUEUES_INTERVAL_S = 0.1
+IDLE_REREAD_S = 1.0  # some figures fall without an event: rates, ages
+
+
+def slug_of(name: str) -> str | None:
+    """The sandbox of a channel's name, or None where the name is none of ours."""
+    kind, _, rest = name.partition("/")
+    if kind != FACTS and kind not in LEAST_INTERVAL_S:
+        return None
+    return unquote(rest.partition("/")[0]) or None
+
+
+class Channel:
+    """A watched board.  `publish` gives each viewer a delta, the newest snapshot, or nothing."""
+
+    def __init__(self, name: str, slug: str, limits: SocketLimits, figures: Figures) -> None:
+        self.name, self.slug = name, slug
+        self.limits = limits
+        self.figures = figures
+        self.viewers: dict[Viewer, None] = {}  # a set that keeps its order
+        self.dirty = True
+        self.read_at_s = float("-inf")
+        self.interval_s = LEAST_INTERVAL_S[name.partition("/")[0]]
+        self._n = 0
+        self._reading: Any = None
+        self._snapshot: str | None = None
+
+    def due_at_s(self) -> float | None:
+        """When it may be read next; None while nobody looks."""
+        if all(viewer.hidden for viewer in self.viewers):
+            return None
+        return self.read_at_s + (self.interval_s if self.dirty else max(self.interval_s, IDLE_REREAD_S))
+
+    async def publish(self, reading: Any, now_s: float) -> str | None:
+        """Send what changed.  Returns the reason when the channel must end instead."""
+        before = self._reading
+        fresh = before is None or before.epoch != reading.epoch
+        difference = frames.Delta({}, {}) if fresh else frames.changes(before.data, reading.data)
+        rate_changed = not fresh and before.rate != reading.rate
+        moved = fresh or bool(difference) or rate_changed
+        if moved:
+            self._n += 1
+            self._snapshot = None
+            self._set_interval(reading.data)
+        self._reading = reading
+        delta = self._delta(reading, difference, rate_changed=rate_changed) if moved and not fresh else None
+        for viewer in list(self.viewers):
+            watch = viewer.watches[self.name]
+            if moved and delta is None:
+                watch.behind = True
+            if not viewer.wants(watch, now_s):
+                watch.behind = watch.behind or moved
+            elif watch.behind:
+                text = self.snapshot()
+                if len(text) > self.limits.snapshot_bytes:
+                    return "too_large"
+                self.figures.snapshot_sent(len(text), again=watch.sent_at_s > float("-inf"))
+                watch.behind = False
+                watch.sent(self._n, now_s)
+                await viewer.send(text)
+            elif delta is not None:
+                watch.sent(self._n, now_s)
+                self.figures.delta_sent(len(delta))
+                await viewer.send(delta)
+        return None
+
+    def snapshot(self) -> str:
+        """The newest board, encoded at most once however many viewers ask."""
+        if self._snapshot is None:
+            self._snapshot = frames.snap(self.name, self._n, self._reading)
+            self.figures.encoded += 1
+        return self._snapshot
+
+    def _delta(self, reading: Any, difference: frames.Delta, *, rate_changed: bool) -> str | None:
+        """Encoded where somebody can use it and it fits; None sends everybody the snapshot."""
+        if all(viewer.watches[self.name].behind or viewer.hidden for viewer in self.viewers):
+            return None
+        self.figures.encoded += 1
+        text = frames.delta(self.name, self._n, reading, difference, rate_changed=rate_changed)
+        return text if len(text) <= self.limits.frame_bytes else None
+
+    def _set_interval(self, data: dict[str, Any]) -> None:
+        if self.name.startswith("board/"):
+            many = len(data.get("queues", ())) > MANY_QUEUES
+            self.interval_s = MANY_QUEUES_INTERVAL_S if many else LEAST_INTERVAL_S["board"]

@@ -1,0 +1,47 @@
+"""The one channel with a history: facts after a given `seq`, in order, each once."""
+
+from typing import Any
+
+from queueviz.live import frames
+from queueviz.live.channel import FACTS_INTERVAL_S
+from queueviz.live.figures import Figures
+from queueviz.live.viewer import Viewer
+
+MOST_ROWS = 200  # in one frame, and of history at the beginning
+NOT_SHOWN = frozenset({"Keyframe"})  # only replays read it, and it is large
+
+
+class FactChannel:
+    """Facts of one sandbox.  Rows are encoded once for everybody who has read equally far."""
+
+    def __init__(self, name: str, slug: str, figures: Figures) -> None:
+        self.name, self.slug = name, slug
+        self.figures = figures
+        self.viewers: dict[Viewer, None] = {}
+        self.dirty = True
+        self.read_at_s = float("-inf")
+        self.interval_s = FACTS_INTERVAL_S
+
+    def due_at_s(self) -> float | None:
+        return self.read_at_s + self.interval_s if self.dirty and self.viewers else None
+
+    @property
+    def cursor(self) -> int:
+        """Where the reader that is furthest behind stands."""
+        return min(viewer.fact_cursors[self.name] for viewer in self.viewers)
+
+    async def publish(self, rows: list[dict[str, Any]], next_seq: int) -> None:
+        """Send each viewer the rows after its cursor."""
+        shown = [row for row in rows if row["type"] not in NOT_SHOWN]
+        encoded: dict[int, str] = {}
+        for viewer in list(self.viewers):
+            cursor = viewer.fact_cursors[self.name]
+            viewer.fact_cursors[self.name] = max(cursor, next_seq - 1)
+            start = next((i for i, row in enumerate(shown) if int(row["seq"]) > cursor), None)
+            if start is None:
+                continue
+            if start not in encoded:
+                encoded[start] = frames.facts(self.name, shown[start:])
+                self.figures.encoded += 1
+            self.figures.facts_sent(len(encoded[start]))
+            await viewer.send(encoded[start])

@@ -1,0 +1,117 @@
+"""What travels on `/ws/live/`: the difference of two boards, and every server message as JSON text (catalogue 10)."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+Board = Mapping[str, Any]
+MISSING = object()
+
+
+class Delta(NamedTuple):
+    """`set`: changed values, a row's changed fields only.  `gone`: keys that are no more, per section."""
+
+    set: dict[str, Any]
+    gone: dict[str, list[str]]
+
+    def __bool__(self) -> bool:
+        return bool(self.set or self.gone)
+
+
+def changes(old: Board, new: Board) -> Delta:
+    """What a viewer of `old` must hear to see `new`.
+
+    A board has sections; a section is one value, or a map of keys to values; a value that is a map is a row, and of a
+    row only its changed fields travel.  A row that lost a field is gone and set again, so nothing old survives in it.
+    """
+    changed: dict[str, Any] = {}
+    gone: dict[str, list[str]] = {}
+    for section in old.keys() - new.keys():
+        changed[section] = None
+    for section, value in new.items():
+        before = old.get(section, MISSING)
+        if value == before:
+            continue
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            rows, lost = _section(before, value)
+            if rows:
+                changed[section] = rows
+            if lost:
+                gone[section] = lost
+        else:
+            changed[section] = value
+    return Delta(changed, gone)
+
+
+def apply(board: dict[str, Any], delta: Delta) -> dict[str, Any]:
+    """What a viewer makes of a delta; the browser's `live.js` does the same."""
+    result = {section: dict(value) if isinstance(value, Mapping) else value for section, value in board.items()}
+    for section, keys in delta.gone.items():
+        for key in keys:
+            result[section].pop(key, None)
+    for section, value in delta.set.items():
+        if value is None:
+            result.pop(section, None)
+        elif isinstance(value, Mapping) and isinstance(result.get(section), dict):
+            rows = result[section]
+            for key, row in value.items():
+                both = isinstance(row, Mapping) and isinstance(rows.get(key), Mapping)
+                rows[key] = {**rows[key], **row} if both else row
+        else:
+            result[section] = value
+    return result
+
+
+def _section(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    rows: dict[str, Any] = {}
+    gone = sorted(old.keys() - new.keys())
+    for key, row in new.items():
+        before = old.get(key, MISSING)
+        if row == before:
+            continue
+        if isinstance(row, Mapping) and isinstance(before, Mapping):
+            if before.keys() - row.keys():
+                gone.append(key)
+                rows[key] = row
+            else:
+                rows[key] = {name: value for name, value in row.items() if before.get(name, MISSING) != value}
+        else:
+            rows[key] = row
+    return rows, gone
+
+
+def encode(message: Mapping[str, Any]) -> str:
+    return orjson.dumps(message).decode()
+
+
+def snap(ch: str, n: int, reading: Any) -> str:
+    """The whole board.  `reading` is the engine's `Reading`."""
+    return encode({"k": "snap", "ch": ch, "n": n, "ep": reading.epoch, "seq": str(reading.seq), "at_ms": reading.at_ms,
+                   "rate": reading.rate, "data": reading.data})  # fmt: skip
+
+
+def delta(ch: str, n: int, reading: Any, difference: Delta, *, rate_changed: bool) -> str:
+    """The difference; `rate` stands in it only where the clock's pace changed."""
+    message = {"k": "delta", "ch": ch, "n": n, "seq": str(reading.seq), "at_ms": reading.at_ms, "set": difference.set,
+               "gone": difference.gone}  # fmt: skip
+    if rate_changed:
+        message["rate"] = reading.rate
+    return encode(message)
+
+
+def facts(ch: str, rows: list[dict[str, Any]], first: int | None = None) -> str:
+    """`first`: rows before this seq are not sent here; ask the events of the API."""
+    message: dict[str, Any] = {"k": "facts", "ch": ch, "rows": rows}
+    if first is not None:
+        message["first"] = str(first)
+    return encode(message)
+
+
+def end(ch: str, reason: str) -> str:
+    return encode({"k": "end", "ch": ch, "reason": reason})
+
+
+def beat(server_ms: int, seq: int | None, watchers: int) -> str:
+    said = str(seq) if seq is not None else None
+    return encode({"k": "beat", "server_ms": server_ms, "seq": said, "watchers": watchers})

@@ -1,0 +1,340 @@
+"""All live channels of this process, on Daphne's loop.  One crossing to the engine per tick, however many boards.
+
+The engine's thread only rings a bell; what a picture shows is read when it is due: at once after quiet, else when the
+channel's interval is over.  Viewers are called directly; the channel layer has no part in it.
+"""
+
+import asyncio
+import logging
+import time
+import weakref
+from collections import Counter
+from typing import Any, NamedTuple
+
+from queueviz.live import frames
+from queueviz.live.bells import SlugBell
+from queueviz.live.channel import FACTS, Channel, slug_of
+from queueviz.live.fact_channel import MOST_ROWS, FactChannel
+from queueviz.live.figures import Figures
+from queueviz.live.viewer import Viewer, Watch
+from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
+from sandbox.kernel.errors import SandboxError
+
+log = logging.getLogger(__name__)
+
+BEAT_S = 1.0
+PATIENCE_S = 2.0  # for the engine
+TOO_SLOW = 4408
+TOO_MANY = 4429
+
+
+class FactStart(NamedTuple):
+    """Facts are sent after `after`; `is_cut`: older ones were asked for and are not."""
+
+    after: int
+    is_cut: bool
+
+
+class Hub:
+    """Channels, their viewers and the one task that reads for them."""
+
+    def __init__(self, port: Any, *, socket: SocketLimits | None = None, host: HostLimits | None = None,
+                 viewers_per_sandbox: int = SandboxLimits().viewers) -> None:  # fmt: skip
+        self.port = port
+        self.limits = socket or SocketLimits()
+        self.host = host or HostLimits()
+        self.figures = Figures()
+        self._viewers_per_sandbox = viewers_per_sandbox
+        self._loop = asyncio.get_running_loop()
+        self._now = self._loop.time
+        self._viewers: dict[Viewer, None] = {}
+        self._channels: dict[str, Channel] = {}
+        self._facts: dict[str, FactChannel] = {}
+        self._bells: dict[str, SlugBell] = {}
+        self._newest: dict[str, int] = {}  # slug -> seq, for the beat
+        self._news = asyncio.Event()
+        self._beat_at_s = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    # --- viewers -----------------------------------------------------------------------------------------------------
+
+    def has_room_for(self, address: str) -> bool:
+        same = sum(viewer.address == address for viewer in self._viewers)
+        return len(self._viewers) < self.host.sockets and same < self.host.sockets_per_address
+
+    def enter(self, viewer: Viewer) -> None:
+        self._viewers[viewer] = None
+        if self._task is None or self._task.done():
+            self._task = self._loop.create_task(self._run())
+
+    async def forget(self, viewer: Viewer) -> None:
+        """The socket is gone."""
+        viewer.closed = True
+        self._viewers.pop(viewer, None)
+        for name in [*viewer.watches, *viewer.fact_cursors]:
+            await self.leave(viewer, name)
+        self._news.set()
+
+    async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
+        """Show `name` to the viewer from its next frame on, or tell it why not."""
+        slug = slug_of(name)
+        if slug is None or len(name) > 1_000:
+            return await viewer.send(frames.end(name[:1_000], "unknown"))
+        known = name in viewer.watches or name in viewer.fact_cursors
+        if not known and viewer.channel_count >= self.limits.channels:
+            return await viewer.send(frames.end(name, "too_many_channels"))
+        if not await viewer.may_see(slug):
+            return await viewer.send(frames.end(name, "unknown"))
+        if viewer.home != slug and self._watchers(slug) >= self._viewers_per_sandbox:
+            return await viewer.close(TOO_MANY)
+        of_facts = name.startswith(f"{FACTS}/")
+        start = await self._start_of_facts(slug, after) if of_facts else None
+        if not await self._listen(slug):
+            return await viewer.send(frames.end(name, "unknown"))
+        if viewer.closed:
+            return await self._drop_unwatched(slug)
+        viewer.home = viewer.home or slug  # from here to the end no await: the bell stays
+        if start is not None:
+            self._add_to_facts(viewer, name, slug, start)
+        else:
+            self._add_to_board(viewer, name, slug)
+        self._news.set()
+        if start is not None and start.is_cut:
+            await viewer.send(frames.facts(name, [], first=start.after + 1))
+        return None
+
+    async def leave(self, viewer: Viewer, name: str) -> None:
+        viewer.watches.pop(name, None)
+        viewer.fact_cursors.pop(name, None)
+        table: dict[str, Any] = self._facts if name in self._facts else self._channels
+        channel = table.get(name)
+        if channel is None:
+            return
+        channel.viewers.pop(viewer, None)
+        if not channel.viewers:
+            table.pop(name, None)
+            await self._drop_unwatched(channel.slug)
+
+    def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
+        for name, n in painted.items():
+            watch = viewer.watches.get(name)
+            if watch is None:
+                continue
+            watch.acknowledge(n)
+            if watch.behind and not watch.unacknowledged and name in self._channels:
+                self._channels[name].dirty = True  # it has caught up: the newest snapshot now
+                self._news.set()
+
+    def hide(self, viewer: Viewer, *, hidden: bool) -> None:
+        viewer.hide(hidden=hidden)
+        for name in viewer.watches:
+            if name in self._channels and not hidden:
+                self._channels[name].dirty = True
+        self._news.set()
+
+    async def recheck(self, slug: str) -> None:
+        """Rights to `slug` changed: who lost them sees it end."""
+        for viewer in list(self._viewers):
+            names = [name for name in [*viewer.watches, *viewer.fact_cursors] if slug_of(name) == slug]
+            if names and not await viewer.may_see(slug):
+                for name in names:
+                    await self.leave(viewer, name)
+                    await viewer.send(frames.end(name, "forbidden"))
+
+    def oldest_age_s(self) -> float:
+        now_s = self._now()
+        return max((viewer.oldest_age_s(now_s) for viewer in self._viewers), default=0.0)
+
+    @property
+    def sockets(self) -> int:
+        return len(self._viewers)
+
+    @property
+    def channels(self) -> int:
+        return len(self._channels) + len(self._facts)
+
+    # --- the one task ------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        while self._viewers:
+            await self._wait()
+            try:
+                await self._turn()
+            except Exception:  # one bad board must not stop all others
+                log.exception("a live turn failed")
+
+    async def _turn(self) -> None:
+        now_s = self._now()
+        await self._read_boards([c for c in self._channels.values() if _is_due(c, now_s)], now_s)
+        for facts in [f for f in self._facts.values() if _is_due(f, now_s)]:
+            await self._read_facts(facts, now_s)
+        if now_s >= self._beat_at_s:
+            self._beat_at_s = now_s + BEAT_S
+            await self._beat(now_s)
+
+    async def _wait(self) -> None:
+        """Until something is due: a beat, a channel that is dirty, a re-read."""
+        times = [channel.due_at_s() for channel in [*self._channels.values(), *self._facts.values()]]
+        soonest_s = min([at for at in times if at is not None] + [self._beat_at_s])
+        alarm = self._loop.call_later(max(0.0, soonest_s - self._now()), self._news.set)
+        await self._news.wait()
+        alarm.cancel()
+        self._news.clear()
+
+    async def _read_boards(self, due: list[Channel], now_s: float) -> None:
+        if not due:
+            return
+        for channel in due:
+            channel.dirty, channel.read_at_s = False, now_s
+            self._listen_again(channel.slug)
+        self.figures.reads += 1
+        readings = await self._ask(self.port.read([channel.name for channel in due]))
+        for channel, reading in zip(due, readings or (), strict=False):
+            reason = getattr(reading, "reason", None)
+            if reason is None:
+                self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
+                reason = await channel.publish(reading, self._now())
+            if reason is not None:
+                await self._end(channel, reason)
+
+    async def _read_facts(self, facts: FactChannel, now_s: float) -> None:
+        facts.dirty, facts.read_at_s = False, now_s
+        self._listen_again(facts.slug)
+        found = await self._ask(self.port.entries(facts.slug, facts.cursor, MOST_ROWS, facts_only=True))
+        if found is None or not facts.viewers:
+            return
+        self._newest[facts.slug] = max(found.next_seq - 1, self._newest.get(facts.slug, 0))
+        await facts.publish(found.rows, found.next_seq)
+        if len(found.rows) == MOST_ROWS:
+            facts.dirty = True  # there is more
+
+    async def _beat(self, now_s: float) -> None:
+        server_ms = int(time.time() * 1000)
+        watchers = Counter(viewer.home for viewer in self._viewers)
+        texts: dict[str | None, str] = {}
+        for viewer in list(self._viewers):
+            if viewer.oldest_age_s(now_s) >= self.limits.close_after_s:
+                self.figures.closed_slow += 1
+                await viewer.close(TOO_SLOW)
+                continue
+            slug = viewer.home
+            if slug not in texts:
+                seq = self._newest.get(slug) if slug else None
+                texts[slug] = frames.beat(server_ms, seq, watchers[slug] if slug else 0)
+            await viewer.send(texts[slug])
+
+    def _add_to_board(self, viewer: Viewer, name: str, slug: str) -> None:
+        channel = self._channels.get(name)
+        if channel is None:
+            channel = self._channels[name] = Channel(name, slug, self.limits, self.figures)
+        viewer.watches[name] = Watch()
+        channel.viewers[viewer] = None
+        channel.dirty = True
+
+    def _add_to_facts(self, viewer: Viewer, name: str, slug: str, start: FactStart) -> None:
+        facts = self._facts.get(name)
+        if facts is None:
+            facts = self._facts[name] = FactChannel(name, slug, self.figures)
+        viewer.fact_cursors[name] = start.after
+        facts.viewers[viewer] = None
+        facts.dirty = True
+
+    async def _start_of_facts(self, slug: str, after: int | None) -> FactStart:
+        """History first, but at most one frame of it: who was away for longer hears from where on it is whole."""
+        end = await self._newest_seq(slug)
+        if after is None or after >= end:
+            return FactStart(end, is_cut=False)
+        found = await self._ask(self.port.entries(slug, after, MOST_ROWS + 1, facts_only=True))
+        if found is None:
+            return FactStart(end, is_cut=True)
+        if len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
+            return FactStart(after, is_cut=False)
+        return FactStart(max(after, end - MOST_ROWS, found.first_seq - 1), is_cut=True)
+
+    async def _newest_seq(self, slug: str) -> int:
+        snapshot = await self._ask(self.port.snapshot(slug))
+        return int((snapshot or {}).get("seq") or 0)
+
+    # --- bells -------------------------------------------------------------------------------------------------------
+
+    async def _listen(self, slug: str) -> bool:
+        if slug in self._bells:
+            return True
+        bell = self._bells[slug] = SlugBell(self._loop, lambda: self._heard(slug))
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self.port.subscribe(slug, bell)), PATIENCE_S)
+        except (SandboxError, TimeoutError):
+            self._bells.pop(slug, None)
+            return False
+        return True
+
+    def _listen_again(self, slug: str) -> None:
+        """Before reading: what happens later rings again."""
+        if slug in self._bells:
+            self._bells[slug].listen_again()
+
+    def _heard(self, slug: str) -> None:
+        for channel in [*self._channels.values(), *self._facts.values()]:
+            if channel.slug == slug:
+                channel.dirty = True
+        self._news.set()
+
+    async def _drop_unwatched(self, slug: str) -> None:
+        if self._watchers_of_channels(slug) or slug not in self._bells:
+            return
+        bell = self._bells.pop(slug)
+        self._newest.pop(slug, None)
+        await self._ask(self.port.unsubscribe(slug, bell))
+
+    async def _end(self, channel: Channel, reason: str) -> None:
+        for viewer in list(channel.viewers):
+            await self.leave(viewer, channel.name)
+            await viewer.send(frames.end(channel.name, reason))
+
+    def _watchers(self, slug: str) -> int:
+        return sum(viewer.home == slug for viewer in self._viewers)
+
+    def _watchers_of_channels(self, slug: str) -> bool:
+        return any(channel.slug == slug for channel in [*self._channels.values(), *self._facts.values()])
+
+    async def _ask(self, future: Any) -> Any:
+        """The engine's answer, or None: a picture that cannot be drawn now is drawn later."""
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), PATIENCE_S)
+        except (SandboxError, TimeoutError) as why:
+            log.info("the engine did not answer the hub: %s", why)
+            return None
+
+
+def _is_due(channel: Channel | FactChannel, now_s: float) -> bool:
+    due_at_s = channel.due_at_s()
+    return due_at_s is not None and due_at_s <= now_s
+
+
+_hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = weakref.WeakKeyDictionary()
+
+
+def hub_of_this_loop(port: Any) -> Hub:
+    """The hub of the running loop, made with its first socket."""
+    loop = asyncio.get_running_loop()
+    if loop not in _hubs:
+        _hubs[loop] = Hub(port)
+    return _hubs[loop]
+
+
+def rights_changed(slug: str) -> None:
+    """Called from any thread after a share was revoked or a sandbox made private."""
+    for loop, hub in list(_hubs.items()):
+        if loop.is_running():
+            asyncio.run_coroutine_threadsafe(hub.recheck(slug), loop)
+
+
+def figures() -> dict[str, Any]:
+    """Of all hubs of this process, for `/healthz/live`."""
+    hubs = list(_hubs.values())
+    total: dict[str, Any] = {"sockets": sum(h.sockets for h in hubs), "channels": sum(h.channels for h in hubs)}
+    for hub in hubs:
+        for name, value in vars(hub.figures).items():
+            total[name] = total.get(name, 0) + value
+    total["oldest_unacknowledged_ms"] = max((round(h.oldest_age_s() * 1000) for h in hubs), default=0)
+    return total

@@ -1,0 +1,97 @@
+"""One socket as the hub sees it: what it watches, what it has painted, whether it keeps up."""
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from sandbox.control.limits import SocketLimits
+
+log = logging.getLogger(__name__)
+
+BEHIND_GAP_S = 0.25  # between snapshots for a viewer that is behind: about one acknowledgement
+SLOW_GAP_S = 0.5  # two frames a second
+
+
+class Sent(NamedTuple):
+    n: int
+    at_s: float
+
+
+class Watch:
+    """One channel of one viewer.  `behind`: the next frame is the newest snapshot."""
+
+    __slots__ = ("behind", "sent_at_s", "unacknowledged")
+
+    def __init__(self) -> None:
+        self.behind = True
+        self.sent_at_s = float("-inf")
+        self.unacknowledged: deque[Sent] = deque()
+
+    def sent(self, n: int, now_s: float) -> None:
+        self.sent_at_s = now_s
+        self.unacknowledged.append(Sent(n, now_s))
+
+    def acknowledge(self, n: int) -> None:
+        while self.unacknowledged and self.unacknowledged[0].n <= n:
+            self.unacknowledged.popleft()
+
+    def age_s(self, now_s: float) -> float:
+        """Of the oldest frame nobody has confirmed."""
+        return now_s - self.unacknowledged[0].at_s if self.unacknowledged else 0.0
+
+
+class Viewer:
+    """A socket.  `send` hands one text to the server's write buffer; it never waits for the reader."""
+
+    def __init__(self, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]],
+                 may_see: Callable[[str], Awaitable[bool]], address: str, limits: SocketLimits) -> None:  # fmt: skip
+        self._send = send
+        self._close = close
+        self.may_see = may_see
+        self.address = address
+        self.limits = limits
+        self.watches: dict[str, Watch] = {}
+        self.fact_cursors: dict[str, int] = {}  # facts channel -> newest seq sent
+        self.hidden = False
+        self.closed = False
+        self.home: str | None = None  # slug of its first channel: whose beat it hears
+
+    @property
+    def channel_count(self) -> int:
+        return len(self.watches) + len(self.fact_cursors)
+
+    async def send(self, text: str) -> None:
+        if self.closed:
+            return
+        try:
+            await self._send(text)
+        except Exception as why:  # the socket went away; its consumer says so in a moment
+            log.debug("sending to %s failed: %s", self.address, why)
+
+    async def close(self, code: int) -> None:
+        if not self.closed:
+            self.closed = True
+            await self._close(code)
+
+    def hide(self, *, hidden: bool) -> None:
+        """A hidden tab gets no frames; shown again, it starts from the newest snapshot."""
+        self.hidden = hidden
+        for watch in self.watches.values():
+            watch.behind = True
+            watch.unacknowledged.clear()
+
+    def oldest_age_s(self, now_s: float) -> float:
+        return max((watch.age_s(now_s) for watch in self.watches.values()), default=0.0)
+
+    def wants(self, watch: Watch, now_s: float) -> bool:
+        """Whether a frame may go out now; marks the watch as behind where the reader does not keep up."""
+        if self.hidden or self.closed:
+            watch.behind = True
+            return False
+        age_s = watch.age_s(now_s)
+        if age_s < self.limits.behind_after_s:
+            return True
+        watch.behind = True
+        gap_s = SLOW_GAP_S if age_s >= self.limits.slow_after_s else BEHIND_GAP_S
+        return now_s - watch.sent_at_s >= gap_s

@@ -1,0 +1,168 @@
+"""Making, sharing and ending sandboxes: the rows beside the engine's directories (catalogue 7 and 8)."""
+
+import secrets
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from queueviz import access, engine
+from queueviz.models import AuditRecord, Grant, Sandbox
+from queueviz.slugs import new_slug
+from queueviz.visitor import Visitor, digest
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+TOKEN_PREFIX = "qv_"
+TOKEN_BYTES = 32
+CLAIM_LIFE = timedelta(hours=24)
+RESTORABLE = timedelta(days=7)  # after expiry; then the directory goes
+LANDING = "landing"
+LANDING_TEMPLATE = "flights"
+LIMITS = HostLimits()
+
+
+class Created(NamedTuple):
+    """`token` is shown this once; only its digest is kept."""
+
+    sandbox: Sandbox
+    token: str
+
+
+def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "") -> Created:
+    """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template."""
+    _demand_room(visitor)
+    _sweep()
+    slug = new_slug()
+    engine.answer(engine.port().create(slug, template, preset=preset), engine.OPENING_PATIENCE_S)
+    now = timezone.now()
+    sandbox = Sandbox(slug=slug, name=name or slug, template=template, preset=preset, visited_at=now,
+                      expires_at=now + access.ANONYMOUS_LIFE)  # fmt: skip
+    with transaction.atomic():
+        sandbox.save()
+        access.remember(visitor, sandbox)
+        token = new_token(sandbox)
+        record(visitor, "create", slug, template=template, preset=preset)
+    return Created(sandbox, token)
+
+
+def new_token(sandbox: Sandbox, *, label: str = "") -> str:
+    """An API token for this sandbox, role owner."""
+    token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
+    Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.TOKEN, role="owner", digest=digest(token), label=label)
+    return token
+
+
+def revoke_tokens(visitor: Visitor, sandbox: Sandbox) -> int:
+    """End every API token of the sandbox."""
+    ended = sandbox.grants.filter(kind=Grant.Kind.TOKEN, revoked_at__isnull=True).update(revoked_at=timezone.now())
+    record(visitor, "revoke", sandbox.slug, tokens=ended)
+    return ended
+
+
+def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
+    """A one-time token: who opens it becomes owner too, in his own browser."""
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.CLAIM, role="owner", digest=digest(token),
+                         expires_at=timezone.now() + CLAIM_LIFE)  # fmt: skip
+    record(visitor, "claim-link", sandbox.slug)
+    return token
+
+
+def claimable(token: str) -> Sandbox:
+    """The sandbox a claim link is for; raises `NotFound` where it was used, has expired or never was."""
+    return _claim(token).sandbox
+
+
+def claim(visitor: Visitor, token: str) -> Sandbox:
+    """Use up the link."""
+    with transaction.atomic():
+        grant = _claim(token)
+        grant.revoked_at = timezone.now()
+        grant.save(update_fields=["revoked_at"])
+        access.remember(visitor, grant.sandbox)
+        record(visitor, "claim", grant.sandbox.slug)
+    return grant.sandbox
+
+
+def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visibility: str | None = None) -> None:
+    """Rename it, or change who may watch."""
+    if name:
+        sandbox.name = name[:80]
+    if visibility in Sandbox.Visibility.values:
+        sandbox.visibility = visibility
+    sandbox.save(update_fields=["name", "visibility"])
+    record(visitor, "change", sandbox.slug, name=sandbox.name, visibility=sandbox.visibility)
+
+
+def extend(visitor: Visitor, sandbox: Sandbox) -> None:
+    """A whole life from now on."""
+    sandbox.visited_at = timezone.now()
+    sandbox.expires_at = sandbox.visited_at + access.life_of(sandbox)
+    sandbox.save(update_fields=["visited_at", "expires_at"])
+    record(visitor, "extend", sandbox.slug)
+
+
+def delete(visitor: Visitor, sandbox: Sandbox) -> None:
+    """End it for good: directory first, then the row."""
+    engine.answer(engine.port().delete(sandbox.slug), engine.OPENING_PATIENCE_S)
+    record(visitor, "delete", sandbox.slug)
+    sandbox.delete()
+
+
+def landing() -> Sandbox:
+    """The host's own sandbox, opened with the first visit and woken by later ones."""
+    now = timezone.now()
+    sandbox, _ = Sandbox.objects.get_or_create(
+        slug=LANDING,
+        defaults={"name": "Flights", "template": LANDING_TEMPLATE, "of_host": True, "visited_at": now},
+    )
+    port = engine.port()
+    try:
+        engine.answer(port.wake(LANDING), engine.OPENING_PATIENCE_S)
+    except ActionRefused as refused:
+        if refused.status != 404:
+            raise
+        engine.answer(port.create(LANDING, LANDING_TEMPLATE), engine.OPENING_PATIENCE_S)
+    return sandbox
+
+
+def record(visitor: Visitor, what: str, slug: str, **details: object) -> None:
+    """One line in the audit, without a person's address."""
+    who = str(visitor.user) if visitor.is_signed_in else ("token" if visitor.token else "anonymous")
+    AuditRecord.objects.create(slug=slug, what=what, who=who[:80], origin=visitor.origin, details=details)
+
+
+def _demand_room(visitor: Visitor) -> None:
+    owned = access.owned_count(visitor)
+    allowed = LIMITS.sandboxes_per_account if visitor.is_signed_in else LIMITS.sandboxes_per_visitor
+    if owned >= allowed:
+        raise ActionRefused(429, "You have {owned} sandboxes, and {allowed} are allowed.",
+                            "Delete one of yours, then start a new one.", owned=owned, allowed=allowed)  # fmt: skip
+    if visitor.is_signed_in:
+        return
+    since = timezone.now() - timedelta(hours=1)
+    made = AuditRecord.objects.filter(what="create", origin=visitor.origin, at__gt=since).count()
+    if made >= LIMITS.creations_per_hour_per_address:
+        raise ActionRefused(429, "{made} sandboxes were started from your address within an hour.",
+                            "Wait a while, or sign in.", made=made)  # fmt: skip
+
+
+def _claim(token: str) -> Grant:
+    current = access.live_grants(timezone.now())
+    grant = Grant.objects.filter(current, kind=Grant.Kind.CLAIM, digest=digest(token)).first()
+    if grant is None:
+        raise access.NotFound("This link was used already, or its time is over.")
+    return grant
+
+
+def _sweep() -> None:
+    """Delete what expired a week ago; called when room is asked for, so no timer is needed."""
+    gone = Sandbox.objects.filter(of_host=False, expires_at__lt=timezone.now() - RESTORABLE)
+    for sandbox in gone[:5]:  # a few at a time: somebody is waiting for a new one
+        try:
+            engine.answer(engine.port().delete(sandbox.slug))
+        except SandboxError:
+            continue  # the next creation tries again
+        sandbox.delete()

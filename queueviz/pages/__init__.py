@@ -1,0 +1,1 @@
+"""The pages: views only; what they look like is in templates/."""

@@ -1,0 +1,18 @@
+"""What every template may use beside its own values."""
+
+from typing import Any
+
+from django.http import HttpRequest
+
+THEME_COOKIE = "theme"
+THEMES = ("auto", "light", "dark")
+
+
+def theme_of(request: HttpRequest) -> str:
+    """The reader's choice; `auto` follows the system."""
+    chosen = request.COOKIES.get(THEME_COOKIE, "auto")
+    return chosen if chosen in THEMES else "auto"
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    return {"theme": theme_of(request), "themes": THEMES}

@@ -1,0 +1,76 @@
+"""Every error a person can meet, in the look of the site: a status, a sentence, what to do."""
+
+import logging
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy
+
+log = logging.getLogger(__name__)
+
+PAGE = "queueviz/pages/error.html"
+PARTIAL = "queueviz/partials/refusal.html"
+
+SENTENCES = {
+    400: (gettext_lazy("This request is not understood."), gettext_lazy("Go back and try again.")),
+    403: (gettext_lazy("You may not do this here."), gettext_lazy("Ask the owner, or start a sandbox of your own.")),
+    404: (gettext_lazy("There is nothing at this address."), gettext_lazy("Check it, or start from the first page.")),
+    500: (gettext_lazy("Something broke on our side."), gettext_lazy("It is written to the log. Try again.")),
+}
+
+
+def sentence(request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None,
+             details: Any = None) -> HttpResponse:  # fmt: skip
+    """One refusal, as JSON, partial or page, whichever the visitor asked for."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(_shape(error, hint, field, details), status=status)
+    context = {"status": status, "message": error, "hint": hint, "field": field, "details": details}
+    return render(request, PARTIAL if _wants_partial(request) else PAGE, context, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _standing(request, 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _standing(request, 403, str(exception))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    from queueviz.access import NotFound  # access needs the app registry, this module does not
+
+    return _standing(request, 404, str(exception) if isinstance(exception, NotFound) else "")
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    try:
+        return _standing(request, 500)
+    except Exception:  # the page of errors is itself broken: words alone still work
+        log.exception("the error page failed")
+        message, hint = SENTENCES[500]
+        return HttpResponse(f"{message} {hint}", status=500, content_type="text/plain; charset=utf-8")
+
+
+def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return sentence(request, 403, error=gettext("This form is too old, or came from another site."),
+                    hint=gettext("Reload the page and try again."))  # fmt: skip
+
+
+def _standing(request: HttpRequest, status: int, said: str = "") -> HttpResponse:
+    message, hint = SENTENCES[status]
+    return sentence(request, status, error=gettext(said) if said else str(message), hint=str(hint))
+
+
+def _wants_partial(request: HttpRequest) -> bool:
+    htmx = getattr(request, "htmx", None)  # missing where an earlier middleware failed
+    return bool(htmx) and not htmx.boosted
+
+
+def _shape(error: str, hint: str, field: str | None, details: Any) -> dict[str, Any]:
+    said: dict[str, Any] = {"error": error, "hint": hint}
+    if field is not None:
+        said["field"] = field
+    if details is not None:
+        said["details"] = details
+    return said

@@ -1,0 +1,89 @@
+"""The landing: one live strip of the host's own sandbox, and a button that starts one's own."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from queueviz import access, engine, owners, visitor
+from queueviz.boards import BOARDS
+from queueviz.forms import NewSandboxForm
+from queueviz.pages import reading
+from queueviz.pages.context import THEME_COOKIE, THEMES
+from sandbox.control.limits import HostLimits
+from sandbox.hosting.templates import TEMPLATES
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+LANDING_GROUP = "gate-display"
+
+
+@require_GET
+def landing(request: HttpRequest) -> HttpResponse:
+    who = visitor.of_request(request)
+    context = {
+        "templates": list(TEMPLATES),
+        "mine": access.sandboxes_of(who),
+        "most": HostLimits().sandboxes_per_visitor,
+    }
+    try:
+        context |= _live_strip()
+    except SandboxError as quiet:  # the page is worth showing without its strip
+        context["quiet"] = str(quiet)
+    return render(request, "queueviz/pages/home.html", context)
+
+
+def _live_strip() -> dict[str, object]:
+    sandbox = owners.landing()
+    snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
+    page = BOARDS["board"]
+    seen = reading.of_page(page, sandbox.slug, snapshot, {"group": LANDING_GROUP})
+    return {"sandbox": sandbox, "snapshot": snapshot, "can": reading.HOST_CAN, "tab": "home", **seen}
+
+
+@require_POST
+def new(request: HttpRequest) -> HttpResponse:
+    """Start a sandbox, with one click and without an account."""
+    form = NewSandboxForm(request.POST)
+    if not form.is_valid():
+        raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
+    given = form.cleaned_data
+    made = owners.create(visitor.of_request(request), given["template"] or "orders",
+                         preset=given["preset"] or "sandbox", name=given["name"])  # fmt: skip
+    return _go(request, reverse("sandbox", args=[made.sandbox.slug]))
+
+
+@require_http_methods(["GET", "POST"])
+def claim(request: HttpRequest, token: str) -> HttpResponse:
+    """A one-time link.  Opening it only asks, so that a mail scanner does not use it up."""
+    if request.method == "POST":
+        sandbox = owners.claim(visitor.of_request(request), token)
+        return redirect("sandbox", sandbox.slug)
+    return render(request, "queueviz/pages/claim.html", {"claimed": owners.claimable(token)})
+
+
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    """Light, dark or as the system has it; kept in a cookie, so the first paint is right."""
+    chosen = request.POST.get("theme", "")
+    answer = _go(request, _back(request))
+    if chosen in THEMES:
+        answer.set_cookie(THEME_COOKIE, chosen, max_age=settings.LANGUAGE_COOKIE_AGE, samesite="Lax",
+                          secure=settings.BEHIND_HTTPS)  # fmt: skip
+    return answer
+
+
+def _back(request: HttpRequest) -> str:
+    there = request.POST.get("next") or request.headers.get("Referer", "")
+    own = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+    return there if own else "/"
+
+
+def _go(request: HttpRequest, url: str) -> HttpResponse:
+    """Htmx follows a header, a plain form a redirect."""
+    if getattr(request, "htmx", False):
+        answer = HttpResponse(status=204)
+        answer["HX-Redirect"] = url
+        return answer
+    return HttpResponseRedirect(url)

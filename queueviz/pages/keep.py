@@ -1,0 +1,102 @@
+"""What is done to a sandbox beside the engine: wake, sleep, extend, rename, share, delete.  One POST address each."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from queueviz import access, engine, owners, visitor
+from queueviz.boards import BOARDS
+from queueviz.forms import SettingsForm
+from queueviz.pages import reading
+from queueviz.pages.sandbox import shell
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import ActionRefused
+
+Said = dict[str, Any]  # what the settings page shows once, for example a fresh token
+
+
+class Deed(NamedTuple):
+    """The verb it needs, and how it is done."""
+
+    verb: str
+    do: Callable[[HttpRequest, Visitor, access.Seat], Said]
+
+
+@require_POST
+def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
+    """Do it, then show the settings again; the landing after a deletion, and after sleep, which a visit would end."""
+    deed = DEEDS.get(what)
+    if deed is None:
+        raise Http404
+    who = visitor.of_request(request)
+    seat = access.seat_at(who, slug, deed.verb)
+    said = deed.do(request, who, seat)
+    if what in ("delete", "sleep"):
+        return redirect("home")
+    if what == "wake":
+        return redirect("sandbox", slug)
+    if not said:
+        return redirect("sandbox-page", slug, "settings")
+    board = BOARDS["settings"]
+    context = shell(request, seat, "settings", wake=False)
+    context |= reading.of_page(board, slug, context["snapshot"], request.GET)
+    return render(request, board.template, context | said)  # no redirect: a secret does not belong into an address
+
+
+def _wake(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    engine.answer(engine.port().wake(seat.sandbox.slug), engine.OPENING_PATIENCE_S)
+    return {}
+
+
+def _sleep(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    engine.answer(engine.port().sleep(seat.sandbox.slug, "action"), engine.OPENING_PATIENCE_S)
+    return {}
+
+
+def _extend(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    owners.extend(who, seat.sandbox)
+    return {}
+
+
+def _change(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    form = SettingsForm(request.POST, instance=seat.sandbox)
+    if not form.is_valid():
+        field, problems = next(iter(form.errors.items()))
+        raise ActionRefused(422, "{problem}", field=field, problem=problems[0])
+    owners.change(who, seat.sandbox, name=form.cleaned_data["name"], visibility=form.cleaned_data["visibility"])
+    return {}
+
+
+def _token(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    owners.record(who, "token", seat.sandbox.slug)
+    return {"token": owners.new_token(seat.sandbox, label=request.POST.get("label", "")[:80])}
+
+
+def _revoke(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    return {"revoked": owners.revoke_tokens(who, seat.sandbox)}
+
+
+def _claim_link(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    path = reverse("claim", args=[owners.claim_link(who, seat.sandbox)])
+    return {"claim_url": request.build_absolute_uri(path)}
+
+
+def _delete(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    owners.delete(who, seat.sandbox)
+    return {}
+
+
+DEEDS = {
+    "wake": Deed("act", _wake),
+    "sleep": Deed("act", _sleep),
+    "extend": Deed("act", _extend),
+    "change": Deed("share", _change),
+    "token": Deed("share", _token),
+    "revoke": Deed("share", _revoke),
+    "claim-link": Deed("share", _claim_link),
+    "delete": Deed("share", _delete),
+}

@@ -1,0 +1,99 @@
+"""The pages of one sandbox: boards, partials, actions.  Each asks `access` first and the engine second."""
+
+import json
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template import TemplateDoesNotExist
+from django.views.decorators.http import require_GET, require_POST
+
+from queueviz import access, acting, engine, forms, refusals, visitor
+from queueviz.boards import BOARDS, PARTS
+from queueviz.pages import reading
+from queueviz.pages.errors import PARTIAL as REFUSAL
+from sandbox.kernel.errors import SandboxError
+
+ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
+ANSWER = "queueviz/partials/ask_{}.html"
+
+
+@require_GET
+def page(request: HttpRequest, slug: str, tab: str = "board") -> HttpResponse:
+    """One board: its first paint holds the newest snapshot, the socket only goes on from there."""
+    board = BOARDS.get(tab)
+    if board is None:
+        raise Http404
+    who = visitor.of_request(request)
+    seat = access.seat_at(who, slug, "see")
+    access.note_visit(seat)
+    context = shell(request, seat, tab)
+    context |= reading.of_page(board, slug, context["snapshot"], request.GET)
+    return render(request, board.template, context)
+
+
+@require_GET
+def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """A panel, or the table twin of a page; asked for every two seconds while it is open."""
+    seat = access.seat_at(visitor.of_request(request), slug, "see")
+    found = PARTS.get(name) or BOARDS.get(name)
+    template = PARTS[name].template if name in PARTS else getattr(found, "twin", None)
+    if found is None or template is None:
+        raise Http404
+    context = shell(request, seat, name, wake=False)
+    context |= reading.of_page(found, slug, context["snapshot"], request.GET)
+    return render(request, template, context)
+
+
+@require_GET
+def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """The answer to a question as a partial; a refusal stands where the answer would."""
+    who = visitor.of_request(request)
+    seat = access.seat_at(who, slug, "see")
+    given = forms.fields_of(request.GET)
+    try:
+        answer = acting.ask(who, slug, name, given)
+    except SandboxError as refused:
+        return _refused(request, refused)
+    context = {"sandbox": seat.sandbox, "can": seat.can, "answer": answer, "asked": given, "question": name}
+    try:
+        return render(request, ANSWER.format(name.replace("-", "_")), context)
+    except TemplateDoesNotExist:  # a question programs may ask, and no page does
+        raise Http404 from None
+
+
+@require_POST
+def actions(request: HttpRequest, slug: str) -> HttpResponse:
+    """Carry out one action: 204 with its event number, or the sentence beside the field."""
+    who = visitor.of_request(request)
+    try:
+        seq = acting.act(who, slug, forms.fields_of(request.POST))
+    except (SandboxError, access.Forbidden) as refused:
+        return _refused(request, refused)
+    answer = HttpResponse(status=204)
+    answer["HX-Trigger"] = json.dumps({ACTED: {"seq": str(seq)}})
+    return answer
+
+
+def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = True) -> dict[str, Any]:
+    """What every page of a sandbox shows; a visit of somebody who may act wakes a sleeping one."""
+    slug = seat.sandbox.slug
+    port = engine.port()
+    if wake and (seat.may("act") or seat.sandbox.of_host):
+        engine.answer(port.wake(slug), engine.OPENING_PATIENCE_S)
+    snapshot = engine.answer(port.snapshot(slug))
+    snapshot["sandbox"] = snapshot["sandbox"] | _row(seat.sandbox)
+    return {"sandbox": seat.sandbox, "snapshot": snapshot, "can": seat.can, "role": seat.role, "tab": tab,
+            "expires_at": seat.sandbox.expires_at}  # fmt: skip
+
+
+def _row(sandbox: Any) -> dict[str, Any]:
+    """The part of catalogue 9 that only the web knows."""
+    expires_at = sandbox.expires_at
+    return {"slug": sandbox.slug, "name": sandbox.name, "expires_at": expires_at.isoformat() if expires_at else None}
+
+
+def _refused(request: HttpRequest, refused: Exception) -> HttpResponse:
+    status, said = refusals.describe(refused)
+    context = {"status": status, "message": said.pop("error"), **said}
+    return render(request, REFUSAL, context, status=status)

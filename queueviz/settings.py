@@ -1,0 +1,162 @@
+"""Django's settings.  From outside come `QUEUEVIZ_…` variables only (docs/running.md); nothing here needs one."""
+
+import sys
+from pathlib import Path
+
+import dj_database_url
+
+from queueviz import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+QUEUEVIZ_HOME = Path(environment.text("QUEUEVIZ_HOME", str(BASE_DIR / "var"))).resolve()
+QUEUEVIZ_HOME.mkdir(parents=True, exist_ok=True)
+
+DEBUG = environment.switch("QUEUEVIZ_DEBUG")
+SECRET_KEY = environment.text("QUEUEVIZ_SECRET_KEY") or environment.kept_secret(QUEUEVIZ_HOME)
+ALLOWED_HOSTS = environment.names("QUEUEVIZ_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = environment.names("QUEUEVIZ_TRUSTED_ORIGINS")
+
+ROOT_URLCONF = "queueviz.urls"
+ASGI_APPLICATION = "queueviz.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "daphne",  # first: its `runserver` speaks WebSocket too
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "csp",
+    "django_htmx",
+    "ninja",  # serves the API page's own script and style: no third-party host
+    "queueviz",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "queueviz.static_files.StaticFiles",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "queueviz.middleware.RollingSession",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "queueviz.middleware.EngineAnswers",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "queueviz.pages.context.shell",
+            ],
+        },
+    },
+]
+
+# --- Data ------------------------------------------------------------------------------------------------------------
+
+DATABASES = {
+    "default": dj_database_url.parse(environment.text("QUEUEVIZ_DATABASE_URL", f"sqlite:///{QUEUEVIZ_HOME}/web.sqlite3"))
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 5,
+        "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing at the upgrade
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+
+# The layer carries rare notices only; live boards never use it (docs/live.md).
+QUEUEVIZ_REDIS_URL = environment.text("QUEUEVIZ_REDIS_URL")
+CHANNEL_LAYERS = {
+    "default": (
+        {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [QUEUEVIZ_REDIS_URL]}}
+        if QUEUEVIZ_REDIS_URL
+        else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    )
+}
+
+# --- Sessions, cookies, headers --------------------------------------------------------------------------------------
+
+BEHIND_HTTPS = environment.switch("QUEUEVIZ_HTTPS")  # a proxy in front speaks TLS and sets X-Forwarded-…
+SESSION_COOKIE_AGE = 30 * 24 * 3600  # rolling: see middleware.RollingSession
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = BEHIND_HTTPS
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+CSRF_FAILURE_VIEW = "queueviz.pages.errors.csrf_failed"
+if BEHIND_HTTPS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 30 * 24 * 3600
+
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'", "'unsafe-inline'"],  # inline style attributes of the drawings
+        "img-src": ["'self'", "data:"],
+        "connect-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+# --- Static files ----------------------------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = QUEUEVIZ_HOME / "static"
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Hashed names where the files are collected, or are about to be; elsewhere they are found where they are written.
+COLLECTS = sys.argv[1:2] in (["collectstatic"], ["serve"])
+HASHED = COLLECTS or ((STATIC_ROOT / "staticfiles.json").exists() and not DEBUG)
+WHITENOISE_USE_FINDERS = DEBUG or not HASHED
+WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "queueviz.static_files.HashedFiles"
+        if HASHED
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# --- Words -----------------------------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "queueviz" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": environment.text("QUEUEVIZ_LOG_LEVEL", "INFO")},
+    "loggers": {
+        "django.request": {"level": "ERROR"},  # a 404 is an answer, not an incident
+        "daphne": {"level": "WARNING"},
+        "twisted": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,31 @@
+"""Every address (catalogue 12)."""
+
+from django.contrib import admin
+from django.urls import path
+from django.views.i18n import set_language
+
+from queueviz.api import api
+from queueviz.pages import health, home, keep, sandbox
+
+urlpatterns = [
+    path("", home.landing, name="home"),
+    path("new/", home.new, name="new"),
+    path("claim/<str:token>/", home.claim, name="claim"),
+    path("theme/", home.theme, name="theme"),
+    path("language/", set_language, name="set_language"),
+    path("s/<slug:slug>/", sandbox.page, name="sandbox"),
+    path("s/<slug:slug>/actions/", sandbox.actions, name="actions"),
+    path("s/<slug:slug>/ask/<slug:name>/", sandbox.ask, name="ask"),
+    path("s/<slug:slug>/part/<slug:name>/", sandbox.part, name="part"),
+    path("s/<slug:slug>/keep/<slug:what>/", keep.keep, name="keep"),
+    path("s/<slug:slug>/<slug:tab>/", sandbox.page, name="sandbox-page"),
+    path("api/", api.urls),
+    path("healthz", health.health, name="healthz"),
+    path("healthz/live", health.live, name="healthz-live"),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "queueviz.pages.errors.bad_request"
+handler403 = "queueviz.pages.errors.forbidden"
+handler404 = "queueviz.pages.errors.not_found"
+handler500 = "queueviz.pages.errors.broken"

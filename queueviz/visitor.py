@@ -1,0 +1,92 @@
+"""Who is asking: a signed-in user, a session and a bearer token, in one value."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest
+
+BEARER = "bearer "
+SESSIONS = import_module(settings.SESSION_ENGINE)
+
+
+class Visitor(NamedTuple):
+    """`session` holds the slugs made here without an account.  A bearer visitor has no session: cookies are ignored."""
+
+    user: Any = None
+    session: Any = None
+    token: str | None = None
+    address: str = ""
+
+    @property
+    def is_signed_in(self) -> bool:
+        return bool(self.user is not None and self.user.is_authenticated)
+
+    @property
+    def key(self) -> str:
+        """Whom a rate is counted for: the account, else the token, else the session, else the address."""
+        if self.token:
+            return f"token:{digest(self.token)}"
+        if self.is_signed_in:
+            return f"user:{self.user.pk}"
+        if self.session is not None and self.session.session_key:
+            return f"session:{self.session.session_key}"
+        return f"address:{self.address}"
+
+    @property
+    def origin(self) -> str:
+        """A keyed hash of the address: enough to count with, useless to anybody else."""
+        return hmac.new(settings.SECRET_KEY.encode(), self.address.encode(), hashlib.sha256).hexdigest()
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def bearer(header: str) -> str | None:
+    """The token of an `Authorization` header."""
+    return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else None
+
+
+def of_request(request: HttpRequest) -> Visitor:
+    """The visitor of a page or API request."""
+    address = _address(request.META)
+    token = bearer(request.headers.get("Authorization", ""))
+    if token is not None:
+        return Visitor(token=token, address=address)
+    return Visitor(getattr(request, "user", None), getattr(request, "session", None), None, address)
+
+
+def of_scope(scope: Mapping[str, Any]) -> Visitor:
+    """The visitor of a socket.  Without an Origin nobody vouches for the cookies, so they are not used."""
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
+    client = scope.get("client") or ("", 0)
+    address = _forwarded(headers.get("x-forwarded-for", ""), str(client[0]))
+    token = bearer(headers.get("authorization", ""))
+    if token is not None or "origin" not in headers:
+        return Visitor(token=token, address=address)
+    return Visitor(scope.get("user"), scope.get("session"), None, address)
+
+
+def afresh(who: Visitor) -> Visitor:
+    """The same visitor with session and user read again: a socket lives long, and both may have ended meanwhile."""
+    if who.session is None:
+        return who
+    session = SESSIONS.SessionStore(who.session.session_key)
+    return who._replace(session=session, user=get_user(SimpleNamespace(session=session)))
+
+
+def _address(meta: Mapping[str, Any]) -> str:
+    return _forwarded(meta.get("HTTP_X_FORWARDED_FOR", ""), meta.get("REMOTE_ADDR") or "")
+
+
+def _forwarded(chain: str, direct: str) -> str:
+    """Behind our own proxy the last entry is the one that proxy added; anything before it is hearsay."""
+    if settings.BEHIND_HTTPS and chain:
+        return chain.rsplit(",", 1)[-1].strip()
+    return direct

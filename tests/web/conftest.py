@@ -1,0 +1,61 @@
+"""Pages and sockets against a door with nothing behind it; what needs the real engine says so by its fixture."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz import acting, engine, landing
+from tests.web.fake_port import FakePort
+
+
+@pytest.fixture(autouse=True)
+def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
+    """A data home of its own, and static files as they are written."""
+    settings.QUEUEVIZ_HOME = tmp_path
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_rates() -> None:
+    """Nobody has done anything yet."""
+    for rate in (acting.ACTIONS, acting.QUESTIONS, landing.PRESSES):
+        rate.forget()
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> FakePort:
+    fake = FakePort()
+    monkeypatch.setattr(engine, "port", lambda: fake)
+    monkeypatch.setattr(engine, "is_running", lambda: True)
+    monkeypatch.setattr(engine, "PATIENCE_S", 0.05)
+    return fake
+
+
+@pytest.fixture
+def visitor(db: None, port: FakePort) -> Client:
+    """A browser that has been nowhere yet."""
+    return Client()
+
+
+@pytest.fixture
+def stranger(db: None, port: FakePort) -> Client:
+    """Somebody else's browser."""
+    return Client()
+
+
+@pytest.fixture
+def mine(visitor: Client) -> str:
+    """The slug of a sandbox the visitor started."""
+    answer = visitor.post("/new/", {"template": "orders"})
+    return str(answer["Location"]).split("/")[2]
+
+
+@pytest.fixture
+def real_engine(settings: Any, db: None) -> Iterator[Any]:
+    """The engine itself, on its own thread, stopped after the test."""
+    yield engine.port()
+    engine.stop()

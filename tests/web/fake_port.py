@@ -1,0 +1,136 @@
+"""A door with nothing behind it: answers at once, remembers what was asked, and refuses what a test tells it to."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from sandbox.control.actions import Action
+from sandbox.control.questions import Question
+from sandbox.hosting.port import Actor, Entries, Reading, Refusal
+from sandbox.hosting.templates import template_of
+from sandbox.kernel.errors import ActionRefused
+
+SNAPSHOT: dict[str, Any] = {
+    "epoch": "7f3a", "seq": "18402", "at_ms": 1_795_142_537_350, "wall_ms": 1_795_142_537_350, "rate": 1,
+    "rate_pinned": False,
+    "name_servers": [{"name": "ns-1", "state": "running", "brokers": []}],
+    "brokers": [{"broker": "broker-a", "broker_id": 0, "role": "ASYNC_MASTER", "state": "running",
+                 "address": "127.0.0.1:1", "listening": False, "flush": "ASYNC_FLUSH", "replication": "ASYNC_MASTER", "disk": "ok",
+                 "log": {"min": "0", "max": "4096", "flushed": "4096", "replicated": None, "file_bytes": 1_048_576}}],
+    "topics": [{"topic": "orders", "kind": "normal", "permission": 6, "read_queues": 1, "write_queues": 1,
+                "queues": [{"broker": "broker-a", "queue_id": 0, "min": "0", "max": "15306", "rate_per_s": 6.0}]}],
+    "producers": [],
+    "groups": [{"group": "order-svc", "model": "CLUSTERING", "listener": "concurrent", "strategy": "AVG",
+                "subscription": [{"topic": "orders", "expression": "*"}], "members": [], "queues": [],
+                "counts": {"delivered_again": 0, "retrying": 0, "dead_letters": 0}}],
+}  # fmt: skip
+
+
+class FakePort:
+    """`boards`: what a channel shows; `rows`: the journal; `refuse`: the next verb of that name raises it."""
+
+    def __init__(self) -> None:
+        self.sandboxes: dict[str, str] = {}  # slug -> state
+        self.boards: dict[str, Reading] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.first_seq = 0
+        self.acted: list[tuple[str, Action, Actor]] = []
+        self.asked: list[Question] = []
+        self.answers: dict[str, Any] = {}
+        self.refuse: dict[str, Exception] = {}
+        self.silent: set[str] = set()  # verbs that never answer
+        self.bells: dict[str, list[Any]] = {}
+        self.read_count = 0
+
+    def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None) -> "Future[Any]":
+        def work() -> dict[str, Any]:
+            template_of(template)
+            self.sandboxes[slug] = "live"
+            return {"slug": slug}
+
+        return self._do("create", work)
+
+    def wake(self, slug: str) -> "Future[Any]":
+        return self._do("wake", lambda: self.sandboxes.__setitem__(self._known(slug), "live"))
+
+    def sleep(self, slug: str, reason: str) -> "Future[Any]":
+        return self._do("sleep", lambda: self.sandboxes.__setitem__(self._known(slug), "asleep"))
+
+    def delete(self, slug: str) -> "Future[Any]":
+        return self._do("delete", lambda: self.sandboxes.pop(self._known(slug)))
+
+    def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
+        def work() -> int:
+            self.acted.append((self._known(slug), action, by))
+            return 18_430 + len(self.acted)
+
+        return self._do("act", work)
+
+    def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
+        def work() -> dict[str, Any]:
+            self.asked.append(question)
+            return dict(self.answers)
+
+        return self._do("ask", work)
+
+    def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
+        def work() -> list[Reading | Refusal]:
+            self.read_count += 1
+            return [self.boards.get(name, Refusal("unknown")) for name in channels]
+
+        return self._do("read", work)
+
+    def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
+        def work() -> dict[str, Any]:
+            state = self.sandboxes[self._known(slug)]
+            sandbox = {"slug": slug, "name": slug, "template": "orders", "preset": "sandbox", "state": state}
+            newest = str(self.rows[-1]["seq"]) if self.rows else SNAPSHOT["seq"]
+            return {**SNAPSHOT, "seq": newest, "sandbox": sandbox}
+
+        return self._do("snapshot", work)
+
+    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False) -> "Future[Entries]":
+        def work() -> Entries:
+            rest = [row for row in self.rows if int(row["seq"]) > after]
+            rows = rest[:limit]
+            next_seq = int(rest[limit]["seq"]) if len(rest) > limit else (int(rows[-1]["seq"]) if rows else after) + 1
+            return Entries(self.first_seq, rows, next_seq)
+
+        return self._do("entries", work)
+
+    def subscribe(self, slug: str, bell: Any) -> "Future[None]":
+        return self._do("subscribe", lambda: self.bells.setdefault(self._known(slug), []).append(bell))
+
+    def unsubscribe(self, slug: str, bell: Any) -> "Future[None]":
+        return self._do("unsubscribe", lambda: self.bells[slug].remove(bell))
+
+    def status(self) -> "Future[dict[str, Any]]":
+        rows = {slug: {"state": state} for slug, state in self.sandboxes.items()}
+        return self._do("status", lambda: {"awake": len(rows), "known": len(rows), "cap": 200, "descriptors": 1024,
+                                           "sandboxes": rows})  # fmt: skip
+
+    def show(self, channel: str, data: dict[str, Any], *, seq: int, rate: float = 1, epoch: str = "7f3a") -> None:
+        """Change a board and ring, as the engine does."""
+        self.boards[channel] = Reading(seq, 1_000 + seq, rate, epoch, data)
+        self.ring(channel.split("/")[1])
+
+    def ring(self, slug: str) -> None:
+        for bell in list(self.bells.get(slug, ())):
+            bell.ring()
+
+    def _known(self, slug: str) -> str:
+        if slug not in self.sandboxes:
+            raise ActionRefused(404, "There is no sandbox {slug}.", slug=slug)
+        return slug
+
+    def _do(self, verb: str, work: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        if verb in self.silent:
+            return future
+        try:
+            if verb in self.refuse:
+                raise self.refuse.pop(verb)
+            future.set_result(work())
+        except Exception as refused:
+            future.set_exception(refused)
+        return future
