@@ -52,7 +52,10 @@ def queue_row(store: StoreReader, topic: str, queue_id: int) -> Row:
 
 
 def message_row(message: StoredMessage) -> Row:
-    """One message.  `body` is what the application sent, in base64; null when we cannot read its compression."""
+    """One message.  `body` is what the application sent, in base64.
+
+    It is null when empty, as Java has it, and when we cannot read its compression: then `bodyLength` is null too.
+    """
     unique, offset_id, body = message.properties.get(UNIQ_KEY), offset_msg_id(message), readable_body(message)
     row: Row = {
         "topic": message.topic, "queueId": message.queue_id, "queueOffset": message.queue_offset,
@@ -69,7 +72,7 @@ def message_row(message: StoredMessage) -> Row:
     }
     if body is not None and len(body) > DIGEST_OVER_BYTES:
         row["bodySha256"] = hashlib.sha256(body).hexdigest()
-    row["body"] = None if body is None else base64.b64encode(body).decode()
+    row["body"] = base64.b64encode(body).decode() if body else None
     return row
 
 
