@@ -60,7 +60,8 @@ def test_a_heartbeat_of_a_c_client_is_understood() -> None:
     data = b"""{"clientID":"1-10.0.0.1@x","consumerDataSet":[{"consumeFromWhere":4,"consumeType":1,"groupName":"CG",
         "messageModel":0,"subscriptionDataSet":[{"codeSet":[0,0],"subString":"A||B","subVersion":"1700000000000",
         "tagsSet":["A","B"],"topic":"T"},{"subString":"*","subVersion":"1","topic":"U"}]}]}"""
-    wanted = (SubscriptionData("T", "A||B", ("A", "B"), (0, 0), 1_700_000_000_000), SubscriptionData("U", "*", (), (), 1))
+    both = SubscriptionData("T", "A||B", ("A", "B"), (0, 0), 1_700_000_000_000)
+    wanted = (both, SubscriptionData("U", "*", (), (), 1))
     group = ConsumerData("CG", "CONSUME_PASSIVELY", "BROADCASTING", "CONSUME_FROM_FIRST_OFFSET", wanted)
     assert HeartbeatData.decode(data) == HeartbeatData("1-10.0.0.1@x", (), (group,))
 

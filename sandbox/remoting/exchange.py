@@ -1,0 +1,144 @@
+"""Connections inside one process: who listens where, and both ends of every connection.
+
+How a command travels from one end to the other is the network's affair (`transport.loopback`, `sim.network`): it
+gives a `carry`, which sooner or later calls `arrive` on the other end, or loses the command.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.remoting.channel import Channel, Handler, Listener, OnClose
+from sandbox.remoting.command import RemotingCommand
+
+FIRST_PORT, LAST_PORT = 32_768, 60_999  # local ports of clients, as Linux gives them
+
+Soon = Callable[[Callable[[], None]], Any]
+"""Run this in a later turn."""
+
+
+class End:
+    """One end of a connection; a `Channel` for those who use it."""
+
+    __slots__ = ("_carry", "_heard", "_inbox", "_on_close", "_soon", "is_open", "local", "peer", "remote")
+
+    peer: "End"
+
+    def __init__(self, local: str, remote: str, heard: Handler, on_close: OnClose, soon: Soon, carry: "Carry") -> None:
+        self.local = local
+        self.remote = remote
+        self.is_open = True
+        self._heard = heard
+        self._on_close: OnClose | None = on_close
+        self._soon = soon
+        self._carry = carry
+        self._inbox: list[RemotingCommand | None] = []
+
+    def send(self, command: RemotingCommand) -> None:
+        if self.is_open:
+            self._carry(self, command)
+
+    def close(self) -> None:
+        """Both ends hear of it in a later turn, the other one after all that was sent before."""
+        if self.is_open:
+            self.is_open = False
+            self._soon(self._tell_closed)
+            self._carry(self, None)
+
+    def vanish(self) -> None:
+        """Close, and hear nothing any more: the node at this end is gone."""
+        self._on_close = None
+        self.close()
+
+    def arrive(self, command: RemotingCommand | None) -> None:
+        """What the other end sent has come; None is the end of the connection.  It is heard in a later turn."""
+        if not self._inbox:
+            self._soon(self._hear)
+        self._inbox.append(command)
+
+    def _hear(self) -> None:
+        """All that came in one turn is one batch."""
+        inbox, self._inbox = self._inbox, []
+        batch = [command for command in inbox if command is not None]
+        if not self.is_open:
+            if batch:
+                self._carry(self, None)  # as TCP resets a connection of which it knows nothing
+            return
+        try:
+            if batch:
+                self._heard(batch, self)
+        finally:
+            if len(batch) < len(inbox) and self.is_open:
+                self.is_open = False
+                self._tell_closed()
+
+    def _tell_closed(self) -> None:
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
+            on_close(self)
+
+    def __repr__(self) -> str:
+        return f"<{'open' if self.is_open else 'closed'} {self.local} → {self.remote}>"
+
+
+Carry = Callable[[End, RemotingCommand | None], None]
+"""Take a command, or the end of the connection, from this end to its peer."""
+
+
+class Exchange:
+    """Who listens at which address.  Iterates in order of age, so that what happens does not depend on hashes."""
+
+    def __init__(self, soon: Soon, carry: Carry) -> None:
+        self._soon = soon
+        self._carry = carry
+        self._listeners: dict[str, Listener] = {}
+        self._served: dict[str, dict[End, None]] = {}
+        self._next_port: dict[str, int] = {}
+        self._taken: set[str] = set()
+
+    def listen(self, address: str, listener: Listener) -> None:
+        if address in self._listeners:
+            raise ValueError(f"somebody listens at {address} already")
+        self._listeners[address] = listener
+        self._served[address] = {}
+
+    def unlisten(self, address: str) -> None:
+        """Nobody is there any more: the listener hears nothing further, its clients hear their connections close."""
+        self._listeners.pop(address, None)
+        for end in list(self._served.pop(address, ())):
+            end.vanish()
+
+    def connections(self) -> list[End]:
+        """The serving end of every open connection."""
+        return [end for ends in self._served.values() for end in ends if end.is_open]
+
+    def local_address(self, ip: str) -> str:
+        """An address for a new connection from `ip`; a port is not taken twice at a time."""
+        for _ in range(FIRST_PORT, LAST_PORT + 1):
+            port = self._next_port.get(ip, FIRST_PORT)
+            self._next_port[ip] = FIRST_PORT if port == LAST_PORT else port + 1
+            if (address := f"{ip}:{port}") not in self._taken:
+                return address
+        raise ValueError(f"all ports of {ip} are taken")
+
+    def dial(self, local: str, address: str, on_commands: Handler, on_close: OnClose) -> End | None:
+        """Connect now; None when nobody listens there."""
+        listener = self._listeners.get(address)
+        if listener is None:
+            return None
+        served = self._served[address]
+
+        def near_closed(channel: Channel) -> None:
+            self._taken.discard(local)
+            on_close(channel)
+
+        def far_closed(channel: Channel) -> None:
+            served.pop(far, None)
+            listener.disconnected(channel)
+
+        near = End(local, address, on_commands, near_closed, self._soon, self._carry)
+        far = End(address, local, listener.handle, far_closed, self._soon, self._carry)
+        near.peer, far.peer = far, near
+        self._taken.add(local)
+        served[far] = None
+        listener.connected(far)
+        return near

@@ -1,0 +1,128 @@
+"""Commands over nothing at all: the network inside one sandbox.
+
+The loop passes commands on, never re-entrantly: what is sent in one turn on one connection is heard as one batch in
+a later one.  Links can be cut and slowed by two hooks; without them a command costs about a microsecond.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.kernel.clock import Clock, Loop
+from sandbox.kernel.errors import ConnectFailed
+from sandbox.remoting.channel import Channel, Connector, Handler, Listener, OnClose
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.exchange import End, Exchange
+from sandbox.remoting.frame import FrameDecoder, encode
+
+CONNECT_TIMEOUT_S = 3.0  # over a cut link; RocketMQ: connectTimeoutMillis
+
+
+class LoopbackNetwork:
+    """Addresses are `ip:port`; those of connecting ends are given out per `connector`.
+
+    `gate(sender, receiver)`, when set, says whether bytes pass now; on a cut link they vanish and nobody hears of
+    it.  `delay(sender, receiver)` is how many seconds of the clock they take.  `tap(sender, receiver, command)` sees
+    every command that is sent.  With `wire`, each command is encoded and decoded on its way.
+    """
+
+    def __init__(self, loop: Loop, *, wire: bool = False, clock: Clock | None = None) -> None:
+        self._loop = loop
+        self._wire = wire
+        self._later: Callable[[float, Callable[[], None]], Any] = (clock or loop).call_later
+        self._now = clock.monotonic if clock else loop.time
+        self._exchange = Exchange(loop.call_soon, self._carry)
+        self._under_way: dict[End, deque[tuple[float, RemotingCommand | None]]] = {}  # with the time of arrival
+        self.gate: Callable[[str, str], bool] | None = None
+        self.delay: Callable[[str, str], float] | None = None
+        self.tap: Callable[[str, str, RemotingCommand], None] | None = None
+
+    def listen(self, address: str, listener: Listener) -> None:
+        self._exchange.listen(address, listener)
+
+    def unlisten(self, address: str) -> None:
+        self._exchange.unlisten(address)
+
+    def connector(self, local_ip: str) -> Connector:
+        return _Connector(self, local_ip)
+
+    def connections(self) -> list[tuple[str, str]]:
+        """Every open connection as the address that connected and the address that serves it."""
+        return [(end.remote, end.local) for end in self._exchange.connections()]
+
+    def open(self, local_ip: str, address: str, on_commands: Handler, on_close: OnClose,
+             opened: Callable[[Channel | None], None]) -> None:
+        local = self._exchange.local_address(local_ip)
+        if self.gate is not None and not (self.gate(local, address) and self.gate(address, local)):
+            self._later(CONNECT_TIMEOUT_S, lambda: opened(None))
+            return
+        self._loop.call_soon(lambda: opened(self._exchange.dial(local, address, on_commands, on_close)))
+
+    def _carry(self, sender: End, command: RemotingCommand | None) -> None:
+        if command is not None:
+            if self.tap is not None:
+                self.tap(sender.local, sender.remote, command)
+            if self._wire:
+                [command] = FrameDecoder().feed(encode(command))
+        if self.gate is not None and not self.gate(sender.local, sender.remote):
+            return
+        if self.delay is not None or self._under_way:
+            self._carry_slowly(sender, command)
+        else:
+            sender.peer.arrive(command)
+
+    def _carry_slowly(self, sender: End, command: RemotingCommand | None) -> None:
+        """Nothing overtakes what is under way, even when the delay becomes shorter."""
+        seconds = self.delay(sender.local, sender.remote) if self.delay is not None else 0.0
+        waiting = self._under_way.get(sender)
+        if seconds <= 0 and waiting is None:
+            sender.peer.arrive(command)
+            return
+        now = self._now()
+        due = now + max(0.0, seconds)
+        if waiting is None:
+            waiting = self._under_way[sender] = deque()
+        else:
+            due = max(due, waiting[-1][0])
+        waiting.append((due, command))
+        self._later(due - now, lambda: self._arrive_oldest(sender))
+
+    def _arrive_oldest(self, sender: End) -> None:
+        waiting = self._under_way[sender]
+        _, command = waiting.popleft()
+        if not waiting:
+            del self._under_way[sender]
+        sender.peer.arrive(command)
+
+
+class _Connector:
+    """Opens connections from one address."""
+
+    def __init__(self, network: LoopbackNetwork, local_ip: str) -> None:
+        self._network = network
+        self._local_ip = local_ip
+
+    def open(self, address: str, on_commands: Handler, on_close: OnClose,
+             opened: Callable[[Channel | None], None]) -> None:
+        self._network.open(self._local_ip, address, on_commands, on_close, opened)
+
+    async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:
+        answer: asyncio.Future[Channel | None] = asyncio.get_running_loop().create_future()
+
+        def opened(channel: Channel | None) -> None:
+            if not answer.done():
+                answer.set_result(channel)
+            elif channel is not None:
+                channel.close()  # nobody waits for it any more
+
+        self._network.open(self._local_ip, address, on_commands, on_close, opened)
+        try:
+            channel = await answer
+        except asyncio.CancelledError:
+            if answer.done() and not answer.cancelled() and (late := answer.result()) is not None:
+                late.close()
+            raise
+        if channel is None:
+            raise ConnectFailed(f"nobody listens at {address}")
+        return channel
