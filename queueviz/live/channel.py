@@ -71,6 +71,8 @@ class Channel:
             watch = viewer.watches[self.name]
             if moved and delta is None:
                 watch.behind = True
+            if not moved and not watch.behind:
+                continue
             if not viewer.wants(watch, now_s):
                 watch.behind = watch.behind or moved
             elif watch.behind:

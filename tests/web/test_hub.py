@@ -1,0 +1,411 @@
+"""The hub in virtual time: who gets which frame when."""
+
+from collections.abc import Awaitable, Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from queueviz.live.hub import TOO_MANY, TOO_SLOW, Hub
+from queueviz.live.viewer import Viewer
+from sandbox.control.limits import SocketLimits
+from sandbox.sim.loop import SimLoop
+from tests.web.fake_port import FakePort
+
+BOARD = "board/s/g/t"
+FACTS = "facts/s"
+
+
+class Tab:
+    """A browser tab: keeps what it was sent, without the beats."""
+
+    def __init__(self, hub: Hub, *, may_see: bool = True) -> None:
+        self.hub = hub
+        self.got: list[dict[str, Any]] = []
+        self.beats: list[dict[str, Any]] = []
+        self.closed_with: int | None = None
+        self.may_see = may_see
+        self.viewer = Viewer(self._send, self._close, self._allowed, "127.0.0.1", hub.limits)
+        hub.enter(self.viewer)
+
+    async def _send(self, text: str) -> None:
+        frame = orjson.loads(text)
+        (self.beats if frame["k"] == "beat" else self.got).append(frame)
+
+    async def _close(self, code: int) -> None:
+        self.closed_with = code
+
+    async def _allowed(self, slug: str) -> bool:
+        return self.may_see
+
+    def acknowledge(self) -> None:
+        """Painted everything."""
+        newest: dict[str, int] = {}
+        for frame in self.got:
+            if "n" in frame:
+                newest[frame["ch"]] = frame["n"]
+        self.hub.acknowledge(self.viewer, newest)
+
+    def kinds(self) -> list[str]:
+        return [frame["k"] for frame in self.got]
+
+
+class Stage:
+    """Loop, door and hub, with a board that can be changed."""
+
+    def __init__(self) -> None:
+        self.loop = SimLoop()
+        self.port = FakePort()
+        self.port.sandboxes["s"] = "live"
+        self.seq = 0
+        self.hub = self.loop.run(self._hub())
+        self.show()
+
+    async def _hub(self) -> Hub:
+        return Hub(self.port, socket=SocketLimits())
+
+    def tab(self, *channels: str, after: int | None = None, may_see: bool = True) -> Tab:
+        tab = Tab(self.hub, may_see=may_see)
+        for name in channels:
+            self.loop.run(self.hub.join(tab.viewer, name, after))
+        return tab
+
+    def show(self, **more: Any) -> None:
+        self.seq += 1
+        self.port.show(BOARD, {"queues": {"broker-a:0": {"min": "0", "max": str(self.seq)}}, **more}, seq=self.seq)
+
+    def run_for(self, seconds: float) -> None:
+        self.loop.run_for(seconds)
+
+    def do(self, work: Awaitable[Any]) -> None:
+        async def wait() -> None:
+            await work
+
+        self.loop.run(wait())
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    made = Stage()
+    yield made
+    for viewer in list(made.hub._viewers):
+        made.do(made.hub.forget(viewer))
+    made.run_for(2)
+    made.loop.close()
+
+
+def test_the_first_frame_is_a_snapshot_and_the_next_a_delta(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    stage.show()
+    stage.run_for(0.06)
+    assert tab.kinds() == ["snap", "delta"]
+    assert tab.got[0]["data"]["queues"]["broker-a:0"]["max"] == "1"
+    assert tab.got[1]["set"] == {"queues": {"broker-a:0": {"max": "2"}}}
+    assert tab.got[1]["n"] == tab.got[0]["n"] + 1
+
+
+def test_after_quiet_a_change_is_sent_at_once(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.4)
+    stage.show()
+    stage.loop.run_until_idle()
+    assert tab.kinds() == ["snap", "delta"]
+
+
+def test_a_busy_board_is_sent_at_most_twenty_times_a_second(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    for _ in range(500):
+        stage.show()
+        stage.run_for(0.002)
+        tab.acknowledge()
+    assert 19 <= len(tab.got) <= 22
+    assert stage.port.read_count <= 22
+
+
+def test_a_board_of_many_queues_is_sent_ten_times_a_second(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    for n in range(500):
+        stage.show(queues={f"broker-a:{i}": {"max": str(n)} for i in range(17)})
+        stage.run_for(0.002)
+        tab.acknowledge()
+    assert 9 <= len(tab.got) <= 12
+
+
+def test_nothing_is_sent_where_nothing_changed(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    for _ in range(20):
+        stage.port.ring("s")
+        stage.run_for(0.06)
+    assert tab.kinds() == ["snap"]
+
+
+def test_sixty_viewers_cost_one_read_and_one_encoding_a_frame(stage: Stage) -> None:
+    tabs = [stage.tab(BOARD) for _ in range(60)]
+    stage.run_for(0.2)
+    encoded, reads = stage.hub.figures.encoded, stage.port.read_count
+    stage.show()
+    stage.run_for(0.05)
+    assert stage.hub.figures.encoded == encoded + 1
+    assert stage.port.read_count == reads + 1
+    assert all(tab.kinds() == ["snap", "delta"] for tab in tabs)
+
+
+def test_a_late_viewer_starts_from_the_newest_snapshot(stage: Stage) -> None:
+    early = stage.tab(BOARD)
+    for _ in range(3):
+        stage.run_for(0.06)
+        stage.show()
+    late = stage.tab(BOARD)
+    stage.run_for(0.06)
+    assert late.kinds() == ["snap"]
+    assert late.got[0]["data"]["queues"]["broker-a:0"]["max"] == "4"
+    assert late.got[0]["n"] == early.got[-1]["n"]
+
+
+def test_who_does_not_acknowledge_for_a_second_gets_snapshots_only(stage: Stage) -> None:
+    slow, quick = stage.tab(BOARD), stage.tab(BOARD)
+    for _ in range(40):
+        stage.show()
+        stage.run_for(0.05)
+        quick.acknowledge()
+    after_a_second = [frame["k"] for frame in slow.got[-3:]]
+    assert after_a_second == ["snap"] * 3
+    assert quick.kinds().count("snap") == 1
+    assert len(slow.got) < len(quick.got)
+
+
+def test_after_five_seconds_a_slow_viewer_gets_two_frames_a_second(stage: Stage) -> None:
+    slow = stage.tab(BOARD)
+    for _ in range(120):
+        stage.show()
+        stage.run_for(0.05)
+    before = len(slow.got)
+    for _ in range(80):
+        stage.show()
+        stage.run_for(0.05)
+    assert 7 <= len(slow.got) - before <= 9
+
+
+def test_after_twenty_seconds_the_socket_is_closed(stage: Stage) -> None:
+    slow, quick = stage.tab(BOARD), stage.tab(BOARD)
+    for _ in range(22 * 10):
+        stage.show()
+        stage.run_for(0.1)
+        quick.acknowledge()
+    assert slow.closed_with == TOO_SLOW
+    assert quick.closed_with is None
+
+
+def test_who_catches_up_is_current_again(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    for _ in range(40):
+        stage.show()
+        stage.run_for(0.05)
+    tab.acknowledge()
+    stage.run_for(0.06)
+    tab.acknowledge()
+    stage.show()
+    stage.run_for(0.06)
+    assert tab.kinds()[-2:] == ["snap", "delta"]
+    assert tab.got[-1]["set"]["queues"]["broker-a:0"]["max"] == str(stage.seq)
+
+
+def test_a_hidden_tab_gets_no_frames_for_a_minute_and_one_snapshot_on_return(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    tab.got.clear()
+    stage.hub.hide(tab.viewer, hidden=True)
+    reads = stage.port.read_count
+    for _ in range(60):
+        stage.show()
+        stage.run_for(1)
+    assert tab.got == []
+    assert stage.port.read_count == reads
+    assert len(tab.beats) >= 59
+    stage.hub.hide(tab.viewer, hidden=False)
+    stage.run_for(0.06)
+    assert tab.kinds() == ["snap"]
+    assert tab.got[0]["data"]["queues"]["broker-a:0"]["max"] == str(stage.seq)
+
+
+def test_a_sandbox_that_woke_anew_sends_everybody_a_snapshot(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    stage.port.show(BOARD, {"queues": {}}, seq=10_000, epoch="8000")
+    stage.run_for(0.06)
+    assert tab.kinds() == ["snap", "snap"]
+    assert tab.got[1]["ep"] == "8000"
+
+
+def test_a_change_of_pace_alone_is_told(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    stage.port.show(BOARD, stage.port.boards[BOARD].data, seq=9, rate=0)
+    stage.run_for(0.06)
+    assert tab.got[-1]["k"] == "delta"
+    assert tab.got[-1]["rate"] == 0
+
+
+def test_a_board_too_large_to_send_ends_with_its_reason_and_the_socket_stays(stage: Stage) -> None:
+    stage.show(text="x" * 200_000)
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    assert tab.got == [{"k": "end", "ch": BOARD, "reason": "too_large"}]
+    assert tab.closed_with is None
+
+
+def test_a_delta_above_a_frame_s_limit_becomes_a_snapshot(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    stage.show(text="x" * 70_000)
+    stage.run_for(0.06)
+    assert tab.kinds() == ["snap", "snap"]
+
+
+@pytest.mark.parametrize("name", ["board", "", "nonsense/s/g", "board/unknown/g/t", "board//g/t", "x" * 5_000])
+def test_a_channel_that_does_not_exist_ends(stage: Stage, name: str) -> None:
+    tab = stage.tab(name)
+    stage.run_for(0.06)
+    assert [frame["k"] for frame in tab.got] == ["end"]
+    assert tab.got[0]["reason"] == "unknown"
+
+
+def test_a_channel_without_right_ends_like_an_unknown_one(stage: Stage) -> None:
+    tab = stage.tab(BOARD, may_see=False)
+    stage.run_for(0.06)
+    assert tab.got == [{"k": "end", "ch": BOARD, "reason": "unknown"}]
+
+
+def test_the_seventeenth_channel_is_refused(stage: Stage) -> None:
+    names = [f"board/s/g/t{n}" for n in range(17)]
+    for name in names:
+        stage.port.show(name, {"queues": {}}, seq=1)
+    tab = stage.tab(*names)
+    stage.run_for(0.06)
+    assert {"k": "end", "ch": names[16], "reason": "too_many_channels"} in tab.got
+    assert tab.kinds().count("snap") == 16
+
+
+def test_the_hundred_and_first_viewer_of_a_sandbox_is_turned_away(stage: Stage) -> None:
+    for _ in range(100):
+        stage.tab(BOARD)
+    assert stage.tab(BOARD).closed_with == TOO_MANY
+
+
+def test_a_revoked_right_ends_the_channel(stage: Stage) -> None:
+    tab, other = stage.tab(BOARD), stage.tab(BOARD)
+    stage.run_for(0.06)
+    tab.may_see = False
+    stage.do(stage.hub.recheck("s"))
+    stage.show()
+    stage.run_for(0.06)
+    assert tab.got[-1] == {"k": "end", "ch": BOARD, "reason": "forbidden"}
+    assert other.kinds() == ["snap", "delta"]
+
+
+def test_a_sandbox_nobody_watches_has_no_bell(stage: Stage) -> None:
+    tab = stage.tab(BOARD, FACTS)
+    assert len(stage.port.bells["s"]) == 1
+    stage.do(stage.hub.forget(tab.viewer))
+    stage.run_for(0.06)
+    assert stage.port.bells["s"] == []
+
+
+def test_a_beat_comes_every_second_with_the_newest_event_and_the_watchers(stage: Stage) -> None:
+    tab, _ = stage.tab(BOARD), stage.tab(BOARD)
+    stage.run_for(10.5)
+    assert 10 <= len(tab.beats) <= 11
+    assert tab.beats[-1]["watchers"] == 2
+    assert tab.beats[-1]["seq"] == "1"
+
+
+def _fact(seq: int, kind: str = "ActionTaken") -> dict[str, Any]:
+    return {"seq": str(seq), "at_ms": seq, "type": kind, "cause": None}
+
+
+def _facts_of(tab: Tab) -> list[int]:
+    return [int(row["seq"]) for frame in tab.got if frame["k"] == "facts" for row in frame["rows"]]
+
+
+def test_facts_after_a_seq_come_first_and_then_new_ones(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(10)]
+    tab = stage.tab(FACTS, after=4)
+    stage.run_for(0.3)
+    stage.port.rows.append(_fact(10))
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [5, 6, 7, 8, 9, 10]
+
+
+def test_without_a_seq_only_new_facts_come(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(10)]
+    tab = stage.tab(FACTS)
+    stage.run_for(0.3)
+    stage.port.rows.append(_fact(10))
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [10]
+
+
+def test_two_readers_at_different_places_each_hear_every_fact_once(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(50)]
+    first = stage.tab(FACTS, after=9)
+    second = stage.tab(FACTS, after=39)
+    for n in range(50, 60):
+        stage.port.rows.append(_fact(n))
+        stage.port.ring("s")
+        stage.run_for(0.07)
+    stage.run_for(1)
+    assert _facts_of(first) == list(range(10, 60))
+    assert _facts_of(second) == list(range(40, 60))
+
+
+def test_who_was_away_for_long_hears_from_where_on_the_facts_are_whole(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(1_000)]
+    tab = stage.tab(FACTS, after=10)
+    stage.run_for(1)
+    first = int(tab.got[0]["first"])
+    assert _facts_of(tab) == list(range(first, 1_000))
+    assert first > 11
+
+
+def test_a_burst_of_facts_comes_in_frames_of_two_hundred(stage: Stage) -> None:
+    tab = stage.tab(FACTS, after=-1)
+    stage.port.rows = [_fact(n) for n in range(500)]
+    stage.port.ring("s")
+    stage.run_for(2)
+    assert _facts_of(tab) == list(range(500))
+    assert max(len(frame["rows"]) for frame in tab.got) == 200
+
+
+def test_keyframes_are_not_sent(stage: Stage) -> None:
+    tab = stage.tab(FACTS, after=-1)
+    stage.port.rows = [_fact(0, "Keyframe"), _fact(1)]
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [1]
+
+
+def test_a_hidden_tab_still_hears_facts(stage: Stage) -> None:
+    tab = stage.tab(FACTS, after=-1)
+    stage.hub.hide(tab.viewer, hidden=True)
+    stage.port.rows = [_fact(0)]
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [0]
+
+
+def test_an_engine_that_does_not_answer_leaves_the_beat_alone(stage: Stage) -> None:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    stage.port.silent.add("read")
+    stage.show()
+    stage.run_for(10)
+    assert tab.kinds() == ["snap"]
+    assert len(tab.beats) >= 3
+    stage.port.silent.clear()
+    stage.show()
+    stage.run_for(3)
+    assert tab.got[-1]["k"] in ("snap", "delta")

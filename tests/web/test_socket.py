@@ -1,0 +1,184 @@
+"""The socket itself: who may open it, and what it makes of what it hears."""
+
+from typing import Any
+
+import orjson
+import pytest
+from channels.testing import WebsocketCommunicator
+from django.contrib.sessions.backends.db import SessionStore
+from django.utils import timezone
+
+from queueviz.access import SESSION_SLUGS
+from queueviz.asgi import application
+from queueviz.live.consumers import SUBPROTOCOL
+from queueviz.models import Sandbox
+from tests.web.fake_port import FakePort
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OWN = (b"origin", b"http://testserver")
+HOST = (b"host", b"testserver")
+BOARD = "board/calm-owl-aaaaaa/g/t"
+SLUG = "calm-owl-aaaaaa"
+
+
+def socket(*headers: tuple[bytes, bytes], protocol: str = SUBPROTOCOL) -> WebsocketCommunicator:
+    return WebsocketCommunicator(application, "/ws/live/", headers=[HOST, *headers], subprotocols=[protocol])
+
+
+async def opened(*headers: tuple[bytes, bytes]) -> WebsocketCommunicator:
+    made = socket(*(headers or (OWN,)))
+    accepted, protocol = await made.connect()
+    assert (accepted, protocol) == (True, SUBPROTOCOL)
+    return made
+
+
+async def say(made: WebsocketCommunicator, **message: Any) -> None:
+    await made.send_to(text_data=orjson.dumps(message).decode())
+
+
+async def hear(made: WebsocketCommunicator) -> dict[str, Any]:
+    """The next message that is no beat."""
+    while True:
+        heard = orjson.loads(await made.receive_from(timeout=2))
+        if heard["k"] != "beat":
+            return dict(heard)
+
+
+async def closing(made: WebsocketCommunicator) -> int:
+    while True:
+        output = await made.receive_output(timeout=2)
+        if output["type"] == "websocket.close":
+            return int(output.get("code", 1000))
+
+
+@pytest.fixture
+def board(port: FakePort) -> FakePort:
+    port.sandboxes[SLUG] = "live"
+    port.show(BOARD, {"queues": {"broker-a:0": {"max": "1"}}}, seq=1)
+    return port
+
+
+async def kept(visibility: str = Sandbox.Visibility.LINK) -> Sandbox:
+    return await Sandbox.objects.acreate(slug=SLUG, name=SLUG, template="orders", visibility=visibility,
+                                         visited_at=timezone.now())  # fmt: skip
+
+
+async def test_a_tab_of_our_own_page_sees_a_board(board: FakePort) -> None:
+    await kept()
+    tab = await opened()
+    await say(tab, k="sub", ch=BOARD)
+    first = await hear(tab)
+    assert (first["k"], first["seq"]) == ("snap", "1")
+    board.show(BOARD, {"queues": {"broker-a:0": {"max": "2"}}}, seq=2)
+    assert (await hear(tab))["set"] == {"queues": {"broker-a:0": {"max": "2"}}}
+    await tab.disconnect()
+
+
+@pytest.mark.parametrize("origin", [b"http://evil.example", b"null", b"https://testserver.evil.example", b""])
+async def test_a_page_of_another_site_is_turned_away(board: FakePort, origin: bytes) -> None:
+    accepted, _ = await socket((b"origin", origin)).connect()
+    assert not accepted
+
+
+async def test_another_subprotocol_is_turned_away(board: FakePort) -> None:
+    accepted, _ = await socket(OWN, protocol="chat").connect()
+    assert not accepted
+
+
+async def test_a_private_board_needs_the_session_that_owns_it(board: FakePort) -> None:
+    await kept(Sandbox.Visibility.PRIVATE)
+    session = SessionStore()
+    session[SESSION_SLUGS] = [SLUG]
+    await session.asave()
+    cookie = (b"cookie", f"sessionid={session.session_key}".encode())
+    owner, stranger = await opened(OWN, cookie), await opened()
+    for tab in (owner, stranger):
+        await say(tab, k="sub", ch=BOARD)
+    assert (await hear(owner))["k"] == "snap"
+    assert await hear(stranger) == {"k": "end", "ch": BOARD, "reason": "unknown"}
+    await owner.disconnect()
+    await stranger.disconnect()
+
+
+async def test_cookies_without_an_origin_are_not_used(board: FakePort) -> None:
+    await kept(Sandbox.Visibility.PRIVATE)
+    session = SessionStore()
+    session[SESSION_SLUGS] = [SLUG]
+    await session.asave()
+    program = await opened((b"cookie", f"sessionid={session.session_key}".encode()))
+    await say(program, k="sub", ch=BOARD)
+    assert (await hear(program))["k"] == "end"
+    await program.disconnect()
+
+
+async def test_rights_are_read_again_with_every_sub(board: FakePort) -> None:
+    await kept(Sandbox.Visibility.PRIVATE)
+    session = SessionStore()
+    session[SESSION_SLUGS] = [SLUG]
+    await session.asave()
+    tab = await opened(OWN, (b"cookie", f"sessionid={session.session_key}".encode()))
+    await say(tab, k="sub", ch=BOARD)
+    assert (await hear(tab))["k"] == "snap"
+    await session.adelete()
+    await say(tab, k="unsub", ch=BOARD)
+    await say(tab, k="sub", ch=BOARD)
+    assert (await hear(tab))["reason"] == "unknown"
+    await tab.disconnect()
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "1", '"sub"', "x" * 20_000])
+async def test_what_is_not_a_json_object_closes_the_socket(board: FakePort, text: str) -> None:
+    tab = await opened()
+    await tab.send_to(text_data=text)
+    assert await closing(tab) == 4400
+
+
+async def test_bytes_close_the_socket(board: FakePort) -> None:
+    tab = await opened()
+    await tab.send_to(bytes_data=b"\x00")
+    assert await closing(tab) == 4400
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"k": "sub"}, {"k": "sub", "ch": 5}, {"k": "ack"}, {"k": "ack", "n": []}, {"k": "ack", "n": {"x": "y"}},
+        {"k": "unsub", "ch": "never"}, {"k": "nonsense"}, {}, {"k": "vis"}, {"k": "hello", "tab": "1"},
+        {"k": "sub", "ch": "facts/none", "after": "x"},
+    ],
+)  # fmt: skip
+async def test_odd_messages_do_no_harm(board: FakePort, message: dict[str, Any]) -> None:
+    await kept()
+    tab = await opened()
+    await say(tab, **message)
+    await say(tab, k="ping", t=7)
+    heard = await hear(tab)
+    while heard["k"] == "end":
+        heard = await hear(tab)
+    assert heard == {"k": "pong", "t": 7}
+    await tab.disconnect()
+
+
+async def test_too_many_messages_are_not_listened_to(board: FakePort) -> None:
+    await kept()
+    tab = await opened()
+    for _ in range(60):
+        await say(tab, k="ping", t=1)
+    await say(tab, k="sub", ch=BOARD)
+    heard = [await hear(tab)]
+    while heard[-1]["k"] == "pong":
+        heard.append(await hear(tab))
+    assert heard[-1] == {"k": "end", "ch": BOARD, "reason": "too_many_messages"}
+    assert len(heard) < 40
+    await tab.disconnect()
+
+
+async def test_a_closed_tab_leaves_nothing_behind(board: FakePort) -> None:
+    await kept()
+    tab = await opened()
+    await say(tab, k="sub", ch=BOARD)
+    await hear(tab)
+    assert len(board.bells[SLUG]) == 1
+    await tab.disconnect()
+    assert board.bells[SLUG] == []
