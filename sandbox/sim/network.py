@@ -1,0 +1,193 @@
+"""A network that a seed rules: latency, partitions, held links, refused and broken connections.
+
+It has the interface of `transport.loopback.LoopbackNetwork`, so client and broker run on it unchanged.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Loop
+from sandbox.kernel.errors import ConnectFailed
+from sandbox.remoting.channel import Channel, Connector, Handler, Listener, OnClose
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.exchange import End, Exchange
+from sandbox.remoting.frame import FrameDecoder, encode
+
+CONNECT_TIMEOUT_S = 3.0  # over a link that is cut or held; RocketMQ: connectTimeoutMillis
+EVERYWHERE = "*"
+
+
+class _Way(NamedTuple):
+    """A direction, from one name to another.  A name is an `ip`, an `ip:port` or `*`."""
+
+    sender: str
+    receiver: str
+
+    def covers(self, sender: str, receiver: str) -> bool:
+        return _is(sender, self.sender) and _is(receiver, self.receiver)
+
+
+class SimNetwork:
+    """Every command takes a time between `latency_ms`, drawn per command; each connection stays first in, first out.
+
+    The verbs take names of ends: an ip (`10.0.0.2`: every connection of that client), an address (`ip:port`), or
+    `*`.  A command is lost or held by the state of its link when it is sent; what is under way arrives.
+    """
+
+    def __init__(self, loop: Loop, chance: Chance, *, latency_ms: tuple[float, float] = (0.0, 0.0),
+                 wire: bool = False) -> None:
+        self._loop = loop
+        self._chance = chance
+        self._wire = wire
+        self._exchange = Exchange(loop.call_soon, self._carry)
+        self._under_way: dict[End, deque[tuple[float, RemotingCommand | None]]] = {}  # with the time of arrival
+        self._cut: dict[_Way, None] = {}
+        self._held: dict[_Way, list[tuple[End, RemotingCommand | None]]] = {}
+        self._refusing: set[str] = set()
+        self.latency_ms = latency_ms
+        self.lost = 0  # commands and ends of connections that vanished
+
+    def listen(self, address: str, listener: Listener) -> None:
+        self._exchange.listen(address, listener)
+
+    def unlisten(self, address: str) -> None:
+        self._exchange.unlisten(address)
+
+    def connector(self, local_ip: str) -> Connector:
+        return _Connector(self, local_ip)
+
+    def connections(self) -> list[tuple[str, str]]:
+        """Every open connection as the address that connected and the address that serves it."""
+        return [(end.remote, end.local) for end in self._exchange.connections()]
+
+    # What can be done to the world.
+
+    def partition(self, a: str, b: str, *, one_way: bool = False) -> None:
+        """From now on bytes from `a` to `b` vanish, and back too unless `one_way`.  Nobody hears of it."""
+        for way in _ways(a, b, one_way=one_way):
+            self._cut[way] = None
+
+    def heal(self, a: str = EVERYWHERE, b: str = EVERYWHERE) -> None:
+        """Undo the partitions between these names, both ways; without names, all."""
+        for way in list(self._cut) if a == b == EVERYWHERE else _ways(a, b, one_way=False):
+            self._cut.pop(way, None)
+
+    def hold(self, a: str, b: str, *, one_way: bool = False) -> None:
+        """From now on bytes between these names wait."""
+        for way in _ways(a, b, one_way=one_way):
+            self._held.setdefault(way, [])
+
+    def release(self, a: str = EVERYWHERE, b: str = EVERYWHERE) -> None:
+        """Let all that was held go on its way, in its order; without names, everywhere."""
+        ways = list(self._held) if a == b == EVERYWHERE else _ways(a, b, one_way=False)
+        for waiting in [self._held.pop(way, []) for way in ways]:
+            for sender, command in waiting:
+                self._send(sender, command)
+
+    def refuse(self, address: str) -> None:
+        """Nobody new gets a connection to `address`; those who have one keep it."""
+        self._refusing.add(address)
+
+    def accept(self, address: str) -> None:
+        self._refusing.discard(address)
+
+    def reset(self, a: str, b: str) -> int:
+        """Break every connection between these names; both ends hear of it.  Returns how many there were."""
+        broken = [end for end in self._exchange.connections()
+                  if any(way.covers(end.remote, end.local) for way in _ways(a, b, one_way=False))]
+        for end in broken:
+            end.peer.close()
+            end.close()
+        return len(broken)
+
+    # How commands travel.
+
+    def open(self, local_ip: str, address: str, on_commands: Handler, on_close: OnClose,
+             opened: Callable[[Channel | None], None]) -> None:
+        """A connection takes one way there and one back."""
+        local = self._exchange.local_address(local_ip)
+        if any(way.covers(*ends) for ends in ((local, address), (address, local)) for way in (*self._cut, *self._held)):
+            self._loop.call_later(CONNECT_TIMEOUT_S, opened, None)
+            return
+
+        def dial() -> None:
+            refused = address in self._refusing
+            opened(None if refused else self._exchange.dial(local, address, on_commands, on_close))
+
+        self._loop.call_later(self._latency_s() + self._latency_s(), dial)
+
+    def _carry(self, sender: End, command: RemotingCommand | None) -> None:
+        if command is not None and self._wire:
+            [command] = FrameDecoder().feed(encode(command))
+        self._send(sender, command)
+
+    def _send(self, sender: End, command: RemotingCommand | None) -> None:
+        ends = sender.local, sender.remote
+        if any(way.covers(*ends) for way in self._cut):
+            self.lost += 1
+            return
+        for way, waiting in self._held.items():
+            if way.covers(*ends):
+                waiting.append((sender, command))
+                return
+        now = self._loop.time()
+        at = now + self._latency_s()
+        waiting_here = self._under_way.setdefault(sender, deque())
+        if waiting_here:
+            at = max(at, waiting_here[-1][0])  # nothing overtakes
+        waiting_here.append((at, command))
+        self._loop.call_later(at - now, self._arrive_oldest, sender)
+
+    def _arrive_oldest(self, sender: End) -> None:
+        waiting = self._under_way[sender]
+        _, command = waiting.popleft()
+        if not waiting:
+            del self._under_way[sender]
+        sender.peer.arrive(command)
+
+    def _latency_s(self) -> float:
+        low, high = self.latency_ms
+        return self._chance.between(low, high) / 1000
+
+
+class _Connector:
+    """Opens connections from one address."""
+
+    def __init__(self, network: SimNetwork, local_ip: str) -> None:
+        self._network = network
+        self._local_ip = local_ip
+
+    def open(self, address: str, on_commands: Handler, on_close: OnClose,
+             opened: Callable[[Channel | None], None]) -> None:
+        self._network.open(self._local_ip, address, on_commands, on_close, opened)
+
+    async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:
+        answer: asyncio.Future[Channel | None] = asyncio.get_running_loop().create_future()
+
+        def opened(channel: Channel | None) -> None:
+            if not answer.done():
+                answer.set_result(channel)
+            elif channel is not None:
+                channel.close()  # nobody waits for it any more
+
+        self._network.open(self._local_ip, address, on_commands, on_close, opened)
+        try:
+            channel = await answer
+        except asyncio.CancelledError:
+            if answer.done() and not answer.cancelled() and (late := answer.result()) is not None:
+                late.close()
+            raise
+        if channel is None:
+            raise ConnectFailed(f"nobody listens at {address}")
+        return channel
+
+
+def _is(address: str, name: str) -> bool:
+    return name in (EVERYWHERE, address) or address.rpartition(":")[0] == name
+
+
+def _ways(a: str, b: str, *, one_way: bool) -> list[_Way]:
+    return [_Way(a, b)] if one_way else [_Way(a, b), _Way(b, a)]
