@@ -40,8 +40,8 @@ class VerifyReport(NamedTuple):
 class Findings:
     """Collects up to a limit: a broken store is broken everywhere."""
 
-    def __init__(self, limit: int = MAX_FINDINGS) -> None:
-        self._limit = limit
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = MAX_FINDINGS if limit is None else limit
         self.items: list[Finding] = []
         self.omitted = 0
 
