@@ -39,3 +39,18 @@ def decode(text: str) -> dict[str, str]:
         if mark and name and value:
             properties[name] = value
     return properties
+
+
+def find(text: bytes, name: bytes) -> bytes | None:
+    """One value of an encoded text without decoding the rest; the last one that is not empty counts."""
+    mark = name + b"\x01"
+    at = text.rfind(mark)
+    while at >= 0:
+        if at == 0 or text[at - 1] == 2:
+            start = at + len(mark)
+            end = text.find(b"\x02", start)
+            value = text[start:] if end < 0 else text[start:end]
+            if value:
+                return value
+        at = text.rfind(mark, 0, at)
+    return None

@@ -47,11 +47,13 @@ class MappedFileQueue:
 
     @property
     def flushed_offset(self) -> int:
-        """Everything below survives a power cut."""
-        for file in self.files:
-            if file.flushed < file.wrote:
-                return file.base + file.flushed
-        return self.max_offset
+        """Everything below survives a power cut; files are flushed in order."""
+        offset = self.max_offset
+        for file in reversed(self.files):
+            if file.flushed >= file.wrote:
+                break
+            offset = file.base + file.flushed
+        return offset
 
     def create(self, at_offset: int) -> MappedFile:
         """The file that holds `at_offset`, after all others.  Raises StoreFull."""
@@ -88,11 +90,11 @@ class MappedFileQueue:
             return None
         return bytes(self.pool.view(file)[at : at + size])
 
-    def truncate(self, offset: int) -> int:
+    def truncate(self, offset: int, *, clear: bool = True) -> int:
         """Forget everything from `offset` on; returns how many written bytes that were.
 
         What is cut off inside a file becomes zeros, so that a later recovery cannot take it for
-        fresh (RocketMQ leaves it).
+        fresh (RocketMQ leaves it).  `clear=False`: the caller knows that nothing was there.
         """
         before = self.max_offset
         while self.files and self.files[-1].base >= offset:
@@ -100,7 +102,8 @@ class MappedFileQueue:
         if self.files and self.files[-1].end > offset:
             file = self.files[-1]
             keep = offset - file.base
-            wipe(self.pool.view(file), keep, file.size)
+            if clear:
+                wipe(self.pool.view(file), keep, file.size)
             file.wrote = keep
             file.flushed = min(file.flushed, keep)
         return max(0, before - offset)

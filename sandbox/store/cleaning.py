@@ -1,0 +1,173 @@
+"""Which files may go, and when the store must stop taking messages (spec store-format 9).
+
+RocketMQ: `CleanCommitLogService`, `CleanConsumeQueueService`.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+
+from sandbox.journal.events import DiskChanged, FilesDeleted, MinOffsetMoved
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.store.commit_log import CommitLog
+from sandbox.store.config import MessageStoreConfig
+from sandbox.store.consume_queue import ConsumeQueue
+from sandbox.store.disk import Disk
+from sandbox.store.file_stamp import hour_of_day
+from sandbox.store.index_service import IndexService
+
+log = logging.getLogger(__name__)
+
+_HOUR_MS = 3_600_000
+_FIRST_DISK_CHECK_MS = 1_000
+_MANUAL_RUNS = 20
+
+
+class CleaningService:
+    """Deletes expired files from the oldest on, never the newest; watches how full the disk is.
+
+    Age is that of the file's last change, not of its messages.  `full` is RocketMQ's disk-full
+    mark: puts are refused while it stands.
+    """
+
+    def __init__(self, config: MessageStoreConfig, *, clock: Clock, disk: Disk, journal: Journal, broker: str,
+                 commit_log: CommitLog, queues: Callable[[], Iterable[ConsumeQueue]], index: IndexService,
+                 idle: Callable[[], None]) -> None:
+        self._config = config
+        self._clock = clock
+        self._disk = disk
+        self._journal = journal
+        self._broker = broker
+        self._log = commit_log
+        self._queues = queues
+        self._index = index
+        self._idle = idle
+        self._timers: dict[str, TimerHandle] = {}
+        self._hours = {int(hour) for hour in config.delete_when.split(";") if hour.strip()}
+        self._cleaned_below = 0  # the log's first byte when queues were cleaned last
+        self._manual_runs = 0
+        self.ballast_bytes = 0  # what somebody else keeps on the disk (a fault to try)
+        self.reserved_hours = config.file_reserved_hours
+        self.full = False
+
+    def start(self) -> None:
+        self._later("disk", _FIRST_DISK_CHECK_MS, self._check_disk)
+        self._later("clean", self._config.clean_first_delay_ms, self._clean)
+
+    def stop(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _later(self, name: str, delay_ms: int, work: Callable[[], None]) -> None:
+        def ring() -> None:
+            self._later(name, self._config.clean_interval_ms, work)
+            work()
+
+        self._timers[name] = self._clock.call_later(delay_ms / 1000, ring)
+
+    @property
+    def used_bytes(self) -> int:
+        """What the store holds, and the ballast."""
+        queues = sum(queue.files.wrote_bytes for queue in self._queues())
+        return self._log.files.wrote_bytes + queues + self._index.used_bytes + self.ballast_bytes
+
+    def used_ratio(self) -> float:
+        """How full the disk is; a limit in bytes stands for the disk if there is one."""
+        limit = self._config.store_limit_bytes
+        return self.used_bytes / limit if limit else self._disk.used_ratio()
+
+    def check_disk(self) -> None:
+        """Set or clear the disk-full mark by the warning level alone."""
+        self._mark(full=self.used_ratio() > self._config.disk_warning_ratio)
+
+    def _check_disk(self) -> None:
+        self.check_disk()
+        self._idle()
+
+    def _mark(self, *, full: bool) -> None:
+        if full != self.full:
+            self.full = full
+            self._journal.write(DiskChanged(self._broker, "full" if full else "ok"))
+
+    def clean_soon(self) -> None:
+        """The next runs delete whatever is old enough, whatever the hour.  RocketMQ: DELETE_EXPIRED_COMMITLOG."""
+        self._manual_runs = _MANUAL_RUNS
+
+    def _clean(self) -> None:
+        self.clean(manual=False)
+
+    def clean(self, *, manual: bool) -> None:
+        """One run: the log's files, then the queues' and the index's that point to nothing any more."""
+        now_ms = self._clock.now_ms()
+        why, forcibly = self._reason(now_ms, manual=manual)
+        if why is not None:
+            self._clean_log(now_ms, why, forcibly=forcibly)
+        self._clean_queues(why or "age")
+
+    def _reason(self, now_ms: int, *, manual: bool) -> tuple[str | None, bool]:
+        """Why this run deletes, or None; and whether it may take files that are not old enough."""
+        ratio = self.used_ratio()
+        forcibly = ratio > self._config.disk_clean_forcibly_ratio
+        if ratio > self._config.disk_warning_ratio:
+            self._mark(full=True)
+        elif not forcibly:
+            self._mark(full=False)
+        if self._manual_runs > 0:
+            self._manual_runs -= 1
+            manual = True
+        if forcibly and self._config.clean_file_forcibly_enable:
+            return "disk", True
+        if manual:
+            return "manual", False
+        if hour_of_day(now_ms, self._config.utc_offset_minutes) in self._hours:
+            return "age", False
+        return ("disk", False) if ratio > self._config.disk_max_used_percent / 100 else (None, False)
+
+    def _clean_log(self, now_ms: int, why: str, *, forcibly: bool) -> None:
+        files = self._log.files
+        deleted: list[str] = []
+        freed = 0
+        for file in files.files[:-1]:
+            if len(deleted) >= self._config.delete_files_batch_max:
+                break
+            if not forcibly and now_ms < file.modified_ms + self.reserved_hours * _HOUR_MS:
+                break
+            freed += file.wrote
+            deleted.append(file.name)
+            files.delete(file)
+        if deleted:
+            self._journal.write(FilesDeleted(self._broker, "commitlog", tuple(deleted), freed, why))
+            if forcibly:
+                self.check_disk()
+
+    def _clean_queues(self, why: str) -> None:
+        """Runs only when the log's first byte has moved."""
+        log_min = self._log.min_offset
+        if log_min <= self._cleaned_below:
+            return
+        self._cleaned_below = log_min
+        deleted: list[str] = []
+        freed = 0
+        for queue in self._queues():
+            gone = queue.delete_expired(log_min)
+            deleted += [f"{queue.topic}/{queue.queue_id}/{file.name}" for file in gone]
+            freed += sum(file.wrote for file in gone)
+            self._correct(queue, log_min)
+        if deleted:
+            self._journal.write(FilesDeleted(self._broker, "consumequeue", tuple(deleted), freed, why))
+        indexes = self._index.delete_expired(log_min)
+        if indexes:
+            names = tuple(file.name for file in indexes)
+            self._journal.write(FilesDeleted(self._broker, "index", names, sum(f.used_bytes for f in indexes), why))
+
+    def _correct(self, queue: ConsumeQueue, log_min: int) -> None:
+        before = queue.min_offset
+        if queue.correct_min_offset(log_min):
+            self._journal.write(MinOffsetMoved(queue.topic, self._broker, queue.queue_id, before, queue.min_offset))
+
+    def age(self, hours: int) -> None:
+        """Set the times of all closed log files back, as if they had been written earlier."""
+        for file in self._log.files.files[:-1]:
+            file.modified_ms -= hours * _HOUR_MS
+            self._disk.set_modified_ms(file.path, file.modified_ms)

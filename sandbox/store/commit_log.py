@@ -1,0 +1,157 @@
+"""Every message of the broker, in arrival order, in one endless file."""
+
+from collections.abc import Callable, Iterator
+from struct import Struct
+
+from sandbox.kernel.clock import Clock
+from sandbox.message import record
+from sandbox.message.message import InboundMessage
+from sandbox.message.sys_flag import BORN_HOST_V6
+from sandbox.store.mapped_file import MappedFile
+from sandbox.store.mapped_file_queue import MappedFileQueue
+
+DIRECTORY = "commitlog"
+
+_INT = Struct(">i")
+_LONG = Struct(">q")
+
+Appended = tuple[int, int]  # physical offset, store time
+
+
+class CommitLog:
+    """The log, cut into MappedFiles on disk.  RocketMQ: `CommitLog`.
+
+    A record never crosses a cut: when it does not fit with 8 bytes to spare, a blank record fills
+    the rest of the file.  `rolled` hears of every file after the first.
+    """
+
+    def __init__(self, files: MappedFileQueue, *, clock: Clock, store_host: bytes,
+                 rolled: Callable[[MappedFile], None]) -> None:
+        self.files = files
+        self._clock = clock
+        self._host = store_host
+        self._rolled = rolled
+
+    @property
+    def min_offset(self) -> int:
+        return self.files.min_offset
+
+    @property
+    def max_offset(self) -> int:
+        files = self.files.files
+        if not files:
+            return 0
+        last = files[-1]
+        return last.base + last.wrote
+
+    def append(self, m: InboundMessage, size: int, topic: bytes, queue_offset: int) -> Appended:
+        """Write one record of `size` bytes.  Raises StoreFull when there is no room for a new file."""
+        file = self._file_for(size)
+        at = file.wrote
+        now_ms = self._clock.now_ms()
+        view = file.view
+        if view is None:
+            view = self.files.pool.view(file)
+        record.write(view, at, m, size, topic, queue_offset, file.base + at, now_ms, self._host)
+        file.store_ms = now_ms
+        file.used = True
+        file.wrote = at + size  # last: until here the record does not exist
+        return file.base + at, now_ms
+
+    def append_batch(self, batch: list[InboundMessage], sizes: list[int], topic: bytes, queue_offset: int) -> Appended:
+        """Write the records of one batch side by side in one file.  Raises StoreFull."""
+        size = sum(sizes)
+        file = self._file_for(size)
+        at = file.wrote
+        now_ms = self._clock.now_ms()
+        data = record.encode_batch(batch, sizes, topic, queue_offset, file.base + at, now_ms, self._host)
+        self.files.pool.view(file)[at : at + size] = data
+        file.store_ms = now_ms
+        file.wrote = at + size
+        return file.base + at, now_ms
+
+    def append_raw(self, physical_offset: int, data: bytes, store_ms: int) -> bool:
+        """Write bytes a master sent, which never cross a file.  False when they are not the next ones.
+
+        An empty log begins wherever the master says.
+        """
+        if self.files.files and physical_offset != self.max_offset:
+            return False
+        file = self.files.find(physical_offset) or self.files.create(physical_offset)
+        at = physical_offset - file.base
+        if at + len(data) > file.size:
+            return False
+        self.files.pool.view(file)[at : at + len(data)] = data
+        file.store_ms = store_ms
+        file.wrote = at + len(data)
+        return True
+
+    def _file_for(self, size: int) -> MappedFile:
+        """The file that takes the next `size` bytes, after a roll if they do not fit."""
+        files = self.files.files
+        if not files:
+            return self.files.create(0)
+        file = files[-1]
+        if file.wrote + size + record.BLANK_BYTES <= file.size:
+            return file
+        following = self.files.create(file.base + file.size)  # first: without room nothing may change
+        if file.wrote < file.size:
+            record.write_blank(self.files.pool.view(file), file.wrote, file.size - file.wrote)
+            file.wrote = file.size
+        self.files.seal(file, self._clock.now_ms())
+        self._rolled(following)
+        return following
+
+    def roll_next(self, physical_offset: int) -> int:
+        """Where the file after that of `physical_offset` begins."""
+        size = self.files.file_bytes
+        return physical_offset + size - physical_offset % size
+
+    def read(self, physical_offset: int, size: int) -> bytes | None:
+        return self.files.read(physical_offset, size)
+
+    def read_record(self, physical_offset: int) -> bytes | None:
+        """The whole record that begins at `physical_offset`; None when it is gone or none begins there."""
+        file = self.files.find(physical_offset)
+        if file is None or physical_offset >= file.end:
+            return None
+        view = self.files.pool.view(file)
+        found = record.examine(view, physical_offset - file.base, file.wrote, check_crc=False)
+        if not isinstance(found, record.Layout) or found.physical_offset != physical_offset:
+            return None
+        at = physical_offset - file.base
+        return bytes(view[at : at + found.size])
+
+    def store_time(self, physical_offset: int, size: int) -> int | None:
+        """Store time of the record there; None when it is gone."""
+        file = self.files.find(physical_offset)
+        if file is None or physical_offset < self.min_offset:
+            return None
+        at = physical_offset - file.base
+        if size < record.FIXED_BYTES or at + size > file.wrote:
+            return None
+        view = self.files.pool.view(file)
+        wide = _INT.unpack_from(view, at + record.SYS_FLAG_AT)[0] & BORN_HOST_V6
+        stored_at = at + record.STORE_MS_AT + (record.V6_EXTRA_BYTES if wide else 0)
+        store_ms: int = _LONG.unpack_from(view, stored_at)[0]
+        return store_ms
+
+    def walk(self, from_offset: int, *, check_crc: bool) -> Iterator[tuple[MappedFile, memoryview, record.Layout]]:
+        """Records from `from_offset` on, each with the view it stands in.
+
+        Stops where no record begins; a record that is broken but says its length is passed over.
+        Blanks lead to the next file.  Use the view before asking for the next record.
+        """
+        offset = from_offset
+        while (file := self.files.find(offset)) is not None and offset < file.end:
+            found = record.examine(view := self.files.pool.view(file), offset - file.base, file.wrote,
+                                   check_crc=check_crc)
+            if isinstance(found, record.Layout):
+                offset += found.size
+                yield file, view, found
+            elif isinstance(found, record.Blank):
+                offset = file.base + file.size
+            elif found.size:
+                offset += found.size
+            else:
+                offset = file.base + file.size  # on a master the rest of this file is passed over

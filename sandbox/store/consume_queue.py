@@ -1,0 +1,144 @@
+"""One queue of one topic: 20 bytes per message that point into the log."""
+
+import logging
+from collections.abc import Iterator
+from functools import lru_cache
+from struct import Struct
+
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.mapped_file import MappedFile
+from sandbox.store.mapped_file_queue import MappedFileQueue
+from sandbox.store.results import QueueUnit
+
+log = logging.getLogger(__name__)
+
+DIRECTORY = "consumequeue"
+FILLER_BYTES = 0x7FFF_FFFF  # the length a filler unit claims: no record is that long
+
+_UNIT = Struct(">qiq")  # physical_offset store_bytes tags_code
+_FILLER = _UNIT.pack(0, FILLER_BYTES, 0)
+_RUN_MAX = 256  # units packed in one call
+
+
+@lru_cache(maxsize=_RUN_MAX)
+def _units(count: int) -> Struct:
+    return Struct(">" + "qiq" * count)
+
+
+class ConsumeQueue:
+    """Where the messages of a queue are, by queue offset.  RocketMQ: `ConsumeQueue` (spec store-format 4).
+
+    `max_offset` is that of the next message, `min_offset` that of the first whose record is still
+    there.  `max_physical` is where the newest record in it ends.
+    """
+
+    def __init__(self, topic: str, queue_id: int, files: MappedFileQueue) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self.files = files
+        self.max_offset = 0
+        self.min_offset = 0
+        self.max_physical = -1
+
+    def put_run(self, queue_offset: int, units: list[int], count: int, physical_end: int,
+                store_ms: int) -> None:
+        """Append `count` units with consecutive offsets; `units` is their values, flat.  `store_ms` is
+        the file's time for a search by time.
+
+        What is there already is skipped, so that dispatching a record twice does no harm.  A gap
+        is only logged, as RocketMQ does.  Raises StoreFull.
+        """
+        if queue_offset != self.max_offset and self.files.files:
+            if queue_offset < self.max_offset:
+                log.warning("queue %s/%d has offset %d already", self.topic, self.queue_id, queue_offset)
+                return
+            log.warning("queue %s/%d: offset %d leaves a gap after %d", self.topic, self.queue_id, queue_offset,
+                        self.max_offset)
+        done = 0
+        while done < count:
+            file = self._file_for(queue_offset + done)
+            fit = min(count - done, (file.size - file.wrote) // UNIT_BYTES, _RUN_MAX)
+            part = units if fit == count else units[done * 3 : (done + fit) * 3]
+            view = file.view
+            if view is None:
+                view = self.files.pool.view(file)
+            (_UNIT if fit == 1 else _units(fit)).pack_into(view, file.wrote, *part)
+            file.used = True
+            file.modified_ms = store_ms
+            file.wrote += fit * UNIT_BYTES
+            done += fit
+        self.max_physical = physical_end
+        self.max_offset = self.files.max_offset // UNIT_BYTES
+
+    def _file_for(self, queue_offset: int) -> MappedFile:
+        files = self.files
+        if files.files and files.files[-1].wrote < files.files[-1].size:
+            return files.files[-1]
+        if files.files:
+            full = files.files[-1]
+            files.seal(full, full.modified_ms)
+            return files.create(full.base + full.size)
+        return self._begin_at(queue_offset)
+
+    def _begin_at(self, queue_offset: int) -> MappedFile:
+        """The first file of all.  A queue that begins in the middle is filled up with fillers."""
+        file = self.files.create(queue_offset * UNIT_BYTES)
+        file.wrote = queue_offset * UNIT_BYTES - file.base
+        if queue_offset:
+            self.files.pool.view(file)[: file.wrote] = _FILLER * (file.wrote // UNIT_BYTES)
+            self.min_offset = queue_offset
+        return file
+
+    def unit(self, queue_offset: int) -> QueueUnit | None:
+        raw = self.files.read(queue_offset * UNIT_BYTES, UNIT_BYTES) if queue_offset >= self.min_offset else None
+        return QueueUnit(*_UNIT.unpack(raw)) if raw else None
+
+    def units_from(self, queue_offset: int, max_bytes: int) -> bytes | None:
+        """Units from `queue_offset` to the end of its file, at most `max_bytes`; None when nothing is there."""
+        if queue_offset < self.min_offset:
+            return None
+        file = self.files.find(queue_offset * UNIT_BYTES)
+        if file is None:
+            return None
+        at = queue_offset * UNIT_BYTES - file.base
+        stop = min(file.wrote, at + max_bytes)
+        return bytes(self.files.pool.view(file)[at:stop]) if at < file.wrote else None
+
+    def next_file_offset(self, queue_offset: int) -> int:
+        """Queue offset of the first unit in the file after that of `queue_offset`."""
+        units = self.files.file_bytes // UNIT_BYTES
+        return queue_offset + units - queue_offset % units
+
+    def correct_min_offset(self, log_min_offset: int) -> bool:
+        """Move `min_offset` to the first unit of the first file whose record is still there; True if it moved.
+
+        When none qualifies the value stays, as in RocketMQ: a queue that lost everything still says
+        what it said.
+        """
+        if not self.files.files:
+            return False
+        file = self.files.files[0]
+        base = file.base // UNIT_BYTES
+        for i, (physical, _, _) in enumerate(iter_units(self.files.pool.view(file)[: file.wrote])):
+            if physical >= log_min_offset:
+                moved = self.min_offset != base + i
+                self.min_offset = base + i
+                return moved
+        return False
+
+    def delete_expired(self, log_min_offset: int) -> list[MappedFile]:
+        """Delete files, but not the last, whose newest unit points below the log's first byte."""
+        deleted: list[MappedFile] = []
+        while len(self.files.files) > 1:
+            file = self.files.files[0]
+            newest = _UNIT.unpack_from(self.files.pool.view(file), file.size - UNIT_BYTES)[0]
+            if newest >= log_min_offset:
+                break
+            self.files.delete(file)
+            deleted.append(file)
+        return deleted
+
+
+def iter_units(raw: bytes | memoryview) -> Iterator[tuple[int, int, int]]:
+    """The units in a stretch of a queue file."""
+    return _UNIT.iter_unpack(raw)

@@ -1,0 +1,190 @@
+"""Messages found again by key: the index files of a store, oldest first."""
+
+from collections.abc import Callable, Iterable
+
+from sandbox.kernel.clock import Clock
+from sandbox.message import properties as names
+from sandbox.message.string_hash import index_key_hash, java_hash, joined_key_hash, key_prefix_hash
+from sandbox.store.config import MessageStoreConfig
+from sandbox.store.disk import Disk
+from sandbox.store.file_stamp import stamp
+from sandbox.store.index_file import IndexEntry, IndexFile, IndexKey
+from sandbox.store.index_walk import EntryStep, FileWalk, IndexWalk
+from sandbox.store.mapped_file import MappedFile, MapPool
+
+DIRECTORY = "index"
+MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
+_TOPICS_REMEMBERED = 4096
+
+_UNIQ_KEY = names.UNIQ_KEY.encode()
+_KEYS = names.KEYS.encode()
+
+HasKey = Callable[[int, str, str], bool]  # physical offset, topic, key: is the record there really about it?
+
+
+class IndexService:
+    """RocketMQ: `IndexService`.  `rolled` hears of a file that is full and of the one after it."""
+
+    def __init__(self, disk: Disk, pool: MapPool, config: MessageStoreConfig, clock: Clock, *,
+                 rolled: Callable[[IndexFile, IndexFile], None], has_key: HasKey) -> None:
+        self._disk = disk
+        self._pool = pool
+        self._config = config
+        self._clock = clock
+        self._rolled = rolled
+        self._has_key = has_key
+        self._prefixes: dict[str, int] = {}
+        self.files: list[IndexFile] = []
+
+    def load(self, *, trusted_until_ms: int | None) -> list[str]:
+        """Open what is there.  After a bad end, files newer than the checkpoint go; returns their names."""
+        deleted: list[str] = []
+        for name in self._disk.names(DIRECTORY):
+            path = f"{DIRECTORY}/{name}"
+            size = self._disk.size_of(path)
+            if not name.isdigit() or size is None:
+                continue
+            if size != IndexFile.bytes_of(self._config.index_slots, self._config.index_entries):
+                self._disk.remove(path)  # other sizes, or cut short: an index can always be rebuilt, never mended
+                deleted.append(name)
+                continue
+            file = self._open(name)
+            file.load()
+            if trusted_until_ms is not None and file.end_ms > trusted_until_ms:
+                self._delete(file)
+                deleted.append(name)
+            else:
+                self.files.append(file)
+        return deleted
+
+    def _open(self, name: str) -> IndexFile:
+        slots, entries = self._config.index_slots, self._config.index_entries
+        mapped = MappedFile(DIRECTORY, 0, IndexFile.bytes_of(slots, entries))
+        mapped.path = f"{DIRECTORY}/{name}"
+        mapped.wrote = mapped.size
+        return IndexFile(self._pool, mapped, slots, entries)
+
+    def _delete(self, file: IndexFile) -> None:
+        self._pool.unmap(file.file)
+        self._disk.remove(file.file.path)
+
+    @property
+    def end_physical(self) -> int:
+        """Records below are indexed; the one that begins here is indexed again when dispatched again."""
+        return self.files[-1].end_physical if self.files else 0
+
+    def _writable(self) -> IndexFile:
+        """The newest file with room.  Raises StoreFull."""
+        if self.files and not self.files[-1].full:
+            return self.files[-1]
+        before = self.files[-1] if self.files else None
+        now_ms = self._clock.now_ms()
+        while self._disk.size_of(f"{DIRECTORY}/{(name := stamp(now_ms, self._config.utc_offset_minutes))}") is not None:
+            now_ms += 1  # names must differ
+        file = self._open(name)
+        file.begin_after(before)
+        self.files.append(file)
+        if before is not None:
+            self._rolled(before, file)
+        return file
+
+    def keys_of(self, topic: str, properties: bytes, physical_offset: int, store_ms: int, into: list[IndexKey]) -> None:
+        """Add what one message is found by: its unique key, then each word of its keys."""
+        prefix = self._prefixes.get(topic)
+        if prefix is None:
+            if len(self._prefixes) >= _TOPICS_REMEMBERED:
+                self._prefixes.clear()
+            prefix = self._prefixes[topic] = key_prefix_hash(topic)
+        unique = names.find(properties, _UNIQ_KEY)
+        if unique:
+            into.append((joined_key_hash(prefix, unique), physical_offset, store_ms))
+        keys = names.find(properties, _KEYS)
+        if not keys:
+            return
+        for key in keys.split(b" ") if b" " in keys else (keys,):
+            if key:
+                into.append((joined_key_hash(prefix, key), physical_offset, store_ms))
+
+    def put(self, keys: list[IndexKey]) -> None:
+        """Add entries in the given order, over as many files as it takes.  Raises StoreFull."""
+        done = 0
+        while done < len(keys):
+            done += self._writable().put(keys, done)
+
+    def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> IndexWalk:
+        """What a broker finds: at most 64 offsets, and no look at the records."""
+        return self._walk(topic, key, min(max_count, MAX_FOUND), begin_ms, end_ms, has_key=None)
+
+    def walk(self, topic: str, key: str, begin_ms: int, end_ms: int) -> IndexWalk:
+        """The same search with every station kept, and with a look at the records met."""
+        return self._walk(topic, key, MAX_FOUND, begin_ms, end_ms, has_key=self._has_key)
+
+    def _walk(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int, *,
+              has_key: HasKey | None) -> IndexWalk:
+        text = f"{topic}#{key}"
+        key_hash = index_key_hash(text)
+        found: list[int] = []
+        walked: list[FileWalk] = []
+        ended = "no_more_files" if self.files else "no_files"
+        for position in range(len(self.files) - 1, -1, -1):
+            file = self.files[position]
+            slot = file.slot_of(key_hash)
+            searched = file.touches(begin_ms, end_ms)
+            chain: list[EntryStep] = []
+            if searched:
+                for step in _steps(file, key_hash, begin_ms, end_ms):
+                    if len(found) >= max_count:
+                        break
+                    if step.verdict == "match":
+                        found.append(step.physical_offset)
+                        if has_key is not None and not has_key(step.physical_offset, topic, key):
+                            step = step._replace(verdict="other_key")
+                    chain.append(step)
+            walked.append(FileWalk(file.name, file.begin_ms, file.end_ms, searched,
+                                   "in_range" if searched else "out_of_range", file.slots, *slot, tuple(chain)))
+            if file.begin_ms < begin_ms or len(found) >= max_count:
+                ended = "enough" if len(found) >= max_count else "begin_passed"
+                walked += [_unreached(older, key_hash) for older in reversed(self.files[:position])]
+                break
+        newest = self.files[-1] if self.files else None
+        return IndexWalk(topic, key, text, java_hash(text), key_hash, begin_ms, end_ms, tuple(walked), tuple(found),
+                         ended, newest.end_ms if newest else 0, newest.end_physical if newest else 0)
+
+    def delete_expired(self, log_min_offset: int) -> list[IndexFile]:
+        """Delete files, but not the newest, whose last record is gone."""
+        deleted: list[IndexFile] = []
+        while len(self.files) > 1 and self.files[0].end_physical < log_min_offset:
+            deleted.append(self.files.pop(0))
+            self._delete(deleted[-1])
+        return deleted
+
+    def destroy(self) -> None:
+        for file in self.files:
+            self._delete(file)
+        self.files.clear()
+
+    @property
+    def used_bytes(self) -> int:
+        return sum(file.used_bytes for file in self.files)
+
+
+def _steps(file: IndexFile, key_hash: int, begin_ms: int, end_ms: int) -> Iterable[EntryStep]:
+    """The chain with a verdict on each entry; the last one is the first that is too old."""
+    for entry in file.chain(key_hash):
+        at_ms = file.begin_ms + entry.time_diff_s * 1000
+        yield EntryStep(*entry[:5], at_ms, entry.previous, _verdict(entry, key_hash, at_ms, begin_ms, end_ms))
+        if at_ms < begin_ms:
+            return
+
+
+def _verdict(entry: IndexEntry, key_hash: int, at_ms: int, begin_ms: int, end_ms: int) -> str:
+    if at_ms < begin_ms:
+        return "too_old"
+    if entry.hash != key_hash:
+        return "other_hash"
+    return "match" if at_ms <= end_ms else "too_new"
+
+
+def _unreached(file: IndexFile, key_hash: int) -> FileWalk:
+    slot = file.slot_of(key_hash)
+    return FileWalk(file.name, file.begin_ms, file.end_ms, False, "not_reached", file.slots, *slot, ())

@@ -1,0 +1,52 @@
+"""What a search by key saw on its way: plain values for whoever shows it."""
+
+from typing import NamedTuple
+
+
+class EntryStep(NamedTuple):
+    """One entry looked at.  `verdict`: match, other_key, other_hash, too_old, too_new.
+
+    other_key: the hash and the time fit, but the record there has another topic or key; a broker
+    gives it out all the same, and the client drops it.
+    """
+
+    no: int
+    position: int
+    hash: int
+    physical_offset: int
+    time_diff_s: int
+    at_ms: int
+    previous: int
+    verdict: str
+
+
+class FileWalk(NamedTuple):
+    """One file, newest first.  `why` it was (not) searched: in_range, out_of_range, not_reached."""
+
+    name: str
+    begin_ms: int
+    end_ms: int
+    searched: bool
+    why: str
+    slots: int
+    slot: int
+    slot_position: int
+    slot_value: int
+    chain: tuple[EntryStep, ...]
+
+
+class IndexWalk(NamedTuple):
+    """A whole search.  `ended`: enough, begin_passed, no_more_files, no_files."""
+
+    topic: str
+    key: str
+    text: str  # what was hashed
+    hash_signed: int
+    hash: int
+    begin_ms: int
+    end_ms: int
+    files: tuple[FileWalk, ...]
+    found: tuple[int, ...]  # physical offsets, in the order met
+    ended: str
+    last_update_ms: int
+    last_update_physical: int

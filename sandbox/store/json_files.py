@@ -1,0 +1,49 @@
+"""Small tables of a broker on disk: `config/*.json`, each with the state before it as `.bak`."""
+
+import json
+import logging
+from typing import Any
+
+from sandbox.kernel import loose_json
+from sandbox.store.disk import Disk
+
+log = logging.getLogger(__name__)
+
+DIRECTORY = "config"
+
+
+class JsonFile:
+    """One table.  RocketMQ: `ConfigManager` (spec store-format 10).
+
+    Reads what fastjson writes; writes valid JSON, which fastjson reads too.  A reader finds the old
+    or the new state whenever the writer ends: the old one is copied aside first.
+    """
+
+    def __init__(self, disk: Disk, name: str) -> None:
+        self._disk = disk
+        self.path = f"{DIRECTORY}/{name}.json"
+
+    def read(self) -> Any | None:
+        """The table; that of the backup when the file is missing or damaged; None when neither can be read."""
+        for path in (self.path, f"{self.path}.bak"):
+            data = self._disk.read(path)
+            if not data or not data.strip():
+                continue
+            try:
+                return loose_json.loads(data)
+            except ValueError as why:
+                log.warning("cannot read %s: %s", path, why)
+        return None
+
+    def write(self, table: Any) -> bool:
+        """Replace the table; False when it is the same text as before.  Raises StoreFull."""
+        text = json.dumps(table, indent="\t", separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        data = text.encode() + b"\n"
+        before = self._disk.read(self.path)
+        if before == data:
+            return False
+        self._disk.write(f"{self.path}.tmp", data)
+        if before is not None:
+            self._disk.write(f"{self.path}.bak", before)
+        self._disk.rename(f"{self.path}.tmp", self.path)
+        return True

@@ -1,0 +1,397 @@
+"""Messages on disk, found again by queue, key and time."""
+
+import logging
+from collections.abc import Callable, Container, Iterable
+
+from sandbox.journal.events import CommitLogRolled, DiskChanged, IndexFileRolled, RecoveryDone
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import CorruptRecord, StoreError, StoreFull
+from sandbox.message import record
+from sandbox.message import sys_flag as flags
+from sandbox.message.filter import MessageFilter
+from sandbox.message.message import InboundMessage, StoredMessage
+from sandbox.store import consume_queue
+from sandbox.store.checkpoint import FILE as CHECKPOINT_FILE
+from sandbox.store.checkpoint import StoreCheckpoint
+from sandbox.store.cleaning import CleaningService
+from sandbox.store.commit_log import DIRECTORY as LOG_DIRECTORY
+from sandbox.store.commit_log import CommitLog
+from sandbox.store.config import MessageStoreConfig
+from sandbox.store.consume_queue import ConsumeQueue
+from sandbox.store.disk import Disk, Flusher, Lock
+from sandbox.store.flush import FlushService
+from sandbox.store.index_file import IndexFile
+from sandbox.store.index_service import IndexService
+from sandbox.store.json_files import JsonFile
+from sandbox.store.mapped_file import MappedFile, MapPool
+from sandbox.store.mapped_file_queue import MappedFileQueue
+from sandbox.store.queue_read import QueueReader
+from sandbox.store.recovery import Recovery
+from sandbox.store.reput import Arrival, ReputMessageService, Run
+from sandbox.store.results import GetResult, PutMessageStatus, PutResult, QueryResult, QueueUnit, RecoveryReport
+
+log = logging.getLogger(__name__)
+
+ABORT_FILE = "abort"  # there while the store is in use; found at the start, it tells of a bad end
+LOCK_FILE = "lock"
+_QUERY_ROUNDS = 3
+_NO_QUEUE_OFFSET = (flags.TRANSACTION_PREPARED, flags.TRANSACTION_ROLLBACK)
+
+
+class MessageStore:
+    """One broker's messages.  RocketMQ: `DefaultMessageStore`.
+
+    A put is in the log at once and promised its queue offset; readers see it after `dispatch`,
+    which the broker calls once per turn.  Life: `load`, `start`, then `close` or `crash`.
+    """
+
+    def __init__(self, config: MessageStoreConfig, *, disk: Disk, clock: Clock, journal: Journal, broker: str,
+                 broker_id: int, store_host: bytes, flusher: Flusher) -> None:
+        self.config = config
+        self.disk = disk
+        self.broker = broker
+        self.broker_id = broker_id
+        self._clock = clock
+        self._journal = journal
+        self._lock: Lock | None = None
+        self._open = False
+        self._failing = False
+        self._queues: dict[tuple[str, int], ConsumeQueue] = {}
+        self._next_offset: dict[tuple[str, int], int] = {}
+        self._topic_parts: dict[str, bytes] = {}
+        self.pool = MapPool(disk, config.max_mapped_files)
+        files = MappedFileQueue(disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes)
+        self.log = CommitLog(files, clock=clock, store_host=store_host, rolled=self._log_rolled)
+        self.index = IndexService(disk, self.pool, config, clock, rolled=self._index_rolled, has_key=self._has_key)
+        self.checkpoint = StoreCheckpoint(disk)
+        self.reput = ReputMessageService(self.log, self, self.index, journal, broker=broker,
+                                         delay_levels_ms=config.delay_levels_ms, index_enable=config.index_enable,
+                                         failed=lambda: self._set_failing(True))
+        self.flush = FlushService(config, clock=clock, disk=disk, flusher=flusher, log_files=files,
+                                  queues=self._queues.values, checkpoint=self.checkpoint)
+        self.flush.logics_ms = lambda: self.reput.dispatched_ms
+        self.flush.failing = self._set_failing
+        self.cleaning = CleaningService(config, clock=clock, disk=disk, journal=journal, broker=broker,
+                                        commit_log=self.log, queues=self._queues.values, index=self.index,
+                                        idle=self.pool.rest)
+        self._reader = QueueReader(config, self.log, self._queues)
+
+    # Life.
+
+    def load(self) -> RecoveryReport:
+        """Take the lock and make the files agree again.  Raises Locked, StoreError, StoreFull."""
+        self._lock = self.disk.lock(LOCK_FILE)
+        try:
+            report = self._load()
+        except BaseException:
+            self.crash()
+            raise
+        self._journal.write(RecoveryDone(self.broker, self.broker_id, report.kind, report.from_offset,
+                                         report.truncated_bytes, report.messages, report.steps))
+        self._open = True
+        return report
+
+    def _load(self) -> RecoveryReport:
+        clean = self.disk.size_of(ABORT_FILE) is None
+        recovery = Recovery(self.config, self.log, self.checkpoint, self.reput)
+        self.log.files.load()
+        recovery.steps.append(f"log files {len(self.log.files.files)}")
+        self._load_queues()
+        self.checkpoint.load()
+        gone = self.index.load(trusted_until_ms=None if clean else self.checkpoint.index_ms)
+        recovery.steps.append(f"index files {len(self.index.files)}, deleted {len(gone)}")
+        report = recovery.recover(self._queues, clean=clean)
+        self._next_offset = {key: queue.max_offset for key, queue in self._queues.items()}
+        self.cleaning.check_disk()
+        return report
+
+    def _load_queues(self) -> None:
+        for topic in self.disk.names(consume_queue.DIRECTORY):
+            for name in self.disk.names(f"{consume_queue.DIRECTORY}/{topic}"):
+                if name.isdigit():
+                    self.queue(topic, int(name)).files.load()
+
+    def start(self) -> None:
+        """Run the timers, and leave the mark that a bad end would leave behind.  Raises StoreFull."""
+        self.disk.write(ABORT_FILE, b"")
+        self.flush.start()
+        self.cleaning.start()
+
+    def close(self) -> None:
+        """Stop cleanly: what was put is dispatched and durable.  Raises OSError when that fails."""
+        if not self._open:
+            return
+        self.dispatch()
+        self._stop_timers()
+        try:
+            self.flush.flush_all()
+            for file in self.index.files:
+                self.disk.sync(file.file.path)
+            self.checkpoint.write()
+            self.disk.sync(CHECKPOINT_FILE)
+            if self.writable and not self.reput.behind_bytes:
+                self.disk.remove(ABORT_FILE)
+        finally:
+            self._release()
+
+    def crash(self) -> None:
+        """End as a killed process does: everything stays on disk as it is."""
+        self._stop_timers()
+        self._release()
+
+    def _stop_timers(self) -> None:
+        self.flush.stop()
+        self.cleaning.stop()
+
+    def _release(self) -> None:
+        self._open = False
+        self.reput.forget()
+        self.pool.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    # Writing.
+
+    def put_message(self, m: InboundMessage) -> PutResult:
+        """Append, and promise a queue offset.  Readers see it after `dispatch`."""
+        if not self._open or self._failing or self.cleaning.full:
+            return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        topic, queue_id, body, properties, _, sys_flag, _, _, _, _, _, _ = m
+        part = self._topic_parts.get(topic) or self._topic_part(topic)
+        if part is None or len(body) > self.config.max_message_bytes:
+            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+        if len(properties) > record.MAX_PROPERTIES_BYTES:
+            return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
+        size = record.size_of(len(body), len(part) - 1, len(properties), sys_flag)
+        if size + record.BLANK_BYTES > self.config.commit_log_file_bytes:
+            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+        counted = sys_flag & flags.TRANSACTION_MASK not in _NO_QUEUE_OFFSET
+        queue_offset = self._next_offset.get((topic, queue_id), 0) if counted else 0
+        try:
+            physical, now_ms = self.log.append(m, size, part, queue_offset)
+        except StoreFull as why:
+            log.warning("cannot append: %s", why)
+            return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
+        if counted:
+            self._next_offset[topic, queue_id] = queue_offset + 1
+        self.reput.add(Run(topic, queue_id, queue_offset, sys_flag, [(physical, size, now_ms, properties)]))
+        return PutResult(PutMessageStatus.PUT_OK, physical, size, now_ms, queue_offset, 1)
+
+    def put_messages(self, batch: list[InboundMessage]) -> PutResult:
+        """Append a batch for one queue: consecutive offsets, one file, all or nothing."""
+        if not self._open or self._failing or self.cleaning.full or not batch:
+            return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
+        topic, queue_id, _, _, _, sys_flag, _, _, _, _, _, _ = batch[0]
+        part = self._topic_parts.get(topic) or self._topic_part(topic)
+        if part is None or sum(len(m.body) for m in batch) > self.config.max_message_bytes:
+            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+        fixed = record.size_of(0, len(part) - 1, 0, sys_flag)
+        sizes = [fixed + len(m.body) + len(m.properties) for m in batch]
+        if max(len(m.properties) for m in batch) > record.MAX_PROPERTIES_BYTES:
+            return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
+        total = sum(sizes)
+        if total + record.BLANK_BYTES > self.config.commit_log_file_bytes:
+            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
+        queue_offset = self._next_offset.get((topic, queue_id), 0)
+        try:
+            physical, now_ms = self.log.append_batch(batch, sizes, part, queue_offset)
+        except StoreFull as why:
+            log.warning("cannot append a batch: %s", why)
+            return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
+        self._next_offset[topic, queue_id] = queue_offset + len(batch)
+        items = []
+        at = physical
+        for m, size in zip(batch, sizes, strict=True):
+            items.append((at, size, now_ms, m.properties))
+            at += size
+        self.reput.add(Run(topic, queue_id, queue_offset, sys_flag, items))
+        return PutResult(PutMessageStatus.PUT_OK, physical, total, now_ms, queue_offset, len(batch),
+                         tuple([item[0] for item in items]))
+
+    def _topic_part(self, topic: str) -> bytes | None:
+        """The topic as records hold it; None when its name is too long for them."""
+        try:
+            part = record.topic_part(topic)
+        except ValueError:
+            return None
+        self._topic_parts[topic] = part
+        return part
+
+    def dispatch(self) -> None:
+        """Make what was put readable, and see to its flush.  Once per turn."""
+        if self.log.max_offset > self.reput.position:
+            self.reput.run()
+            self.flush.wrote()
+
+    def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
+        """Call `done(True)` once the log is durable up to there, `done(False)` after the sync flush timeout."""
+        self.flush.when_flushed(physical_end, done)
+
+    # Reading.
+
+    def get_message(self, topic: str, queue_id: int, offset: int, max_messages: int,
+                    wanted: MessageFilter | None) -> GetResult:
+        """What a pull from `offset` gets (spec broker-behaviour 3.2), as a master answers it."""
+        return self._reader.get(topic, queue_id, offset, max_messages, wanted)
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        queue = self._queues.get((topic, queue_id))
+        return queue.min_offset if queue else 0
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """The offset the next message will get, as far as dispatched."""
+        queue = self._queues.get((topic, queue_id))
+        return queue.max_offset if queue else 0
+
+    def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
+        """The message stored nearest to `at_ms`, as 4.9 finds it (spec broker-behaviour 7)."""
+        return self._reader.offset_by_time(topic, queue_id, at_ms)
+
+    def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int | None:
+        unit = self.unit(topic, queue_id, queue_offset)
+        return self.log.store_time(unit.physical_offset, unit.store_bytes) if unit else None
+
+    def earliest_store_time(self, topic: str, queue_id: int) -> int | None:
+        return self.store_time(topic, queue_id, self.min_offset(topic, queue_id))
+
+    def read(self, physical_offset: int) -> bytes | None:
+        """One whole record; None when none begins there any more."""
+        return self.log.read_record(physical_offset)
+
+    def read_message(self, physical_offset: int) -> StoredMessage | None:
+        raw = self.log.read_record(physical_offset)
+        try:
+            return record.decode(raw) if raw is not None else None
+        except CorruptRecord:
+            return None
+
+    def unit(self, topic: str, queue_id: int, queue_offset: int) -> QueueUnit | None:
+        queue = self._queues.get((topic, queue_id))
+        return queue.unit(queue_offset) if queue else None
+
+    def first_in_memory(self, topic: str, queue_id: int) -> bool:
+        """Whether offset 0 counts as in memory: within 40 % of memory of the log's end, or not there at all."""
+        unit = self.unit(topic, queue_id, 0)
+        return unit is None or not self._reader.on_disk(unit.physical_offset)
+
+    def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryResult:
+        """Records found by key, ascending.  Other keys of the same hash come along; the client drops them."""
+        last_ms = end_ms
+        last_update = (0, 0)
+        for _ in range(_QUERY_ROUNDS):
+            walk = self.index.query(topic, key, max_count, begin_ms, last_ms)
+            if not walk.found:
+                break
+            last_update = (walk.last_update_ms, walk.last_update_physical)
+            found = sorted(walk.found)
+            records = [raw for physical in found if (raw := self.log.read_record(physical)) is not None]
+            if records:
+                return QueryResult(records, *last_update)
+            first = self.log.store_time(found[0], record.FIXED_BYTES)
+            if first is None or first < begin_ms:
+                break
+            last_ms = first
+        return QueryResult([], *last_update)
+
+    # Everything else.
+
+    def queue(self, topic: str, queue_id: int) -> ConsumeQueue:
+        """The queue, made if it is not there."""
+        queue = self._queues.get((topic, queue_id))
+        if queue is None:
+            directory = f"{consume_queue.DIRECTORY}/{topic}/{queue_id}"
+            files = MappedFileQueue(self.disk, self.pool, directory, self.config.consume_queue_file_bytes)
+            queue = self._queues[topic, queue_id] = ConsumeQueue(topic, queue_id, files)
+        return queue
+
+    def queues(self) -> Iterable[tuple[str, int]]:
+        """Every queue that has or had a message, sorted."""
+        return sorted(self._queues)
+
+    @property
+    def min_physical_offset(self) -> int:
+        return self.log.min_offset
+
+    @property
+    def max_physical_offset(self) -> int:
+        return self.log.max_offset
+
+    @property
+    def flushed_offset(self) -> int:
+        return self.log.files.flushed_offset
+
+    @property
+    def dispatched_offset(self) -> int:
+        return self.reput.position
+
+    @property
+    def on_arrival(self) -> Arrival | None:
+        return self.reput.on_arrival
+
+    @on_arrival.setter
+    def on_arrival(self, arrived: Arrival | None) -> None:
+        self.reput.on_arrival = arrived
+
+    @property
+    def awaited(self) -> Container[tuple[str, int]] | None:
+        """Queues whose arrivals somebody wants to hear of; None: all."""
+        return self.reput.awaited
+
+    @awaited.setter
+    def awaited(self, queues: Container[tuple[str, int]] | None) -> None:
+        self.reput.awaited = queues
+
+    @property
+    def writable(self) -> bool:
+        return self._open and not self._failing and not self.cleaning.full
+
+    @property
+    def disk_state(self) -> str:
+        if self._failing:
+            return "failing"
+        return "full" if self.cleaning.full else "ok"
+
+    def delete_topic(self, topic: str) -> None:
+        """Drop the queues at once; the log keeps the records until their file expires."""
+        for key in [key for key in self._queues if key[0] == topic]:
+            self._queues.pop(key).files.destroy()
+            self._next_offset.pop(key, None)
+        self.disk.remove_tree(f"{consume_queue.DIRECTORY}/{topic}")
+
+    def clean(self, *, manual: bool = False) -> None:
+        """Run retention now; `manual`: whatever the hour."""
+        self.cleaning.clean(manual=manual)
+
+    def age_files(self, hours: int) -> None:
+        self.cleaning.age(hours)
+
+    def config_file(self, name: str) -> JsonFile:
+        return JsonFile(self.disk, name)
+
+    def _log_rolled(self, file: MappedFile) -> None:
+        self._journal.write(CommitLogRolled(self.broker, self.broker_id, file.name))
+
+    def _index_rolled(self, full: IndexFile, file: IndexFile) -> None:
+        self._journal.write(IndexFileRolled(self.broker, self.broker_id, file.name))
+
+        def flushed() -> None:
+            self.checkpoint.index_ms = max(self.checkpoint.index_ms, full.end_ms)
+            self.checkpoint.write()
+
+        self.flush.flush_file(full.file.path, flushed)
+
+    def _has_key(self, physical_offset: int, topic: str, key: str) -> bool:
+        message = self.read_message(physical_offset)
+        if message is None or message.topic != topic:
+            return False
+        return key in message.properties.get("KEYS", "").split(" ") or message.properties.get("UNIQ_KEY") == key
+
+    def _set_failing(self, failing: bool) -> None:
+        if failing != self._failing:
+            self._failing = failing
+            self._journal.write(DiskChanged(self.broker, "failing" if failing else "ok"))
+
+
+__all__ = ["MessageStore", "StoreError"]

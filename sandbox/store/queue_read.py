@@ -1,0 +1,177 @@
+"""Reading a queue: what a pull gets, and which offset a moment means."""
+
+from collections.abc import Mapping
+
+from sandbox.message import properties as names
+from sandbox.message import record
+from sandbox.message.filter import MessageFilter
+from sandbox.store.commit_log import CommitLog
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.config import MessageStoreConfig
+from sandbox.store.consume_queue import ConsumeQueue, iter_units
+from sandbox.store.mapped_file import MappedFile
+from sandbox.store.results import GetMessageStatus, GetResult
+
+_SCAN_BYTES = 16_000  # of queue units in one read, or 20 per message asked for if that is more
+
+
+class QueueReader:
+    """RocketMQ: `DefaultMessageStore.getMessage`, `ConsumeQueue.getOffsetInQueueByTime`."""
+
+    def __init__(self, config: MessageStoreConfig, log: CommitLog,
+                 queues: Mapping[tuple[str, int], ConsumeQueue]) -> None:
+        self._config = config
+        self._log = log
+        self._queues = queues
+        self._in_memory_bytes = config.in_memory_bytes
+
+    def on_disk(self, physical_offset: int) -> bool:
+        """Whether a record lies so far behind the log's end that RocketMQ takes it for swapped out."""
+        return self._log.max_offset - physical_offset > self._in_memory_bytes
+
+    def get(self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter | None) -> GetResult:
+        """One row of the table in spec broker-behaviour 3.2."""
+        queue = self._queues.get((topic, queue_id))
+        if queue is None or queue.max_offset == 0:
+            return GetResult(GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
+        low, high = queue.min_offset, queue.max_offset
+        if offset < low:
+            return GetResult(GetMessageStatus.OFFSET_TOO_SMALL, low, low, high)
+        if offset == high:
+            return GetResult(GetMessageStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+        if offset > high:
+            return GetResult(GetMessageStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
+        units = queue.units_from(offset, max(_SCAN_BYTES, max_messages * UNIT_BYTES))
+        if units is None:
+            return GetResult(GetMessageStatus.OFFSET_FOUND_NULL, queue.next_file_offset(offset), low, high)
+        scan = _Scan(self._config, self._log, max_messages, wanted, self._in_memory_bytes)
+        scan.run(units)
+        first = offset + scan.first if scan.first >= 0 else -1
+        cold = self._log.max_offset - scan.last_physical > self._in_memory_bytes
+        return GetResult(scan.status, offset + scan.scanned, low, high, scan.records(), scan.count, first,
+                         scan.skipped, cold)
+
+    def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
+        """The nearest message in the file whose last change is not before `at_ms`; 0 for an unknown queue.
+
+        Between two messages the nearer wins, the earlier one when both are as near.
+        """
+        queue = self._queues.get((topic, queue_id))
+        if queue is None or not queue.files.files:
+            return 0
+        files = queue.files.files
+        file = next((file for file in files if file.modified_ms >= at_ms), files[-1])
+        if file.wrote == 0:
+            return 0
+        found = self._search(queue, file, at_ms)
+        if found is None:
+            return 0
+        return max(0, file.base + found) // UNIT_BYTES
+
+    def _search(self, queue: ConsumeQueue, file: MappedFile, at_ms: int) -> int | None:
+        """Position in the file; -1 when nothing compares; None when a store time cannot be read."""
+        units = list(iter_units(bytes(queue.files.pool.view(file)[: file.wrote])))
+        low = max(0, queue.min_offset - file.base // UNIT_BYTES)
+        high = len(units) - 1
+        left = right = -1
+        left_ms = right_ms = -1
+        log_min = self._log.min_offset
+        while high >= low:
+            middle = (low + high) // 2
+            physical, size, _ = units[middle]
+            if physical < log_min:
+                low, left = middle + 1, middle
+                continue
+            store_ms = self._log.store_time(physical, size)
+            if store_ms is None:
+                return None
+            if store_ms == at_ms:
+                return middle * UNIT_BYTES
+            if store_ms > at_ms:
+                high, right, right_ms = middle - 1, middle, store_ms
+            else:
+                low, left, left_ms = middle + 1, middle, store_ms
+        if left_ms == -1:
+            nearest = right
+        elif right_ms == -1:
+            nearest = left
+        else:
+            nearest = right if at_ms - left_ms > right_ms - at_ms else left
+        return nearest * UNIT_BYTES if nearest >= 0 else -1
+
+
+class _Scan:
+    """One walk over queue units, gathering records until a limit is met."""
+
+    def __init__(self, config: MessageStoreConfig, log: CommitLog, max_messages: int, wanted: MessageFilter | None,
+                 in_memory_bytes: int) -> None:
+        self._config = config
+        self._log = log
+        self._max_messages = max_messages
+        self._codes = wanted.codes if wanted is not None else None
+        self._by_properties = wanted if wanted is not None and wanted.by_properties else None
+        self._in_memory_bytes = in_memory_bytes
+        self._parts: list[bytes] = []
+        self._bytes = 0
+        self.status = GetMessageStatus.NO_MATCHED_MESSAGE
+        self.count = 0
+        self.scanned = 0
+        self.skipped = 0
+        self.first = -1
+        self.last_physical = 0
+
+    def records(self) -> bytes:
+        return b"".join(self._parts)
+
+    def run(self, units: bytes) -> None:
+        log, codes = self._log, self._codes
+        log_end = log.max_offset
+        skip_below = -1  # a file of the log is gone: units that point into it need no look
+        for scanned, (physical, size, tags_code) in enumerate(iter_units(units)):
+            self.last_physical = physical
+            self.scanned = scanned
+            if physical < skip_below:
+                continue
+            if self.count and self._full(size, cold=log_end - physical > self._in_memory_bytes):
+                return
+            if codes is not None and _int(tags_code) not in codes:
+                self.skipped += 1
+                continue
+            data = log.read(physical, size)
+            if data is None:
+                if not self.count:
+                    self.status = GetMessageStatus.MESSAGE_WAS_REMOVING
+                skip_below = log.roll_next(physical)
+                continue
+            if self._by_properties is not None and not self._wants(data):
+                continue
+            if not self.count:
+                self.first = scanned
+                self.status = GetMessageStatus.FOUND
+            self._parts.append(data)
+            self._bytes += size
+            self.count += 1
+            skip_below = -1
+        self.scanned = len(units) // UNIT_BYTES
+
+    def _full(self, size: int, *, cold: bool) -> bool:
+        """Whether the batch ends before a record of `size`; called once something is in it."""
+        if self.count >= self._max_messages:
+            return True
+        if cold:
+            most, count = self._config.transfer_bytes_on_disk, self._config.transfer_count_on_disk
+        else:
+            most, count = self._config.transfer_bytes_in_memory, self._config.transfer_count_in_memory
+        return self._bytes + size > most or self.count >= count
+
+    def _wants(self, data: bytes) -> bool:
+        """Ask the filter about the record itself."""
+        found = record.examine(data, 0, len(data), check_crc=False)
+        if not isinstance(found, record.Layout) or self._by_properties is None:
+            return False
+        return self._by_properties.wants(names.decode(record.properties_text(data, found)))
+
+
+def _int(tags_code: int) -> int:
+    """Java's `(int) tagsCode`."""
+    return tags_code if -0x8000_0000 <= tags_code < 0x8000_0000 else (tags_code + 0x8000_0000) % (1 << 32) - 0x8000_0000

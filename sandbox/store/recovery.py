@@ -1,0 +1,201 @@
+"""Opening a store: where its files really end, and what must be built again (spec store-format 7)."""
+
+import logging
+from collections.abc import Iterable
+from struct import Struct
+
+from sandbox.message import record
+from sandbox.message.sys_flag import BORN_HOST_V6
+from sandbox.store.checkpoint import StoreCheckpoint
+from sandbox.store.commit_log import CommitLog
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.config import MessageStoreConfig
+from sandbox.store.consume_queue import FILLER_BYTES, ConsumeQueue, iter_units
+from sandbox.store.mapped_file import MappedFile
+from sandbox.store.reput import ReputMessageService
+from sandbox.store.results import RecoveryReport
+
+log = logging.getLogger(__name__)
+
+_FILES_LOOKED_AT = 3  # from the end; older ones were found sound before
+
+_INT = Struct(">i")
+_LONG = Struct(">q")
+
+
+class Recovery:
+    """One recovery.  RocketMQ: `CommitLog.recoverNormally`, `recoverAbnormally`, `ConsumeQueue.recover`."""
+
+    def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, checkpoint: StoreCheckpoint,
+                 reput: ReputMessageService) -> None:
+        self._config = config
+        self._log = commit_log
+        self._checkpoint = checkpoint
+        self._reput = reput
+        self._messages = 0
+        self.steps: list[str] = []
+
+    def recover(self, queues: dict[tuple[str, int], ConsumeQueue], *, clean: bool) -> RecoveryReport:
+        """Find the ends, cut what lies beyond, build what is missing.  The queues and files are loaded.
+
+        `queues` may grow: records whose queue directory was lost bring it back.
+        """
+        for queue in queues.values():
+            recover_queue(queue)
+        self.steps.append(f"queues {len(queues)}")
+        if not self._log.files.files:
+            for queue in queues.values():
+                queue.files.destroy()
+            queues.clear()
+            self.steps.append("no log")
+            return RecoveryReport(_kind(clean), 0, 0, 0, tuple(self.steps))
+        first = self._first_file(clean=clean)
+        start = self._log.files.files[first].base
+        end = self._find_end(first, dispatch=not clean)
+        cut = self._cut(end, clean=clean)
+        self._cut_queues(queues.values(), end)
+        self._catch_up(queues, dispatched=not clean)
+        self.steps.append(f"end {end}")
+        return RecoveryReport(_kind(clean), start, cut, self._messages, tuple(self.steps))
+
+    def _first_file(self, *, clean: bool) -> int:
+        """Which file to read from: the third-last, or after a bad end the newest the checkpoint vouches for."""
+        files = self._log.files.files
+        if clean:
+            return max(0, len(files) - _FILES_LOOKED_AT)
+        safe = self._config.index_enable and self._config.index_safe
+        until_ms = self._checkpoint.min_timestamp_index_ms if safe else self._checkpoint.min_timestamp_ms
+        for i in range(len(files) - 1, -1, -1):
+            if self._vouched(files[i], until_ms):
+                return i
+        return 0
+
+    def _vouched(self, file: MappedFile, until_ms: int) -> bool:
+        view = self._log.files.pool.view(file)
+        if file.size < record.FIXED_BYTES or _INT.unpack_from(view, record.MAGIC_AT)[0] != record.MAGIC:
+            return False
+        wide = _INT.unpack_from(view, record.SYS_FLAG_AT)[0] & BORN_HOST_V6
+        store_ms = _LONG.unpack_from(view, record.STORE_MS_AT + (record.V6_EXTRA_BYTES if wide else 0))[0]
+        return bool(0 < store_ms <= until_ms)
+
+    def _find_end(self, first: int, *, dispatch: bool) -> int:
+        """Read records from file `first` on; the log ends where none begins."""
+        files = self._log.files.files
+        position, at = first, 0
+        while True:
+            file = files[position]
+            view = self._log.files.pool.view(file)
+            found = record.examine(view, at, file.size, check_crc=self._config.check_crc_on_recover)
+            if isinstance(found, record.Layout) and found.physical_offset == file.base + at:
+                self._messages += 1
+                file.store_ms = found.store_ms
+                at += found.size
+            elif isinstance(found, record.Blank) and at + found.size == file.size and position + 1 < len(files):
+                position, at = position + 1, 0
+            else:
+                break
+        end = files[position].base + at
+        if dispatch:
+            self._dispatch_again(files[first].base, end)
+        return end
+
+    def _dispatch_again(self, start: int, end: int) -> None:
+        """Put every record between into queues and index once more; what is there already is skipped."""
+        self._set_end(end)
+        self._reput.position = start
+        self._reput.run(quiet=True)
+        self.steps.append(f"dispatched from {start}")
+
+    def _set_end(self, end: int) -> None:
+        """Let no reader go beyond `end`; the bytes there are looked at by `_cut`."""
+        for file in self._log.files.files:
+            file.wrote = min(file.size, max(0, end - file.base))
+
+    def _cut(self, end: int, *, clean: bool) -> int:
+        """Drop what lies beyond the end; returns how many bytes of it were not blank."""
+        files = self._log.files
+        lost = 0
+        for file in files.files:
+            beyond = max(0, end - file.base)
+            if beyond < file.size and not clean:
+                lost += _used_bytes(files.pool.view(file), beyond)
+            file.wrote = file.size
+        files.truncate(end, clear=not clean)
+        for file in files.files:
+            file.flushed = file.wrote
+        return lost
+
+    def _cut_queues(self, queues: Iterable[ConsumeQueue], end: int) -> None:
+        for queue in queues:
+            if queue.max_physical >= end:
+                truncate_queue(queue, end)
+
+    def _catch_up(self, queues: dict[tuple[str, int], ConsumeQueue], *, dispatched: bool) -> None:
+        """Dispatch what the log has and the queues have not; then first offsets can be corrected."""
+        reached = max((queue.max_physical for queue in queues.values()), default=-1)
+        self._reput.position = min(max(self._log.min_offset, reached, 0), self._log.max_offset)
+        if dispatched:
+            self._reput.position = self._log.max_offset
+        behind = self._reput.behind_bytes
+        if behind:
+            self._reput.run(quiet=True)
+            self.steps.append(f"caught up {behind} bytes")
+        for queue in queues.values():
+            queue.correct_min_offset(self._log.min_offset)
+
+
+def _kind(clean: bool) -> str:
+    return "normal" if clean else "abnormal"
+
+
+def _used_bytes(view: memoryview, start: int) -> int:
+    """How many bytes from `start` on are in use, up to the last that is not zero."""
+    step = 64 * 1024
+    zeros = bytes(step)
+    for stop in range(len(view), start, -step):
+        begin = max(start, stop - step)
+        if view[begin:stop] != zeros[: stop - begin]:
+            return begin + len(bytes(view[begin:stop]).rstrip(b"\0")) - start
+    return 0
+
+
+def recover_queue(queue: ConsumeQueue) -> None:
+    """Find where a queue ends: at the first unit that points nowhere, seen from its third-last file on."""
+    files = queue.files.files
+    end = 0
+    for file in files[max(0, len(files) - _FILES_LOOKED_AT) :]:
+        count = 0
+        for physical, size, _ in iter_units(queue.files.pool.view(file)[: file.size - file.size % UNIT_BYTES]):
+            if physical < 0 or size <= 0:
+                break
+            if size != FILLER_BYTES:
+                queue.max_physical = physical + size
+            count += 1
+        end = file.base + count * UNIT_BYTES
+        if count * UNIT_BYTES < file.size:
+            break
+    _end_at(queue, end)
+
+
+def truncate_queue(queue: ConsumeQueue, log_end: int) -> None:
+    """Drop the units whose records begin at or beyond `log_end`."""
+    queue.max_physical = log_end
+    while queue.files.files:
+        file = queue.files.files[-1]
+        keep = 0
+        for physical, size, _ in iter_units(queue.files.pool.view(file)[: file.wrote]):
+            if physical >= log_end or size <= 0:
+                break
+            if size != FILLER_BYTES:
+                queue.max_physical = physical + size
+            keep += 1
+        _end_at(queue, file.base + keep * UNIT_BYTES)
+        if keep:
+            return
+
+
+def _end_at(queue: ConsumeQueue, end: int) -> None:
+    queue.files.truncate(end)
+    for file in queue.files.files:
+        file.flushed = file.wrote
+    queue.max_offset = queue.files.max_offset // UNIT_BYTES
