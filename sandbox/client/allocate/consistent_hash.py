@@ -1,0 +1,55 @@
+"""Members and queues on one ring."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from hashlib import md5
+
+from sandbox.client.allocate.strategy import is_member
+from sandbox.message.queue import MessageQueue
+
+VIRTUAL_NODES = 10
+
+
+def ring_position(text: str) -> int:
+    """The first four bytes of MD5, as RocketMQ's `MD5Hash` has them.
+
+    >>> ring_position("cid-0")
+    2711717015
+    """
+    return int.from_bytes(md5(text.encode(), usedforsecurity=False).digest()[:4], "big")
+
+
+def queue_text(mq: MessageQueue) -> str:
+    """Java's `MessageQueue.toString`: what is hashed for a queue."""
+    return f"MessageQueue [topic={mq.topic}, brokerName={mq.broker}, queueId={mq.queue_id}]"
+
+
+class AllocateMessageQueueConsistentHash:
+    """Each member stands on the ring several times; a queue belongs to the next member clockwise.
+
+    When a member goes, only its queues move.  The price is an uneven share.  With no virtual nodes the ring is
+    empty and nobody owns anything, as in Java.
+    """
+
+    name = "CONSISTENT_HASH"
+
+    def __init__(self, *, virtual_nodes: int = VIRTUAL_NODES) -> None:
+        if virtual_nodes < 0:
+            raise ValueError(f"virtual_nodes must not be negative, got {virtual_nodes}")
+        self._virtual_nodes = virtual_nodes
+
+    def allocate(
+        self, group: str, client_id: str, queues: Sequence[MessageQueue], clients: Sequence[str]
+    ) -> list[MessageQueue]:
+        if not is_member(client_id, queues, clients):
+            return []
+        owners = {ring_position(f"{cid}-{n}"): cid for cid in clients for n in range(self._virtual_nodes)}
+        ring = sorted(owners)
+        if not ring:
+            return []
+        return [mq for mq in queues if owners[_next_clockwise(ring, ring_position(queue_text(mq)))] == client_id]
+
+
+def _next_clockwise(ring: list[int], position: int) -> int:
+    at = bisect_left(ring, position)
+    return ring[at] if at < len(ring) else ring[0]

@@ -1,0 +1,199 @@
+"""Every request a client sends, one method each.  RocketMQ: `MQClientAPIImpl`."""
+
+from typing import NamedTuple, Protocol
+
+from sandbox.client.config import ClientConfig
+from sandbox.client.connections import Connections
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.message import record
+from sandbox.message.message import StoredMessage
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import (
+    CheckClientBody,
+    ConsumerList,
+    HeartbeatData,
+    LockBatchBody,
+    LockedQueues,
+    SubscriptionData,
+    TopicRouteData,
+)
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.headers import (
+    EndTransactionHeader,
+    GroupHeader,
+    OffsetResponseHeader,
+    PullHeader,
+    PullResponseHeader,
+    QueryOffsetHeader,
+    QueueHeader,
+    RouteHeader,
+    SearchOffsetHeader,
+    SendBackHeader,
+    SendHeader,
+    SendResponseHeader,
+    UnregisterClientHeader,
+    UpdateOffsetHeader,
+)
+
+QUERY_OFFSET_TIMEOUT_MS = 5_000
+SEND_BACK_TIMEOUT_MS = 5_000
+LOCK_TIMEOUT_MS = 1_000
+RESPONSE_SCAN_MS = 1_000  # asynchronous requests end with the next scan of the table of pending ones
+
+SYS_COMMIT = 1
+SYS_SUSPEND = 2
+SYS_SUBSCRIPTION = 4
+
+SEND_STORED = frozenset({
+    ResponseCode.SUCCESS,
+    ResponseCode.FLUSH_DISK_TIMEOUT,
+    ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    ResponseCode.SLAVE_NOT_AVAILABLE,
+})  # fmt: skip
+PULL_ANSWERED = frozenset({
+    ResponseCode.SUCCESS,
+    ResponseCode.PULL_NOT_FOUND,
+    ResponseCode.PULL_RETRY_IMMEDIATELY,
+    ResponseCode.PULL_OFFSET_MOVED,
+})  # fmt: skip
+
+
+class PullAnswer(NamedTuple):
+    code: int
+    header: PullResponseHeader
+    records: list[StoredMessage]
+
+
+class SendAnswer(NamedTuple):
+    code: int
+    header: SendResponseHeader
+
+
+class _Header(Protocol):
+    def to_ext(self) -> dict[str, str]: ...
+
+
+class ClientApi:
+    """Requests and their answers as values.  An answer with another code than expected raises BrokerRefused."""
+
+    def __init__(self, connections: Connections, config: ClientConfig) -> None:
+        self._connections = connections
+        self._config = config
+
+    # Routes and membership.
+
+    async def route(self, address: str, topic: str) -> TopicRouteData:
+        """What a name server knows of the topic; TOPIC_NOT_EXIST raises BrokerRefused."""
+        answer = await self._ask(address, RequestCode.GET_ROUTEINFO_BY_TOPIC, RouteHeader(topic))
+        return TopicRouteData.decode(answer.body)
+
+    async def heartbeat(self, address: str, data: HeartbeatData) -> None:
+        await self._ask(address, RequestCode.HEART_BEAT, body=data.encode())
+
+    async def unregister(
+        self, address: str, client_id: str, *, producer_group: str | None = None, consumer_group: str | None = None
+    ) -> None:
+        header = UnregisterClientHeader(client_id, producer_group, consumer_group)
+        await self._ask(address, RequestCode.UNREGISTER_CLIENT, header)
+
+    async def consumer_ids(self, address: str, group: str) -> list[str]:
+        answer = await self._ask(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, GroupHeader(group))
+        return list(ConsumerList.decode(answer.body).client_ids)
+
+    async def check_client_config(self, address: str, client_id: str, group: str, sub: SubscriptionData) -> None:
+        """Raises BrokerRefused when the broker cannot evaluate the expression."""
+        body = CheckClientBody(client_id, group, sub).encode()
+        await self._ask(address, RequestCode.CHECK_CLIENT_CONFIG, body=body)
+
+    # Offsets.
+
+    async def query_offset(self, address: str, group: str, mq: MessageQueue) -> int:
+        header = QueryOffsetHeader(group, mq.topic, mq.queue_id, mq.broker)
+        return await self._offset(address, RequestCode.QUERY_CONSUMER_OFFSET, header, QUERY_OFFSET_TIMEOUT_MS)
+
+    async def update_offset(self, address: str, group: str, mq: MessageQueue, offset: int) -> None:
+        header = UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker)
+        command = RemotingCommand(RequestCode.UPDATE_CONSUMER_OFFSET, header.to_ext())
+        await self._connections.send_oneway(address, command)
+
+    async def max_offset(self, address: str, mq: MessageQueue) -> int:
+        header = QueueHeader(mq.topic, mq.queue_id, mq.broker)
+        return await self._offset(address, RequestCode.GET_MAX_OFFSET, header)
+
+    async def min_offset(self, address: str, mq: MessageQueue) -> int:
+        header = QueueHeader(mq.topic, mq.queue_id, mq.broker)
+        return await self._offset(address, RequestCode.GET_MIN_OFFSET, header)
+
+    async def search_offset(self, address: str, mq: MessageQueue, timestamp_ms: int) -> int:
+        header = SearchOffsetHeader(mq.topic, mq.queue_id, timestamp_ms, mq.broker)
+        return await self._offset(address, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+
+    # Locks.
+
+    async def lock(self, address: str, group: str, client_id: str, queues: list[MessageQueue]) -> set[MessageQueue]:
+        """Those of `queues` this client holds now."""
+        body = LockBatchBody(group, client_id, tuple(queues)).encode()
+        answer = await self._ask(address, RequestCode.LOCK_BATCH_MQ, body=body, timeout_ms=LOCK_TIMEOUT_MS)
+        return {MessageQueue(*queue) for queue in LockedQueues.decode(answer.body).queues}
+
+    async def unlock(
+        self, address: str, group: str, client_id: str, queues: list[MessageQueue], *, oneway: bool
+    ) -> None:
+        body = LockBatchBody(group, client_id, tuple(queues)).encode()
+        if oneway:
+            await self._connections.send_oneway(address, RemotingCommand(RequestCode.UNLOCK_BATCH_MQ, None, body))
+        else:
+            await self._ask(address, RequestCode.UNLOCK_BATCH_MQ, body=body, timeout_ms=LOCK_TIMEOUT_MS)
+
+    # Messages.
+
+    async def pull(self, address: str, header: PullHeader, timeout_ms: int) -> PullAnswer:
+        """One pull; a batch is decoded record by record."""
+        command = RemotingCommand(RequestCode.PULL_MESSAGE, header.to_ext())
+        answer = await self._connections.invoke(
+            address, command, timeout_ms + RESPONSE_SCAN_MS, close_on_timeout=False
+        )
+        if answer.code not in PULL_ANSWERED:
+            raise BrokerRefused(answer.code, answer.remark or "")
+        records = list(record.decode_all(answer.body)) if answer.code == ResponseCode.SUCCESS and answer.body else []
+        return PullAnswer(answer.code, PullResponseHeader.from_ext(answer.ext), records)
+
+    async def send(self, address: str, header: SendHeader, body: bytes, timeout_ms: int) -> SendAnswer:
+        """The answer, whatever it says about safety.  Raises BrokerRefused when the message was not stored."""
+        answer = await self._connections.invoke(address, _send(header, body), timeout_ms)
+        if answer.code not in SEND_STORED:
+            raise BrokerRefused(answer.code, answer.remark or "")
+        return SendAnswer(answer.code, SendResponseHeader.from_ext(answer.ext))
+
+    async def send_oneway(self, address: str, header: SendHeader, body: bytes) -> None:
+        await self._connections.send_oneway(address, _send(header, body))
+
+    async def send_back(self, address: str, header: SendBackHeader) -> None:
+        """The broker keeps the message for a later delivery to the group."""
+        await self._ask(address, RequestCode.CONSUMER_SEND_MSG_BACK, header, timeout_ms=SEND_BACK_TIMEOUT_MS)
+
+    async def end_transaction(self, address: str, header: EndTransactionHeader, remark: str | None) -> None:
+        command = RemotingCommand(RequestCode.END_TRANSACTION, header.to_ext(), remark=remark)
+        await self._connections.send_oneway(address, command)
+
+    async def _offset(
+        self, address: str, code: RequestCode, header: _Header, timeout_ms: int | None = None
+    ) -> int:
+        answer = await self._ask(address, code, header, timeout_ms=timeout_ms)
+        return OffsetResponseHeader.from_ext(answer.ext).offset
+
+    async def _ask(
+        self, address: str, code: RequestCode, header: _Header | None = None, *, body: bytes | None = None,
+        timeout_ms: int | None = None,
+    ) -> RemotingCommand:
+        command = RemotingCommand(code, header.to_ext() if header is not None else None, body)
+        answer = await self._connections.invoke(address, command, timeout_ms or self._config.api_timeout_ms)
+        if answer.code != ResponseCode.SUCCESS:
+            raise BrokerRefused(answer.code, answer.remark or "")
+        return answer
+
+
+def _send(header: SendHeader, body: bytes) -> RemotingCommand:
+    code = RequestCode.SEND_BATCH_MESSAGE if header.batch else RequestCode.SEND_MESSAGE_V2
+    return RemotingCommand(code, header.to_ext(), body)

@@ -1,0 +1,95 @@
+"""What brokers ask of clients."""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sandbox.kernel.errors import SandboxError
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import ConsumerStatusBody, ResetOffsetBody
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.headers import ResetOffsetHeader, RunningInfoHeader, TopicGroupHeader
+
+if TYPE_CHECKING:
+    from sandbox.client.instance import ClientInstance
+
+log = logging.getLogger(__name__)
+
+Answerer = Callable[[RemotingCommand, Channel], RemotingCommand | None]
+
+
+class Incoming:
+    """Serves one client instance.  RocketMQ: `ClientRemotingProcessor` (spec remoting 2.3).
+
+    Resets take ten seconds and run one after the other, as they would in Java's one thread for broker requests.
+    """
+
+    def __init__(self, instance: "ClientInstance") -> None:
+        self._instance = instance
+        self._resets: deque[tuple[ResetOffsetHeader, dict[MessageQueue, int]]] = deque()
+        self._resetting = False
+        self._served: dict[int, Answerer] = {
+            RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: self._members_changed,
+            RequestCode.RESET_CONSUMER_CLIENT_OFFSET: self._reset,
+            RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT: self._status,
+            RequestCode.GET_CONSUMER_RUNNING_INFO: self._running_info,
+        }
+
+    def handle(self, command: RemotingCommand, channel: Channel) -> None:
+        """One request; a bad one is answered with SYSTEM_ERROR and ends nothing."""
+        serve = self._served.get(command.code)
+        if serve is None:
+            answer: RemotingCommand | None = command.reply(
+                ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {command.code} not supported"
+            )
+        else:
+            try:
+                answer = serve(command, channel)
+            except SandboxError as why:
+                log.info("request %d from %s not served: %s", command.code, channel.remote, why)
+                answer = command.reply(ResponseCode.SYSTEM_ERROR, remark=str(why))
+        if answer is not None and not command.is_oneway:
+            self._instance.connections.answer(answer, channel)
+
+    def _members_changed(self, command: RemotingCommand, channel: Channel) -> None:
+        self._instance.wake_rebalance("notified")
+
+    def _reset(self, command: RemotingCommand, channel: Channel) -> None:
+        header = ResetOffsetHeader.from_ext(command.ext)
+        body = ResetOffsetBody.decode(command.body)
+        self._resets.append((header, {MessageQueue(*queue): offset for queue, offset in body.offsets.items()}))
+        if not self._resetting:
+            self._resetting = True
+            self._instance.tasks.spawn(self._reset_in_turn(), "reset offsets")
+
+    async def _reset_in_turn(self) -> None:
+        try:
+            while self._resets:
+                header, offsets = self._resets.popleft()
+                consumer = self._instance.consumers.get(header.group)
+                if consumer is not None:
+                    await consumer.reset_offsets(header.topic, offsets)
+        finally:
+            self._resetting = False
+
+    def _status(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
+        header = TopicGroupHeader.from_ext(command.ext)
+        consumer = self._instance.consumers.get(header.group)
+        if consumer is None:
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(header.group))
+        status = ConsumerStatusBody(dict(consumer.status(header.topic).items()), {})
+        return command.reply(ResponseCode.SUCCESS, body=status.encode())
+
+    def _running_info(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
+        header = RunningInfoHeader.from_ext(command.ext)
+        consumer = self._instance.consumers.get(header.group)
+        if consumer is None:
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(header.group))
+        return command.reply(ResponseCode.SUCCESS, body=consumer.running_info())
+
+
+def _nobody(group: str) -> str:
+    return f"The Consumer Group <{group}> not exist in this consumer"

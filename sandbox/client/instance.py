@@ -1,0 +1,255 @@
+"""One client process: connections, routes, timers, shared by its producers and consumers."""
+
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+from sandbox.client.client_api import ClientApi
+from sandbox.client.config import INNER_PRODUCER_GROUP, ClientConfig, ProducerConfig
+from sandbox.client.connections import Connections
+from sandbox.client.incoming import Incoming
+from sandbox.client.local_offset_store import FileStore
+from sandbox.client.name_servers import NameServers
+from sandbox.client.process_clock import ProcessClock
+from sandbox.client.producer import Producer
+from sandbox.client.routes import MASTER_ID, RouteTable
+from sandbox.client.tasks import Alarm, Job, Periodic, Tasks
+from sandbox.journal.journal import Journal
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import ClientError, ConnectFailed, SandboxError
+from sandbox.kernel.ids import UniqueKeys
+from sandbox.message.queue import MessageQueue
+from sandbox.message.string_hash import java_hash
+from sandbox.remoting.bodies import ConsumerData, HeartbeatData
+from sandbox.remoting.channel import Connector
+
+log = logging.getLogger(__name__)
+
+FIRST_ROUTE_MS = 10
+
+
+class Consumer(Protocol):
+    """What an instance asks of the consumers it hosts."""
+
+    group: str
+
+    def data(self) -> ConsumerData: ...
+    def topics(self) -> list[str]: ...
+    async def persist_offsets(self) -> None: ...
+    async def rebalance(self, trigger: str) -> None: ...
+    async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None: ...
+    def status(self, topic: str) -> dict[MessageQueue, int]: ...
+    def running_info(self) -> bytes: ...
+    def told(self, state: str) -> None:
+        """The whole process crashed, hung or went on."""
+
+
+class ClientInstance:
+    """Everything the clients of one process share, as long as one of them lives.  RocketMQ: `MQClientInstance`.
+
+    Time, luck and wires are given; `files` is where broadcasting members keep their offsets.
+    """
+
+    def __init__(
+        self, config: ClientConfig, *, clock: Clock, chance: Chance, connector: Connector, journal: Journal,
+        files: FileStore | None = None,
+    ) -> None:
+        self.config = config
+        self.client_id = config.client_id
+        self.clock = ProcessClock(clock)
+        self.chance = chance.fork(self.client_id)
+        self.journal = journal
+        self.files = files
+        self.consumers: dict[str, Consumer] = {}
+        self.producers: dict[str, Producer] = {}
+        self.state = "created"  # running, stopped, crashed
+        self.connections = Connections(connector, self.clock, config, Incoming(self).handle)
+        self.api = ClientApi(self.connections, config)
+        self.routes = RouteTable(self.chance.fork("routes"))
+        self.name_servers = NameServers(
+            config.name_servers, self.api, self.routes, self.chance.fork("name servers"), journal,
+            client_id=self.client_id,
+        )  # fmt: skip
+        self.keys = UniqueKeys(bytes(map(int, config.ip.split("."))), config.pid, java_hash(self.client_id))
+        self.tasks = Tasks(self.client_id)
+        self.inner_producer = Producer(ProducerConfig(group=INNER_PRODUCER_GROUP), self)
+        self._rebalance_alarm = Alarm(self.clock)
+        self._periodic: dict[str, Periodic] = {}
+        self._beating = False
+
+    # Life.
+
+    async def start(self) -> None:
+        """Set the timers going; does nothing when they run already.  Raises ClientError after a stop or crash."""
+        if self.state == "running":
+            return
+        if self.state != "created":
+            raise ClientError(f"client instance {self.client_id} is {self.state} and cannot start again")
+        if not self.config.name_servers:
+            raise ClientError("no name server address is configured")
+        self.state = "running"
+        config = self.config
+        self._every("route", FIRST_ROUTE_MS, config.poll_name_server_ms, self.update_routes)
+        self._every("heartbeat", config.first_heartbeat_ms, config.heartbeat_ms, self._heartbeat_round)
+        self._every("commit", config.first_persist_ms, config.persist_offsets_ms, self._persist_offsets)
+        self.tasks.spawn(self._rebalance_service(), "rebalance")
+        self.producers[INNER_PRODUCER_GROUP] = self.inner_producer
+
+    async def shutdown(self) -> None:
+        """End the process, unless somebody else still lives in it."""
+        if self.state != "running" or self.consumers or set(self.producers) - {INNER_PRODUCER_GROUP}:
+            return
+        self.state = "stopped"
+        self.producers.pop(INNER_PRODUCER_GROUP, None)
+        await self.unregister(producer_group=INNER_PRODUCER_GROUP)
+        await self.tasks.close()
+        self.connections.close()
+
+    def crash(self) -> None:
+        """As `kill -9`: everything ends in this turn, nobody is told, connections just close."""
+        self.state = "crashed"
+        self.clock.stop()  # nothing of this process may run any more
+        self.tasks.cancel()
+        self.connections.close()
+        for member in self._members():
+            member.told("crashed")
+        self.consumers.clear()
+        self.producers.clear()
+
+    def hang(self) -> None:
+        """As SIGSTOP: no heartbeat, no pull, no answer; the connections stay open."""
+        if self.state == "running" and not self.clock.stopped:
+            self.clock.stop()
+            for member in self._members():
+                member.told("hung")
+
+    def resume(self) -> None:
+        """As SIGCONT: first hear what came in, then run what fell due."""
+        if self.state == "running" and self.clock.stopped:
+            self.clock.stopped = False
+            for member in self._members():
+                member.told("running")
+            self.connections.deliver_held()
+            self.clock.resume()
+
+    def register_consumer(self, consumer: Consumer) -> None:
+        """Raises ClientError when the group has a consumer here already."""
+        if consumer.group in self.consumers:
+            raise ClientError(f"the consumer group {consumer.group} has been created before in {self.client_id}")
+        self.consumers[consumer.group] = consumer
+
+    def register_producer(self, producer: Producer) -> None:
+        """Raises ClientError when the group has a producer here already."""
+        if producer.group in self.producers:
+            raise ClientError(f"the producer group {producer.group} has been created before in {self.client_id}")
+        self.producers[producer.group] = producer
+
+    @property
+    def timers(self) -> dict[str, int]:
+        """When each job of the timer table runs next, in ms."""
+        now_s, now_ms = self.clock.monotonic(), self.clock.now_ms()
+        due = {name: job.due_s for name, job in self._periodic.items()}
+        if self._rebalance_alarm.due_s is not None:
+            due["rebalance"] = self._rebalance_alarm.due_s
+        return {name: now_ms + round((due_s - now_s) * 1000) for name, due_s in due.items()}
+
+    # Routes and addresses.
+
+    async def update_routes(self) -> None:
+        """Refresh every topic somebody here subscribes to or publishes on."""
+        topics = {topic for consumer in self.consumers.values() for topic in consumer.topics()}
+        topics |= {topic for producer in self.producers.values() for topic in producer.topics()}
+        for topic in sorted(topics):
+            await self.name_servers.learn_route(topic)
+
+    async def master_or_any(self, mq: MessageQueue) -> str:
+        """Where offsets are kept: the master; unknown, after one look at the route, any node of that broker."""
+        found = self.routes.address(mq.broker, MASTER_ID, only_this=True)
+        if found is None:
+            await self.name_servers.learn_route(mq.topic)
+            found = self.routes.address(mq.broker, MASTER_ID, only_this=False)
+        if found is None:
+            raise ConnectFailed(f"the broker {mq.broker} has no known address")
+        return found[0]
+
+    async def query_offset(self, group: str, mq: MessageQueue) -> int:
+        return await self.api.query_offset(await self.master_or_any(mq), group, mq)
+
+    async def commit_offset(self, group: str, mq: MessageQueue, offset: int) -> None:
+        await self.api.update_offset(await self.master_or_any(mq), group, mq, offset)
+
+    async def consumer_ids(self, topic: str, group: str) -> list[str] | None:
+        """All members of the group, as one random broker of the topic knows them; None when it cannot be asked."""
+        address = self.routes.broker_of_topic(topic)
+        if address is None:
+            await self.name_servers.learn_route(topic)
+            address = self.routes.broker_of_topic(topic)
+        if address is None:
+            return None
+        try:
+            return await self.api.consumer_ids(address, group)
+        except SandboxError as why:
+            log.info("no member list of %s from %s: %s", group, address, why)
+            return None
+
+    # Membership.
+
+    async def heartbeat(self) -> None:
+        """Tell every known broker who lives here; skipped while another round is under way."""
+        if self._beating:
+            return
+        self._beating = True
+        try:
+            data = HeartbeatData(
+                client_id=self.client_id,
+                producers=tuple(sorted(self.producers)),
+                consumers=tuple(consumer.data() for consumer in self.consumers.values()),
+            )
+            for _, _, address in self.routes.all_addresses(masters_only=not self.consumers):
+                try:
+                    await self.api.heartbeat(address, data)
+                except SandboxError as why:
+                    log.info("no heartbeat to %s: %s", address, why)
+        finally:
+            self._beating = False
+
+    async def unregister(self, *, producer_group: str | None = None, consumer_group: str | None = None) -> None:
+        """Say goodbye for one group at every known broker."""
+        for _, _, address in self.routes.all_addresses(masters_only=False):
+            try:
+                await self.api.unregister(
+                    address, self.client_id, producer_group=producer_group, consumer_group=consumer_group
+                )
+            except SandboxError as why:
+                log.info("not unregistered at %s: %s", address, why)
+
+    def wake_rebalance(self, reason: str) -> None:
+        self._rebalance_alarm.wake(reason)
+
+    # The jobs of the timer table.
+
+    def _every(self, name: str, first_ms: int, period_ms: int, job: Job) -> None:
+        periodic = Periodic(self.clock, first_ms=first_ms, period_ms=period_ms, job=job)
+        self._periodic[name] = periodic
+        self.tasks.spawn(periodic.run(), name)
+
+    async def _heartbeat_round(self) -> None:
+        self.routes.drop_offline()
+        await self.heartbeat()
+
+    async def _persist_offsets(self) -> None:
+        for consumer in list(self.consumers.values()):
+            await consumer.persist_offsets()
+
+    async def _rebalance_service(self) -> None:
+        while True:
+            trigger = await self._rebalance_alarm.wait(self.config.rebalance_ms / 1000, "timer")
+            for consumer in list(self.consumers.values()):
+                try:
+                    await consumer.rebalance(trigger)
+                except SandboxError as why:
+                    log.warning("rebalance of %s failed: %s", consumer.group, why)
+
+    def _members(self) -> "Iterable[Consumer | Producer]":
+        return [*self.consumers.values(), *self.producers.values()]

@@ -1,0 +1,40 @@
+"""What an application writes: the code that consumes."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+
+
+@dataclass(slots=True)
+class ConsumeConcurrentlyContext:
+    """`ack_index`: the last message of the batch that counts as done.  RocketMQ: same name.
+
+    `delay_level_when_next_consume`: −1 straight to the dead letters, 0 the broker decides, else that level.
+    """
+
+    queue: MessageQueue
+    thread: int
+    delay_level_when_next_consume: int = 0
+    ack_index: int = 2**31 - 1
+
+
+@dataclass(slots=True)
+class ConsumeOrderlyContext:
+    """`suspend_ms` −1 takes the consumer's setting.  RocketMQ: same name."""
+
+    queue: MessageQueue
+    thread: int
+    auto_commit: bool = True
+    suspend_ms: int = -1
+
+
+ConcurrentListener = Callable[
+    [list[Message], ConsumeConcurrentlyContext], Awaitable[ConsumeConcurrentlyStatus | None]
+]
+"""Any order, any number at once.  An exception or None counts as RECONSUME_LATER."""
+
+OrderlyListener = Callable[[list[Message], ConsumeOrderlyContext], Awaitable[ConsumeOrderlyStatus | None]]
+"""One batch of a queue at a time.  An exception or None suspends the queue a moment."""

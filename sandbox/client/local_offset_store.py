@@ -1,0 +1,122 @@
+"""Offsets of a broadcasting member, in a file of its own."""
+
+import json
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+from sandbox.client.offset_store import OffsetMemory
+from sandbox.client.results import ReadOffsetType
+from sandbox.journal.events import OffsetCommitted, OffsetsPersisted
+from sandbox.journal.journal import Journal
+from sandbox.kernel import loose_json
+from sandbox.message.queue import MessageQueue
+
+log = logging.getLogger(__name__)
+
+
+class FileStore(Protocol):
+    """Small files by name; `write` replaces a file whole and keeps the old content as `name.bak`."""
+
+    def read(self, name: str) -> bytes | None: ...
+    def write(self, name: str, content: bytes) -> None: ...
+
+
+class LocalFileOffsetStore:
+    """`<client id>/<group>/offsets.json`; the broker's table knows nothing of it.  RocketMQ: same name.
+
+    The file is read tolerantly (fastjson writes queues as raw objects for keys) and written as strict JSON whose
+    keys hold the object's text, which fastjson reads as well.  A file nobody can read counts as no record.
+    """
+
+    def __init__(self, group: str, client_id: str, files: FileStore, journal: Journal) -> None:
+        self._group = group
+        self._client_id = client_id
+        self._files = files
+        self._journal = journal
+        self._memory = OffsetMemory()
+        self.file = f"{client_id}/{group}/offsets.json"
+
+    async def load(self) -> None:
+        self._memory.table.update(self._read())
+
+    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
+        if how is not ReadOffsetType.READ_FROM_STORE:
+            known = self._memory.table.get(mq)
+            if known is not None or how is ReadOffsetType.READ_FROM_MEMORY:
+                return known
+        offset = self._read().get(mq)
+        if offset is not None:
+            self._memory.update(mq, offset, increase_only=False)
+            self._memory.note_safe(mq, offset)
+        return offset
+
+    def read_memory(self, mq: MessageQueue) -> int | None:
+        return self._memory.table.get(mq)
+
+    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
+        self._memory.update(mq, offset, increase_only=increase_only)
+
+    def committed(self, mq: MessageQueue, offset: int) -> None:
+        """Broadcasting pulls carry no offset."""
+
+    async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
+        """Write the given queues; the file keeps what it has of others."""
+        wanted = {mq: self._memory.table[mq] for mq in sorted(queues) if mq in self._memory.table}
+        before = self._read()
+        changed = {mq: offset for mq, offset in wanted.items() if before.get(mq) != offset}
+        if not changed:
+            return
+        after = before | changed
+        self._files.write(self.file, _encode(after))
+        for mq, offset in changed.items():
+            self._memory.note_safe(mq, offset)
+            if self._journal.tracing:
+                self._journal.write(OffsetCommitted(
+                    group=self._group, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, offset=offset,
+                    previous=before.get(mq), by=by, client_id=self._client_id,
+                ))  # fmt: skip
+        self._journal.write(OffsetsPersisted(owner=self._client_id, file=self.file, entries=len(after)))
+
+    async def persist(self, mq: MessageQueue, *, by: str) -> None:
+        await self.persist_all([mq], by=by)
+
+    def remove_offset(self, mq: MessageQueue) -> None:
+        """From memory only: the file keeps its value, and a later read finds it again."""
+        self._memory.remove(mq)
+
+    def in_doubt(self, mq: MessageQueue) -> int:
+        return self._memory.ahead(mq)
+
+    def _read(self) -> dict[MessageQueue, int]:
+        for name in (self.file, f"{self.file}.bak"):
+            content = self._files.read(name)
+            if content is None:
+                continue
+            try:
+                return decode_offsets(content)
+            except (ValueError, KeyError, TypeError) as why:
+                log.warning("skipping offset file %s: %s", name, why)
+        return {}
+
+
+def decode_offsets(content: bytes) -> dict[MessageQueue, int]:
+    """The table in a file written by us or by fastjson.  Raises ValueError, KeyError or TypeError for anything else.
+
+    >>> decode_offsets(b'{"offsetTable":{{"brokerName":"b","queueId":1,"topic":"t"}:7}}')
+    {MessageQueue(topic='t', broker='b', queue_id=1): 7}
+    """
+    table = loose_json.loads(content)["offsetTable"]
+    offsets: dict[MessageQueue, int] = {}
+    for key, offset in table.items():
+        fields = loose_json.loads(key)
+        offsets[MessageQueue(str(fields["topic"]), str(fields["brokerName"]), int(fields["queueId"]))] = int(offset)
+    return offsets
+
+
+def _encode(table: dict[MessageQueue, int]) -> bytes:
+    named = {
+        loose_json.canonical({"brokerName": mq.broker, "queueId": mq.queue_id, "topic": mq.topic}): table[mq]
+        for mq in sorted(table)
+    }
+    return json.dumps({"offsetTable": named}, indent="\t", ensure_ascii=False).encode()

@@ -1,0 +1,77 @@
+"""Which name server to ask, and what it said."""
+
+import logging
+
+from sandbox.client.client_api import ClientApi
+from sandbox.client.routes import RouteTable
+from sandbox.journal.events import RouteLearned
+from sandbox.journal.journal import Journal
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.errors import BrokerRefused, ConnectFailed, RemotingError
+from sandbox.remoting.bodies import TopicRouteData
+
+log = logging.getLogger(__name__)
+
+
+class NameServers:
+    """Starts at a random one, stays while it works, goes on to the next when it fails (spec remoting 1.5)."""
+
+    def __init__(
+        self, addresses: tuple[str, ...], api: ClientApi, routes: RouteTable, chance: Chance, journal: Journal, *,
+        client_id: str,
+    ) -> None:
+        self._addresses = addresses
+        self._api = api
+        self._routes = routes
+        self._journal = journal
+        self._client_id = client_id
+        self._at = chance.below(len(addresses)) if addresses else 0
+
+    @property
+    def chosen(self) -> str | None:
+        return self._addresses[self._at] if self._addresses else None
+
+    async def learn_route(self, topic: str) -> bool:
+        """Ask for the topic's route; True when it is known now.  A failure changes nothing."""
+        found = await self._ask(topic)
+        if found is not None:
+            self._take_over(topic, found)
+        return self._routes.knows(topic)
+
+    async def learn_default_route(self, topic: str, template: str, queues: int) -> bool:
+        """Take the template topic's route for an unknown topic, with at most `queues` queues per broker.
+
+        The broker creates the topic when the first message arrives.
+        """
+        found = await self._ask(template)
+        if found is not None:
+            self._take_over(topic, _shrunk(found, queues))
+        return self._routes.knows(topic)
+
+    def _take_over(self, topic: str, route: TopicRouteData) -> None:
+        if self._routes.learn(topic, route):
+            self._journal.write(RouteLearned(client_id=self._client_id, name_server=self.chosen or "", topic=topic))
+
+    async def _ask(self, topic: str) -> TopicRouteData | None:
+        """The route, or None when nobody gave one."""
+        for _ in self._addresses:
+            try:
+                return await self._api.route(self._addresses[self._at], topic)
+            except BrokerRefused as no:  # code 17: it works, it just does not know the topic
+                log.debug("name server %s refuses route of %s: %s", self.chosen, topic, no)
+                return None
+            except RemotingError as why:
+                log.info("name server %s fails: %s", self.chosen, why)
+                self._at = (self._at + 1) % len(self._addresses)
+                if not isinstance(why, ConnectFailed):
+                    return None
+        return None
+
+
+def _shrunk(route: TopicRouteData, queues: int) -> TopicRouteData:
+    """The route with at most so many queues on each broker."""
+    return route._replace(queues=tuple(
+        queue._replace(read_queues=least, write_queues=least)
+        for queue in route.queues
+        for least in (min(queues, queue.read_queues),)
+    ))  # fmt: skip

@@ -1,0 +1,158 @@
+"""Where a group has got to, queue by queue."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from sandbox.client.results import ReadOffsetType
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.message.queue import MessageQueue
+
+
+class OffsetStore(Protocol):
+    """Where a group has got to, queue by queue.
+
+    `update_offset` is cheap and called per batch; `persist_all` is when the world learns of it.  None means:
+    nobody has said so yet.  `by` says why something is persisted, for the journal (catalogue 1).
+    RocketMQ: `OffsetStore`.
+    """
+
+    async def load(self) -> None: ...
+    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None: ...
+    def read_memory(self, mq: MessageQueue) -> int | None: ...
+    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None: ...
+    def committed(self, mq: MessageQueue, offset: int) -> None:
+        """A pull carried `offset` to the broker."""
+
+    async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None: ...
+    async def persist(self, mq: MessageQueue, *, by: str) -> None: ...
+    def remove_offset(self, mq: MessageQueue) -> None: ...
+    def in_doubt(self, mq: MessageQueue) -> int:
+        """How far memory is ahead of what the world knows: a crash forgets it."""
+
+
+class BrokerOffsets(Protocol):
+    """The two broker calls this store needs; the instance finds the address."""
+
+    async def query_offset(self, group: str, mq: MessageQueue) -> int: ...
+    async def commit_offset(self, group: str, mq: MessageQueue, offset: int) -> None: ...
+
+
+class OffsetMemory:
+    """The table all stores keep: queue → offset, and what of it is safe elsewhere."""
+
+    def __init__(self) -> None:
+        self.table: dict[MessageQueue, int] = {}
+        self._safe: dict[MessageQueue, int] = {}
+
+    def update(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
+        if not increase_only or offset > self.table.get(mq, -1):
+            self.table[mq] = offset
+
+    def note_safe(self, mq: MessageQueue, offset: int) -> None:
+        self._safe[mq] = offset
+
+    def ahead(self, mq: MessageQueue) -> int:
+        now = self.table.get(mq)
+        return 0 if now is None else max(0, now - self._safe.get(mq, now))
+
+    def remove(self, mq: MessageQueue) -> None:
+        self.table.pop(mq, None)
+        self._safe.pop(mq, None)
+
+    def keep_only(self, queues: Iterable[MessageQueue]) -> None:
+        wanted = set(queues)
+        for mq in [mq for mq in self.table if mq not in wanted]:
+            self.remove(mq)
+
+
+class RemoteBrokerOffsetStore:
+    """The broker's table, written one-way every few seconds.  RocketMQ: `RemoteBrokerOffsetStore`.
+
+    A broker that has no record answers None here; a broker that cannot be asked raises (Java's −1 and −2).
+    """
+
+    def __init__(self, group: str, brokers: BrokerOffsets) -> None:
+        self._group = group
+        self._brokers = brokers
+        self._memory = OffsetMemory()
+
+    async def load(self) -> None:
+        """Nothing to load: the broker is asked queue by queue."""
+
+    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
+        if how is not ReadOffsetType.READ_FROM_STORE:
+            known = self._memory.table.get(mq)
+            if known is not None or how is ReadOffsetType.READ_FROM_MEMORY:
+                return known
+        try:
+            offset = await self._brokers.query_offset(self._group, mq)
+        except BrokerRefused:  # any answer with an error code counts as: no record
+            return None
+        self._memory.update(mq, offset, increase_only=False)
+        self._memory.note_safe(mq, offset)
+        return offset
+
+    def read_memory(self, mq: MessageQueue) -> int | None:
+        return self._memory.table.get(mq)
+
+    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
+        self._memory.update(mq, offset, increase_only=increase_only)
+
+    def committed(self, mq: MessageQueue, offset: int) -> None:
+        self._memory.note_safe(mq, offset)
+
+    async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
+        """One-way commits of the given queues; what is remembered of any other is dropped."""
+        wanted = sorted(queues)
+        if not wanted:
+            return
+        self._memory.keep_only(wanted)
+        for mq in wanted:
+            await self.persist(mq, by=by)
+
+    async def persist(self, mq: MessageQueue, *, by: str) -> None:
+        offset = self._memory.table.get(mq)
+        if offset is None:
+            return
+        await self._brokers.commit_offset(self._group, mq, offset)
+        self._memory.note_safe(mq, offset)
+
+    def remove_offset(self, mq: MessageQueue) -> None:
+        self._memory.remove(mq)
+
+    def in_doubt(self, mq: MessageQueue) -> int:
+        return self._memory.ahead(mq)
+
+
+class MemoryOffsetStore:
+    """An application's own store that forgets: what a consumer with its own offset handling may look like."""
+
+    def __init__(self) -> None:
+        self._memory = OffsetMemory()
+
+    async def load(self) -> None:
+        """Nothing is kept between lives."""
+
+    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
+        return self._memory.table.get(mq)
+
+    def read_memory(self, mq: MessageQueue) -> int | None:
+        return self._memory.table.get(mq)
+
+    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
+        self._memory.update(mq, offset, increase_only=increase_only)
+
+    def committed(self, mq: MessageQueue, offset: int) -> None:
+        """The broker's table is not this store's."""
+
+    async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
+        """Memory is all there is."""
+
+    async def persist(self, mq: MessageQueue, *, by: str) -> None:
+        """Memory is all there is."""
+
+    def remove_offset(self, mq: MessageQueue) -> None:
+        """Kept: it is the only copy."""
+
+    def in_doubt(self, mq: MessageQueue) -> int:
+        return self._memory.table.get(mq, 0)

@@ -1,0 +1,241 @@
+"""What a member holds of one queue: messages pulled and not yet finished."""
+
+import asyncio
+from collections.abc import Iterable
+from itertools import groupby
+
+from sandbox.kernel.clock import Clock
+from sandbox.message import properties as names
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+
+Run = tuple[int, int]
+
+
+class ProcessQueue:
+    """The cache between pulling and consuming, and the offset that may be committed.  RocketMQ: `ProcessQueue`.
+
+    Committed is the smallest unfinished offset, so one slow message holds it back while pulling goes on.
+    `taken` is used in order only: the batch a listener works on.  `next_offset` and `first_lock_pending` are
+    what Java keeps in the queue's `PullRequest`.
+    """
+
+    def __init__(self, mq: MessageQueue, *, now_ms: int, next_offset: int = 0) -> None:
+        self.mq = mq
+        self.next_offset = next_offset
+        self.first_lock_pending = True
+        self.queue_offset_max = 0
+        self.bytes = 0
+        self.accumulated = 0  # msgAccCnt: how far the last pull was behind the queue's end
+        self.dropped = False
+        self.locked = False
+        self.consuming = False
+        self.released_offset: int | None = None  # what was committed when the queue was given up
+        self.unlock_tries = 0
+        self.taken_at_ms = now_ms
+        self.last_pull_ms = now_ms
+        self.last_consume_ms = now_ms
+        self.last_lock_ms = now_ms
+        self.lapse_told = False
+        self.flow_control: str | None = None  # count, size, span
+        self.pinned_offset: int | None = None  # for which MessagePinned was written
+        self._cache: dict[int, Message] = {}  # by queue offset, ascending
+        self._taken: dict[int, Message] = {}
+        self._started: dict[int, int] = {}  # first start of each unfinished message
+        self._processing: set[int] = set()
+        self._until_quiet: asyncio.Future[None] | None = None
+        self._done_ahead: set[int] = set()
+
+    # Pulling.
+
+    def put(self, messages: Iterable[Message]) -> bool:
+        """Cache what was pulled.  True when consumption in order must be woken: it was idle and now has work."""
+        last: Message | None = None
+        in_order = True
+        for message in messages:
+            offset = offset_of(message)
+            if offset not in self._cache:
+                in_order = in_order and offset > self.queue_offset_max
+                self.bytes += len(message.body)
+                self.queue_offset_max = offset
+            self._cache[offset] = message
+            last = message
+        if not in_order:
+            self._cache = dict(sorted(self._cache.items()))
+        if last is not None and names.MAX_OFFSET in last.properties:
+            self.accumulated = max(0, int(last.properties[names.MAX_OFFSET]) - offset_of(last))
+        wake = bool(self._cache) and not self.consuming
+        self.consuming = self.consuming or wake
+        return wake
+
+    # Consuming concurrently.
+
+    def remove(self, messages: Iterable[Message]) -> int:
+        """These are finished; returns the offset that may now be committed, −1 when the cache was empty before."""
+        if not self._cache:
+            return -1
+        removed = [offset_of(message) for message in messages]
+        for offset in removed:
+            self._forget(self._cache, offset)
+        first = next(iter(self._cache), None)
+        if first is None:
+            self._done_ahead.clear()
+            return self.queue_offset_max + 1
+        self._done_ahead.update(removed)
+        if min(self._done_ahead) < first:
+            self._done_ahead = {offset for offset in self._done_ahead if offset > first}
+        return first
+
+    def first(self) -> Message | None:
+        return next(iter(self._cache.values()), None)
+
+    # Consuming in order.
+
+    def take(self, count: int) -> list[Message]:
+        """Move up to `count` of the oldest to `taken`.  With nothing left, consumption falls asleep."""
+        batch = [self._cache.pop(offset) for offset in list(self._cache)[:count]]
+        self._taken.update((offset_of(message), message) for message in batch)
+        if not batch:
+            self.consuming = False
+        return batch
+
+    def commit(self) -> int:
+        """The taken messages are finished; returns the offset to commit, −1 when nothing was taken."""
+        if not self._taken:
+            return -1  # Java raises here
+        committed = max(self._taken) + 1
+        for offset in list(self._taken):
+            self._forget(self._taken, offset)
+        return committed
+
+    def rollback(self) -> None:
+        """All taken messages go back to the cache."""
+        self.again(list(self._taken.values()))
+
+    def again(self, messages: Iterable[Message]) -> None:
+        """These go back from `taken` to the cache, to be consumed once more."""
+        for message in messages:
+            offset = offset_of(message)
+            if self._taken.pop(offset, None) is not None:
+                self._cache[offset] = message
+        self._cache = dict(sorted(self._cache.items()))
+
+    # What boards and services read.
+
+    @property
+    def count(self) -> int:
+        return len(self._cache) + len(self._taken)
+
+    @property
+    def cached(self) -> int:
+        return len(self._cache)
+
+    @property
+    def span(self) -> int:
+        """From the first to the last cached offset: how far a stuck message lets pulling run ahead."""
+        if not self._cache:
+            return 0
+        return next(reversed(self._cache)) - next(iter(self._cache))
+
+    @property
+    def has_unfinished(self) -> bool:
+        return bool(self._cache or self._taken)
+
+    def begin(self, messages: Iterable[Message], now_ms: int) -> None:
+        """A listener starts on these."""
+        for message in messages:
+            offset = offset_of(message)
+            self._started.setdefault(offset, now_ms)
+            self._processing.add(offset)
+
+    def end(self, messages: Iterable[Message]) -> None:
+        """The listener has returned; whether they are finished is decided next."""
+        self._processing.difference_update(offset_of(message) for message in messages)
+        if not self._processing and self._until_quiet is not None and not self._until_quiet.done():
+            self._until_quiet.set_result(None)
+
+    def ends(self) -> tuple[Run, Run]:
+        """First and last offset of the cache and of the taken batch; 0, 0 where there is nothing."""
+        tables = (self._cache, self._taken)
+        cached, taken = ((next(iter(table)), next(reversed(table))) if table else (0, 0) for table in tables)
+        return cached, taken
+
+    async def quiet(self, clock: Clock, seconds: float) -> bool:
+        """Wait at most so long until no listener works here.  RocketMQ: `tryLock` of the queue's consume lock."""
+        if not self._processing:
+            return True
+        quiet = self._until_quiet = asyncio.get_running_loop().create_future()
+        timer = clock.call_later(seconds, lambda: None if quiet.done() else quiet.set_result(None))
+        try:
+            await quiet
+        finally:
+            timer.cancel()
+        return not self._processing
+
+    def first_unfinished(self) -> int | None:
+        heads = [next(iter(table)) for table in (self._taken, self._cache) if table]
+        return min(heads, default=None)
+
+    def oldest(self) -> tuple[int, str, int] | None:
+        """Offset, key and first start (ms) of the oldest unfinished message, once somebody has started on it."""
+        offset = self.first_unfinished()
+        if offset is None or offset not in self._started:
+            return None
+        message = self._taken.get(offset) or self._cache[offset]
+        return offset, message.keys, self._started[offset]
+
+    def cells(self) -> tuple[int, str]:
+        """From the first unfinished offset to the last pulled: runs of d(one), p(rocessing), b(uffered)."""
+        first = self.first_unfinished()
+        if first is None:
+            return self.next_offset, ""
+        unfinished = self._taken.keys() | self._cache.keys()
+        marks = (
+            "d" if offset not in unfinished else "p" if offset in self._processing else "b"
+            for offset in range(first, max(unfinished) + 1)
+        )
+        return first, "".join(f"{sum(1 for _ in run)}{mark}" for mark, run in groupby(marks))
+
+    def unfinished_runs(self) -> tuple[Run, ...]:
+        """The unfinished offsets as runs, both ends included."""
+        return runs(sorted(self._taken.keys() | self._cache.keys()))
+
+    @property
+    def done_ahead(self) -> int:
+        """Messages finished behind one that is not: a crash delivers them again."""
+        return len(self._done_ahead)
+
+    def clear(self) -> None:
+        for table in (self._cache, self._taken, self._started, self._processing, self._done_ahead):
+            table.clear()
+        self.bytes = 0
+        self.queue_offset_max = 0
+
+    def _forget(self, table: dict[int, Message], offset: int) -> None:
+        message = table.pop(offset, None)
+        if message is None:
+            return
+        self.bytes -= len(message.body)
+        self._started.pop(offset, None)
+        self._processing.discard(offset)
+
+
+def offset_of(message: Message) -> int:
+    """The queue offset of a message that came from a broker."""
+    assert message.queue_offset is not None
+    return message.queue_offset
+
+
+def runs(offsets: Iterable[int]) -> tuple[Run, ...]:
+    """Ascending offsets as runs, both ends included.
+
+    >>> runs([1, 2, 3, 7])
+    ((1, 3), (7, 7))
+    """
+    found: list[list[int]] = []
+    for offset in offsets:
+        if found and offset == found[-1][1] + 1:
+            found[-1][1] = offset
+        else:
+            found.append([offset, offset])
+    return tuple((first, last) for first, last in found)

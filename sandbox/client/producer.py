@@ -1,0 +1,301 @@
+"""Sending messages."""
+
+from typing import TYPE_CHECKING
+
+from sandbox.client.client_api import SendAnswer
+from sandbox.client.config import ProducerConfig
+from sandbox.client.fault_strategy import FaultStrategy
+from sandbox.client.lifecycle import Lifecycle
+from sandbox.client.outgoing import Outgoing, check, pack, pack_batch
+from sandbox.client.queue_selectors import QueueSelector
+from sandbox.client.results import SendResult, SendStatus
+from sandbox.journal.events import MemberStateChanged, SendFailed
+from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError, SandboxError, SendTimeout
+from sandbox.message import properties
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from sandbox.client.instance import ClientInstance
+
+_STATUS = {
+    ResponseCode.SUCCESS: SendStatus.SEND_OK,
+    ResponseCode.FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
+    ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
+    ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
+}
+
+
+class Producer:
+    """Sends messages of one group, over a client instance it may share.  RocketMQ: `DefaultMQProducer`.
+
+    A send without a chosen queue goes round all queues and is tried up to three times, within one budget of time;
+    the message keeps its UNIQ_KEY, so a duplicate can be told.
+    """
+
+    def __init__(self, config: ProducerConfig, instance: "ClientInstance") -> None:
+        self.config = config
+        self.group = config.group
+        self.instance = instance
+        self.state = "created"
+        self.sent = 0
+        self.failed = 0
+        self.faults = FaultStrategy(
+            instance.chance.fork(f"producer {config.group}"), instance.clock.now_ms, enabled=config.avoid_faulty
+        )
+        self._topics: dict[str, None] = {}
+
+    # Life.
+
+    async def start(self) -> None:
+        """Ready to send after the first heartbeat.  Raises ClientError for a second start or a group name in use."""
+        if self.state != "created":
+            raise ClientError(f"producer {self.group} is {self.state} and cannot start again")
+        self._become("starting")
+        steps = self._lifecycle("start")
+        try:
+            with steps.step("register"):
+                self.instance.register_producer(self)
+        except SandboxError:
+            self._become("refused")
+            raise
+        with steps.step("start instance"):
+            await self.instance.start()
+        self._become("running")
+        with steps.step("heartbeat"):
+            await self.instance.heartbeat()
+
+    async def shutdown(self) -> None:
+        """Leave the group; the instance ends with its last user."""
+        if self.state != "running":
+            return
+        self._become("stopping")
+        steps = self._lifecycle("stop")
+        with steps.step("unregister"):
+            self.instance.producers.pop(self.group, None)
+            await self.instance.unregister(producer_group=self.group)
+        with steps.step("stop instance"):
+            await self.instance.shutdown()
+        self._become("stopped")
+
+    def crash(self) -> None:
+        """The whole process dies."""
+        self.instance.crash()
+
+    def hang(self) -> None:
+        self.instance.hang()
+
+    def resume(self) -> None:
+        self.instance.resume()
+
+    def told(self, state: str) -> None:
+        if self.state in ("running", "hung") or state == "crashed":
+            self._become(state)
+
+    def topics(self) -> list[str]:
+        """Whose routes the instance keeps fresh for us."""
+        return list(self._topics)
+
+    # Sending.
+
+    async def send(
+        self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None,
+        timeout_ms: int | None = None,
+    ) -> SendResult:
+        """Send and wait for the broker's answer.
+
+        With a `queue` or a `selector` there is one attempt, otherwise up to `retry_times` more.  Raises ClientError,
+        BrokerRefused or RemotingError when the message may not have been stored.
+        """
+        await self._ready()
+        check(message, self.config.max_message_bytes)
+        self._mark(message)
+        deadline_ms = self._deadline(timeout_ms)
+        outgoing = pack(message, self.config, born_ms=self.instance.clock.now_ms())
+        if queue is None and selector is not None:
+            queue = selector(await self.publish_queues(message.topic), message)
+        if queue is None:
+            return await self._send_round_robin(message.topic, outgoing, message.unique_key or "", deadline_ms)
+        return await self._send_once(queue, outgoing, message.unique_key or "", deadline_ms)
+
+    async def send_batch(
+        self, messages: list[Message], *, queue: MessageQueue | None = None, timeout_ms: int | None = None
+    ) -> SendResult:
+        """Send many messages of one topic at once; they get neighbouring offsets of one queue."""
+        await self._ready()
+        for message in messages:
+            check(message, self.config.max_message_bytes)
+            self._mark(message)
+        deadline_ms = self._deadline(timeout_ms)
+        outgoing = pack_batch(messages, self.config, born_ms=self.instance.clock.now_ms())
+        keys = ",".join(message.unique_key or "" for message in messages)
+        if queue is None:
+            return await self._send_round_robin(messages[0].topic, outgoing, keys, deadline_ms)
+        return await self._send_once(queue, outgoing, keys, deadline_ms)
+
+    async def send_oneway(
+        self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None
+    ) -> None:
+        """Send without waiting to hear; nobody learns whether it arrived."""
+        await self._ready()
+        check(message, self.config.max_message_bytes)
+        self._mark(message)
+        outgoing = pack(message, self.config, born_ms=self.instance.clock.now_ms())
+        if queue is None:
+            queues = await self.publish_queues(message.topic)
+            queue = selector(queues, message) if selector else self.faults.select(queues, None)
+        await self.instance.api.send_oneway(await self._master(queue), outgoing.to(queue), outgoing.body)
+        self.sent += 1
+
+    async def publish_queues(self, topic: str) -> list[MessageQueue]:
+        """Where the topic's messages may go.  Raises ClientError when no name server knows a way.
+
+        An unknown topic borrows the route of the template topic (TBW102), which lets the broker create it.
+        """
+        routes, name_servers = self.instance.routes, self.instance.name_servers
+        if topic not in self._topics or not routes.publish_queues(topic):
+            self._topics[topic] = None
+            await name_servers.learn_route(topic)
+        if not routes.publish_queues(topic) and not routes.knows(topic):
+            await name_servers.learn_default_route(
+                topic, self.config.create_topic_key, self.config.default_topic_queues
+            )
+        queues = routes.publish_queues(topic)
+        if not queues:
+            raise ClientError(f"No route info of this topic: {topic}")
+        return queues
+
+    async def _send_round_robin(
+        self, topic: str, outgoing: Outgoing, unique_key: str, deadline_ms: int
+    ) -> SendResult:
+        queues = await self.publish_queues(topic)
+        last_broker: str | None = None
+        tried: list[str] = []
+        problem: SandboxError | None = None
+        for attempt in range(1, self.config.retry_times + 2):
+            mq = self.faults.select(queues, last_broker)
+            last_broker = mq.broker
+            if self.instance.clock.now_ms() > deadline_ms:
+                break
+            tried.append(mq.broker)
+            last = attempt == self.config.retry_times + 1
+            try:
+                result = await self._attempt(mq, outgoing, unique_key, deadline_ms)
+            except SandboxError as why:
+                problem = why
+                retried = not last and self._may_retry(why)
+                self._note_failure(mq, _status_text(why), attempt, retried=retried)
+                if self._may_retry(why):
+                    continue
+                self.failed += 1
+                raise
+            if result.status is SendStatus.SEND_OK:
+                return result
+            retried = self.config.retry_another_broker_when_not_stored and not last
+            self._note_failure(mq, result.status.value, attempt, retried=retried)
+            if not retried:
+                return result
+        raise self._given_up(topic, tried, problem)
+
+    async def _send_once(
+        self, mq: MessageQueue, outgoing: Outgoing, unique_key: str, deadline_ms: int
+    ) -> SendResult:
+        try:
+            result = await self._attempt(mq, outgoing, unique_key, deadline_ms)
+        except SandboxError as why:
+            self._note_failure(mq, _status_text(why), 1, retried=False)
+            self.failed += 1
+            raise
+        if result.status is not SendStatus.SEND_OK:
+            self._note_failure(mq, result.status.value, 1, retried=False)
+        return result
+
+    async def _attempt(
+        self, mq: MessageQueue, outgoing: Outgoing, unique_key: str, deadline_ms: int
+    ) -> SendResult:
+        """One send to one queue; what it took teaches the fault strategy."""
+        clock = self.instance.clock
+        began_ms = clock.now_ms()
+        try:
+            address = await self._master(mq)
+            left_ms = deadline_ms - clock.now_ms()
+            if left_ms <= 0:
+                raise SendTimeout(f"no time is left to send to {mq.key}")
+            answer = await self.instance.api.send(address, outgoing.to(mq), outgoing.body, left_ms)
+        except SandboxError:
+            self.faults.learn(mq.broker, clock.now_ms() - began_ms, failed=True)
+            raise
+        self.faults.learn(mq.broker, clock.now_ms() - began_ms, failed=False)
+        self.sent += 1
+        return _result(answer, mq, unique_key)
+
+    async def _master(self, mq: MessageQueue) -> str:
+        address = self.instance.routes.master(mq.broker)
+        if address is None:
+            await self.publish_queues(mq.topic)
+            address = self.instance.routes.master(mq.broker)
+        if address is None:
+            raise ClientError(f"The broker[{mq.broker}] not exist")
+        return address
+
+    def _may_retry(self, why: SandboxError) -> bool:
+        if isinstance(why, BrokerRefused):
+            return why.code in self.config.retry_codes
+        return isinstance(why, RemotingError | ClientError)
+
+    def _given_up(self, topic: str, tried: list[str], problem: SandboxError | None) -> SandboxError:
+        """What a send ends with when all attempts are used up, or the time is."""
+        self.failed += 1
+        if problem is None:
+            return SendTimeout(f"no time was left to send to {topic}")
+        if isinstance(problem, BrokerRefused):
+            return problem
+        return ClientError(f"sent {len(tried)} times to {topic} ({', '.join(tried)}), still failed: {problem}")
+
+    def _note_failure(self, mq: MessageQueue, status: str, attempt: int, *, retried: bool) -> None:
+        if self.instance.journal.tracing:
+            self.instance.journal.write(SendFailed(
+                client_id=self.instance.client_id, topic=mq.topic, broker=mq.broker, status=status, attempt=attempt,
+                retried=retried,
+            ))  # fmt: skip
+
+    def _mark(self, message: Message) -> None:
+        """Give the message its UNIQ_KEY, once: a retry keeps it."""
+        if properties.UNIQ_KEY not in message.properties:
+            message.properties[properties.UNIQ_KEY] = self.instance.keys.next(self.instance.clock.now_ms())
+
+    def _deadline(self, timeout_ms: int | None) -> int:
+        allowed = self.config.send_timeout_ms if timeout_ms is None else timeout_ms
+        return self.instance.clock.now_ms() + allowed
+
+    async def _ready(self) -> None:
+        await self.instance.clock.going_on()
+        if self.state != "running" and self is not self.instance.inner_producer:
+            raise ClientError(f"producer {self.group} is {self.state}, not running")
+
+    def _become(self, state: str) -> None:
+        self.state = state
+        self.instance.journal.write(
+            MemberStateChanged(group=self.group, client_id=self.instance.client_id, state=state, unfinished=())
+        )
+
+    def _lifecycle(self, phase: str) -> Lifecycle:
+        return Lifecycle(self.instance.journal, self.instance.clock, group=self.group,
+                         client_id=self.instance.client_id, phase=phase)  # fmt: skip
+
+
+def _status_text(why: SandboxError) -> str:
+    return str(why.code) if isinstance(why, BrokerRefused) else type(why).__name__
+
+
+def _result(answer: SendAnswer, mq: MessageQueue, unique_key: str) -> SendResult:
+    header = answer.header
+    return SendResult(
+        status=_STATUS[ResponseCode(answer.code)],
+        queue=MessageQueue(mq.topic, mq.broker, header.queue_id),
+        queue_offset=header.queue_offset,
+        msg_id=header.msg_id,
+        unique_key=unique_key,
+        transaction_id=header.transaction_id,
+    )

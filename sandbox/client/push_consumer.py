@@ -1,0 +1,307 @@
+"""Consuming as an application does: subscribe, start, and the listener is called."""
+
+import logging
+from collections.abc import Callable
+
+from sandbox.client.config import TIMESTAMP_BACK_MS, MessageModel, PushConsumerConfig
+from sandbox.client.consume_concurrently import ConsumeMessageConcurrentlyService
+from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
+from sandbox.client.consumption import ConsumeService, Threads
+from sandbox.client.instance import ClientInstance
+from sandbox.client.lifecycle import Lifecycle
+from sandbox.client.listeners import ConcurrentListener, OrderlyListener
+from sandbox.client.local_offset_store import LocalFileOffsetStore
+from sandbox.client.offset_store import MemoryOffsetStore, OffsetStore, RemoteBrokerOffsetStore
+from sandbox.client.pin_watch import PinWatch
+from sandbox.client.process_queue import ProcessQueue, Run
+from sandbox.client.pull_service import PullService
+from sandbox.client.queue_locks import QueueLocks
+from sandbox.client.rebalance import Rebalance
+from sandbox.client.reset import reset_offsets
+from sandbox.client.running_info import running_info
+from sandbox.client.subscription import Subscription
+from sandbox.client.tasks import Tasks
+from sandbox.journal.events import MemberStateChanged
+from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.message.filter import TAG
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import ConsumerData
+
+log = logging.getLogger(__name__)
+
+TERMINATION_STEP_S = 0.01
+
+
+class PushConsumer:
+    """One member of a group: pulls its share of the queues and calls its listener.  RocketMQ: `DefaultMQPushConsumer`.
+
+    `state`: created, starting, running, hung, stopping, stopped, crashed, refused.  `handler` is a label the
+    journal carries with every consumed batch; `strategy` may be changed and counts from the next rebalance.
+    """
+
+    def __init__(
+        self, config: PushConsumerConfig, instance: ClientInstance, listener: ConcurrentListener | OrderlyListener
+    ) -> None:
+        self.config = config
+        self.group = config.group
+        self.instance = instance
+        self.client_id = instance.client_id
+        self.clock = instance.clock
+        self.journal = instance.journal
+        self.strategy = config.strategy
+        self.handler = ""
+        self.reset_id = ""  # of the reset under way, set by who ordered it; events carry it
+        self.state = "created"
+        self.paused = False
+        self.consumed = 0
+        self.since_ms: int | None = None
+        built_ms = instance.clock.now_ms() - TIMESTAMP_BACK_MS
+        self.timestamp_ms = (built_ms if config.timestamp_ms is None else config.timestamp_ms) // 1000 * 1000
+        self.threshold_for_queue = config.threshold_for_queue
+        self.threshold_bytes_for_queue = config.threshold_bytes_for_queue
+        self.subscriptions: dict[str, Subscription] = {}
+        self.process_queues: dict[MessageQueue, ProcessQueue] = {}
+        self.tasks = Tasks(f"{instance.client_id} {config.group}")
+        self.watch = PinWatch(self)
+        self.locks = QueueLocks(config.group, instance, self.process_queues)
+        self.rebalancer = Rebalance(self)
+        self.pulls = PullService(self)
+        self.offset_store: OffsetStore = self._offset_store()
+        self.service: ConsumeService = self._service(listener)
+
+    # Life.
+
+    def subscribe(self, topic: str, expression: str = "*", *, expression_type: str = TAG) -> None:
+        """Want a topic; while running, brokers learn it with the next heartbeat, which this asks for.
+
+        Raises ClientError for an expression nobody can read.
+        """
+        self.subscriptions[topic] = Subscription(
+            topic, expression, version=self.clock.now_ms(), expression_type=expression_type
+        )
+        if self.state == "running":
+            self.tasks.spawn(self.instance.heartbeat(), "tell the subscription")
+
+    def unsubscribe(self, topic: str) -> None:
+        """Want a topic no longer; its queues go with the next rebalance."""
+        self.subscriptions.pop(topic, None)
+
+    async def start(self) -> None:
+        """The sixteen steps of a start (spec client-behaviour 2.1); returns when the first rebalance is asked for.
+
+        Raises ClientError for a second start, a group name in use, or no name server; the state is then `refused`.
+        """
+        if self.state != "created":
+            raise ClientError(f"consumer {self.group} is {self.state} and cannot start again")
+        self.become("starting")
+        try:
+            await self._start(self._lifecycle("start"))
+        except SandboxError:
+            self._end_at_once("refused")
+            raise
+
+    async def _start(self, steps: Lifecycle) -> None:
+        with steps.step("check config"):
+            if not self.subscriptions:
+                raise ClientError(f"consumer {self.group} subscribes to nothing")
+        with steps.step("copy subscriptions"):
+            if self._clustering:
+                self.subscribe(self.config.retry_topic)
+        with steps.step("load offsets"):
+            await self.offset_store.load()
+        with steps.step("start consume service"):
+            self.service.start()
+        with steps.step("register in instance"):
+            self.instance.register_consumer(self)
+        with steps.step("start instance"):
+            await self.instance.start()
+        self.since_ms = self.clock.now_ms()
+        self.become("running")
+        with steps.step("fetch routes"):
+            for topic in list(self.subscriptions):
+                await self.instance.name_servers.learn_route(topic)
+        with steps.step("check subscriptions at a broker"):
+            await self._check_expressions()
+        with steps.step("heartbeat"):
+            await self.instance.heartbeat()
+        with steps.step("wake rebalance"):
+            self.instance.wake_rebalance("started")
+
+    async def shutdown(self) -> None:
+        """Leave cleanly, in RocketMQ's order (spec 2.3): what was not finished is delivered again elsewhere."""
+        if self.state not in ("running", "starting"):
+            return
+        self.become("stopping")
+        steps = self._lifecycle("stop")
+        with steps.step("stop consume service"):
+            await self.service.shutdown()
+        with steps.step("persist offsets"):
+            await self._persist("shutdown")
+        with steps.step("unregister"):
+            self.instance.consumers.pop(self.group, None)
+            await self.instance.unregister(consumer_group=self.group)
+        with steps.step("stop pulling"):
+            self.watch.close()
+            await self.tasks.close()
+        with steps.step("stop instance"):
+            await self.instance.shutdown()
+        with steps.step("drop queues"):
+            for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
+                pq.dropped = True
+                pq.released_offset = self.offset_store.read_memory(mq)
+                self.rebalancer.remove(mq, pq, "shutdown")
+        self.become("stopped")
+
+    def crash(self) -> None:
+        """As `kill -9`: no commit, no unlock, no goodbye; the whole process dies."""
+        self.instance.crash()
+
+    def hang(self) -> None:
+        """As SIGSTOP of the whole process: connections stay open and nobody answers."""
+        self.instance.hang()
+
+    def resume(self) -> None:
+        self.instance.resume()
+
+    def told(self, state: str) -> None:
+        if state == "crashed":
+            self._end_at_once("crashed")
+        elif self.state in ("running", "hung"):
+            self.become(state)
+
+    def become(self, state: str) -> None:
+        self.state = state
+        unfinished: tuple[tuple[str, tuple[Run, ...]], ...] = ()
+        if state in ("hung", "stopping", "crashed"):
+            held = sorted(self.process_queues.items(), key=lambda item: item[0])
+            unfinished = tuple((mq.key, pq.unfinished_runs()) for mq, pq in held if pq.has_unfinished)
+        self.journal.write(
+            MemberStateChanged(group=self.group, client_id=self.client_id, state=state, unfinished=unfinished)
+        )
+
+    def _end_at_once(self, state: str) -> None:
+        self.tasks.cancel()
+        self.service.stop()
+        self.watch.close()
+        self.become(state)
+        for pq in self.process_queues.values():
+            pq.dropped = True
+        self.process_queues.clear()
+
+    # What the instance asks.
+
+    def data(self) -> ConsumerData:
+        """Our part of a heartbeat."""
+        return ConsumerData(
+            group_name=self.group, consume_type="CONSUME_PASSIVELY", message_model=self.config.model.value,
+            consume_from_where=self.config.from_where.value,
+            subscriptions=tuple(subscription.data() for subscription in self.subscriptions.values()),
+        )  # fmt: skip
+
+    def topics(self) -> list[str]:
+        return list(self.subscriptions)
+
+    async def persist_offsets(self) -> None:
+        await self._persist("timer")
+
+    @property
+    def may_rebalance(self) -> bool:
+        return self.state == "running" and not self.paused
+
+    async def rebalance(self, trigger: str) -> None:
+        if self.may_rebalance:
+            await self.rebalancer.run(trigger)
+
+    async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
+        await reset_offsets(self, topic, offsets)
+
+    def status(self, topic: str) -> dict[MessageQueue, int]:
+        """The offsets memory has of our queues of one topic."""
+        found = {mq: self.offset_store.read_memory(mq) for mq in sorted(self.process_queues) if mq.topic == topic}
+        return {mq: offset for mq, offset in found.items() if offset is not None}
+
+    def running_info(self) -> bytes:
+        return running_info(self)
+
+    async def assignment_changed(self, topic: str) -> None:
+        """The share of a topic changed: a newer subscription version, thresholds shared out, a heartbeat."""
+        subscription = self.subscriptions.get(topic)
+        if subscription is not None:
+            subscription.version = self.clock.now_ms()
+        owned = len(self.process_queues)
+        if owned and self.config.threshold_for_topic != -1:
+            self.threshold_for_queue = max(1, self.config.threshold_for_topic // owned)
+        if owned and self.config.threshold_bytes_for_topic != -1:
+            self.threshold_bytes_for_queue = max(1, self.config.threshold_bytes_for_topic // owned)
+        await self.instance.heartbeat()
+
+    async def max_offset(self, mq: MessageQueue) -> int:
+        return await self.instance.api.max_offset(await self.instance.master_or_any(mq), mq)
+
+    async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
+        return await self.instance.api.search_offset(await self.instance.master_or_any(mq), mq, timestamp_ms)
+
+    # What boards read.
+
+    @property
+    def busy(self) -> int:
+        """Threads that work now."""
+        return self.service.threads.busy
+
+    @property
+    def timers(self) -> dict[str, int]:
+        """When each of our timers is due, in ms."""
+        due = self.instance.timers
+        rounds = self.service.lock_round if isinstance(self.service, ConsumeMessageOrderlyService) else None
+        if rounds is not None:
+            due["lock"] = self.clock.now_ms() + round((rounds.due_s - self.clock.monotonic()) * 1000)
+        return due
+
+    def in_doubt(self) -> int:
+        """How many finished messages a crash now would deliver again."""
+        return sum(self.offset_store.in_doubt(mq) + pq.done_ahead for mq, pq in self.process_queues.items())
+
+    # Inside.
+
+    async def let_finish(self, threads: Threads) -> None:
+        """Give running listeners the time the configuration allows."""
+        ends_ms = self.clock.now_ms() + self.config.await_termination_ms
+        while threads.busy and self.clock.now_ms() < ends_ms:
+            await self.clock.sleep(TERMINATION_STEP_S)
+
+    async def _persist(self, by: str) -> None:
+        try:
+            await self.offset_store.persist_all(list(self.process_queues), by=by)
+        except SandboxError as why:
+            log.info("offsets of %s not persisted: %s", self.group, why)
+
+    async def _check_expressions(self) -> None:
+        """Ask one random broker about every expression that is not a tag expression.  Raises when it refuses."""
+        for topic, subscription in list(self.subscriptions.items()):
+            if subscription.expression_type == TAG:
+                continue
+            address = self.instance.routes.broker_of_topic(topic)
+            if address is not None:
+                data = subscription.data()
+                await self.instance.api.check_client_config(address, self.client_id, self.group, data)
+
+    @property
+    def _clustering(self) -> bool:
+        return self.config.model is MessageModel.CLUSTERING
+
+    def _offset_store(self) -> OffsetStore:
+        if self.config.offset_store == "memory":
+            return MemoryOffsetStore()
+        if self._clustering:
+            return RemoteBrokerOffsetStore(self.group, self.instance)
+        if self.instance.files is None:
+            raise ClientError("a broadcasting consumer needs a place for its offset file")
+        return LocalFileOffsetStore(self.group, self.client_id, self.instance.files, self.journal)
+
+    def _service(self, listener: Callable[..., object]) -> ConsumeService:
+        if self.config.orderly:
+            return ConsumeMessageOrderlyService(self, listener)  # type: ignore[arg-type]  # the config says which
+        return ConsumeMessageConcurrentlyService(self, listener)  # type: ignore[arg-type]
+
+    def _lifecycle(self, phase: str) -> Lifecycle:
+        return Lifecycle(self.journal, self.clock, group=self.group, client_id=self.client_id, phase=phase)

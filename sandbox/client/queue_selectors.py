@@ -1,0 +1,32 @@
+"""How an application chooses the queue of a message itself."""
+
+from collections.abc import Callable, Sequence
+
+from sandbox.kernel.chance import Chance
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.message.string_hash import java_hash
+
+QueueSelector = Callable[[Sequence[MessageQueue], Message], MessageQueue]
+"""Picks one of the topic's queues.  Such a send is tried once: another queue would break the order."""
+
+
+def by_hash(argument: str) -> QueueSelector:
+    """One key, one queue, as long as the number of queues stays.  RocketMQ: `SelectMessageQueueByHash`."""
+    place = abs(java_hash(argument))
+    return lambda queues, _message: queues[place % len(queues)]
+
+
+def by_key(queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
+    """`by_hash` of the message's own keys."""
+    return by_hash(message.keys)(queues, message)
+
+
+def by_random(chance: Chance) -> QueueSelector:
+    """RocketMQ: `SelectMessageQueueByRandom`."""
+    return lambda queues, _message: chance.choice(queues)
+
+
+def by_id(queue_id: int) -> QueueSelector:
+    """The queue at that place of the list, counted over all brokers; too high a number wraps around."""
+    return lambda queues, _message: queues[queue_id % len(queues)]

@@ -1,0 +1,72 @@
+"""Where a member begins in a queue it was just given."""
+
+from typing import NamedTuple, Protocol
+
+from sandbox.client.config import RETRY_PREFIX, ConsumeFromWhere
+from sandbox.client.offset_store import OffsetStore
+from sandbox.client.results import ReadOffsetType
+from sandbox.kernel.errors import SandboxError
+from sandbox.message.queue import MessageQueue
+
+LAST = "max"
+ZERO = "zero"
+BY_TIME = "by_time"
+RETRY_ZERO = "retry_zero"
+RETRY_LAST = "retry_max"
+
+
+class StartOffset(NamedTuple):
+    """`offset` None: not known now, the queue is not taken.  `trace` are the codes of catalogue 2."""
+
+    offset: int | None
+    trace: tuple[str, ...]
+
+
+class QueueEnds(Protocol):
+    """What the broker can say about a queue itself; each raises when it cannot be asked."""
+
+    async def max_offset(self, mq: MessageQueue) -> int: ...
+    async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int: ...
+
+
+async def compute_pull_from_where(
+    mq: MessageQueue, store: OffsetStore, ends: QueueEnds, *, where: ConsumeFromWhere, timestamp_ms: int
+) -> StartOffset:
+    """The stored offset always wins; only without one does `where` count (spec client-behaviour 4).
+
+    An answer of exactly 0 is what the broker says for an unknown group while offset 0 is still in memory; a record
+    of 0 means the same for what follows, and the wire does not tell them apart.
+    """
+    try:
+        stored = await store.read_offset(mq, ReadOffsetType.READ_FROM_STORE)
+        if stored is not None and stored >= 0:
+            return StartOffset(stored, ("stored",) if stored else ("zero_in_memory",))
+        otherwise = without_record(mq.topic, where)
+        offset = await _resolve(otherwise, mq, ends, timestamp_ms)
+    except SandboxError:
+        return StartOffset(None, ("store_error",))
+    return StartOffset(offset, ("not_found", otherwise))
+
+
+def without_record(topic: str, where: ConsumeFromWhere) -> str:
+    """The trace code of what counts when nobody has stored an offset.
+
+    >>> without_record("%RETRY%G", ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET)
+    'retry_zero'
+    """
+    retry = topic.startswith(RETRY_PREFIX)
+    match where:
+        case ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET:
+            return ZERO
+        case ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
+            return RETRY_LAST if retry else BY_TIME
+        case _:
+            return RETRY_ZERO if retry else LAST
+
+
+async def _resolve(code: str, mq: MessageQueue, ends: QueueEnds, timestamp_ms: int) -> int:
+    if code in (ZERO, RETRY_ZERO):
+        return 0
+    if code == BY_TIME:
+        return await ends.search_offset(mq, timestamp_ms)
+    return await ends.max_offset(mq)

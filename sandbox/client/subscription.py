@@ -1,0 +1,42 @@
+"""What a group wants of a topic, and the second look at every pulled message."""
+
+from sandbox.kernel.errors import ClientError
+from sandbox.message.filter import ALL, TAG, TagFilter, parse_tags
+from sandbox.message.message import Message
+from sandbox.remoting.bodies import SubscriptionData
+
+
+class Subscription:
+    """One topic of one consumer.  `version` grows whenever the expression or the assignment changes.
+
+    RocketMQ: `SubscriptionData` with `FilterAPI`; the broker filters by hash, we filter again by text.
+    """
+
+    def __init__(self, topic: str, expression: str, *, version: int, expression_type: str = TAG) -> None:
+        self.topic = topic
+        self.expression = expression
+        self.expression_type = expression_type
+        self.version = version
+        self._filter: TagFilter | None = None
+        if expression_type == TAG:
+            try:
+                self._filter = parse_tags(expression)
+            except ValueError as why:
+                raise ClientError(f"{expression} is no tag expression: {why}") from why
+            self.expression = self._filter.expression or ALL
+
+    def wanted(self, messages: list[Message]) -> list[Message]:
+        """Those whose tag text is asked for; what collided by hash stays out."""
+        chosen = self._filter
+        if chosen is None or chosen.codes is None:
+            return messages
+        return [message for message in messages if chosen.wants(message.properties)]
+
+    def data(self) -> SubscriptionData:
+        """How a heartbeat says it."""
+        tags = sorted(self._filter.tags) if self._filter else []
+        codes = sorted(self._filter.codes or ()) if self._filter else []
+        return SubscriptionData(
+            topic=self.topic, sub_string=self.expression, tags=tuple(tags), codes=tuple(codes),
+            sub_version=self.version, expression_type=self.expression_type,
+        )  # fmt: skip
