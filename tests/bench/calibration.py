@@ -1,0 +1,36 @@
+"""How fast is this machine now?  Budgets are compared with this, so that a slow or busy machine is no regression."""
+
+import time
+
+ROUNDS = 20_000
+QUIET_US = 0.2  # of one round, on the machine where the budgets were set
+
+
+def calibrate(repeats: int = 5) -> float:
+    """CPU microseconds of one round of fixed work like ours: dicts, text, bytes and calls.  The best of some tries."""
+    return min(_try() for _ in range(repeats))
+
+
+def slowness() -> float:
+    """1 where the budgets were set; 2 on a machine that takes twice as long."""
+    return calibrate() / QUIET_US
+
+
+def _try() -> float:
+    began = time.process_time()
+    _work(ROUNDS)
+    return (time.process_time() - began) / ROUNDS * 1e6
+
+
+def _work(rounds: int) -> int:
+    table: dict[str, int] = {}
+    total = 0
+    for n in range(rounds):
+        key = f"queue-{n & 255}"
+        table[key] = table.get(key, 0) + len(key.encode())
+        total += _step(table[key], n)
+    return total
+
+
+def _step(a: int, b: int) -> int:
+    return (a * 31 + b) & 0xFFFF
