@@ -19,7 +19,7 @@ from sandbox.message.record import Layout
 from sandbox.store.reader_files import FileRun, OpenFiles
 from sandbox.store.reader_index import MAX_FOUND, IndexFileReader, find_offsets, index_files, key_hash_of
 from sandbox.store.reader_log import LogReader
-from sandbox.store.reader_queue import QueueReader, is_filler
+from sandbox.store.reader_queue import ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
 
 QUERY_ROUNDS = 3  # RocketMQ: `queryMessage` tries again with an earlier end when nothing could be read
@@ -59,7 +59,7 @@ class StoreReader:
         _must_be_store(self.root)
         self._opened = OpenFiles()
         self.log = LogReader(FileRun(self.root / "commitlog", self._opened))
-        self._queues: dict[tuple[str, int], QueueReader] = {}
+        self._queues: dict[tuple[str, int], ConsumeQueueReader] = {}
 
     def close(self) -> None:
         self._opened.close()
@@ -102,12 +102,12 @@ class StoreReader:
             found += [(topic, int(name)) for name in _names(self.root / "consumequeue" / topic) if name.isdecimal()]
         return sorted(found)
 
-    def queue(self, topic: str, queue_id: int) -> QueueReader:
+    def queue(self, topic: str, queue_id: int) -> ConsumeQueueReader:
         """The queue; an empty one if it has no files."""
         queue = self._queues.get((topic, queue_id))
         if queue is None:
             run = FileRun(self.root / "consumequeue" / topic / str(queue_id), self._opened)
-            queue = self._queues[topic, queue_id] = QueueReader(run, self.log, topic, queue_id)
+            queue = self._queues[topic, queue_id] = ConsumeQueueReader(run, self.log, topic, queue_id)
         return queue
 
     def min_offset(self, topic: str, queue_id: int) -> int:

@@ -24,7 +24,7 @@ def _is_written(unit: QueueUnit) -> bool:
     return unit.physical_offset >= 0 and unit.store_bytes > 0
 
 
-class QueueReader:
+class ConsumeQueueReader:
     """The queue units of one queue.  The end is the last unit whose record is really there and is of this queue."""
 
     def __init__(self, run: FileRun, log: LogReader, topic: str, queue_id: int) -> None:

@@ -16,7 +16,7 @@ from sandbox.message.string_hash import tags_code
 from sandbox.store.findings import ERROR, NOTE, WARNING, Findings, VerifyReport
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_log import Item
-from sandbox.store.reader_queue import UNIT_BYTES, QueueReader, is_filler
+from sandbox.store.reader_queue import UNIT_BYTES, ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
 from sandbox.store.verify_index import IndexCheck
 
@@ -44,7 +44,7 @@ def expected_unit(message: StoredMessage, delay_levels_ms: tuple[int, ...] = DEL
 class _Queue:
     """One queue while the log goes by: which of its places a record has claimed."""
 
-    def __init__(self, reader: QueueReader) -> None:
+    def __init__(self, reader: ConsumeQueueReader) -> None:
         self.reader = reader
         self.first = reader.first_place
         self.end = max((n + 1 for n, _ in reader.units(self.first, reader.places_end)), default=self.first)
