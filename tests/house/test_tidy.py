@@ -1,0 +1,90 @@
+"""House rules a machine can keep: size, names, and a heart that is given its time, luck and wires."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WALL = 400  # lines of one file
+VAGUE = {"utils", "util", "helpers", "helper", "common", "base", "misc", "tools", "shared", "lib", "stuff"}
+
+FILES = sorted(path.relative_to(ROOT) for top in ("sandbox", "queueviz", "tests") for path in (ROOT / top).rglob("*.py")
+               if "migrations" not in path.parts)
+ENGINE = [path for path in FILES if path.parts[0] == "sandbox"]
+
+# Floors 2 to 5: no web, no threads, no process settings.
+BELOW_HOSTING = {"kernel", "journal", "control", "remoting", "message", "store", "transport", "sim", "broker",
+                 "namesrv", "client"}
+OUTER_WORLD = {"django", "channels", "daphne", "ninja", "pyspark", "threading", "concurrent", "multiprocessing",
+               "subprocess", "signal", "environ", "getenv"}
+# The heart also waits for nothing and opens no socket.
+HEART = {"journal", "control", "remoting", "message", "store", "broker", "namesrv"}
+WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
+# Time comes from kernel.clock, luck from kernel.chance.
+CLOCKS_AND_DICE = {"time", "timeit", "datetime", "random", "secrets", "uuid"}
+MAY_BE_ASYNC = {"client", "transport", "sim", "hosting"}
+MAY_BE_ASYNC_TOO = {"sandbox/kernel/clock.py", "sandbox/remoting/channel.py"}  # the clock, and what a connector promises
+
+EXCEPT = {
+    ("sandbox/kernel/clock.py", "time"),  # where time comes from
+    ("sandbox/kernel/chance.py", "random"),  # where luck comes from
+    ("sandbox/kernel/ids.py", "time"),  # calendar arithmetic on a time it is given
+}
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text("utf-8"))
+
+
+def names_taken(path: Path) -> set[str]:
+    """Top-level modules a file imports, and `environ` or `getenv` of `os` wherever they come from."""
+    names: set[str] = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split(".")[0])
+            names |= {alias.name for alias in node.names if node.module == "os"}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
+            names.add(node.attr)
+    return {name for name in names if (path.as_posix(), name) not in EXCEPT}
+
+
+def floor(path: Path) -> str:
+    return path.parts[1]
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_one_file_holds_one_idea(path: Path) -> None:
+    lines = (ROOT / path).read_text("utf-8").splitlines()
+    assert len(lines) <= WALL, f"{len(lines)} lines: one idea per file, this one holds more"
+    assert path.stem not in VAGUE, "name the idea, not the drawer"
+
+
+@pytest.mark.parametrize("path", ENGINE, ids=str)
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(parsed(path))
+
+
+@pytest.mark.parametrize("path", [path for path in ENGINE if floor(path) in BELOW_HOSTING], ids=str)
+def test_below_hosting_there_is_no_web_no_thread_and_no_environment(path: Path) -> None:
+    assert not names_taken(path) & OUTER_WORLD
+
+
+@pytest.mark.parametrize("path", [path for path in ENGINE if floor(path) in BELOW_HOSTING], ids=str)
+def test_time_and_luck_are_given(path: Path) -> None:
+    assert not names_taken(path) & CLOCKS_AND_DICE
+
+
+@pytest.mark.parametrize("path", [path for path in ENGINE if floor(path) in HEART], ids=str)
+def test_the_heart_waits_for_nothing(path: Path) -> None:
+    assert not names_taken(path) & WAITING
+
+
+@pytest.mark.parametrize("path", ENGINE, ids=str)
+def test_async_is_written_where_stories_are_told(path: Path) -> None:
+    if floor(path) in MAY_BE_ASYNC or path.as_posix() in MAY_BE_ASYNC_TOO:
+        return
+    written = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.AsyncFunctionDef | ast.Await)]
+    assert not written
