@@ -24,7 +24,7 @@ WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
 # Time comes from kernel.clock, luck from kernel.chance.
 CLOCKS_AND_DICE = {"time", "timeit", "datetime", "random", "secrets", "uuid"}
 MAY_BE_ASYNC = {"client", "transport", "sim", "hosting"}
-MAY_BE_ASYNC_TOO = {"sandbox/kernel/clock.py", "sandbox/remoting/channel.py"}  # the clock, and what a connector promises
+MAY_BE_ASYNC_TOO = {"sandbox/kernel/clock.py", "sandbox/remoting/channel.py"}  # and a promise
 
 EXCEPT = {
     ("sandbox/kernel/clock.py", "time"),  # where time comes from
