@@ -62,6 +62,11 @@ def test_one_file_holds_one_idea(path: Path) -> None:
     assert path.stem not in VAGUE, "name the idea, not the drawer"
 
 
+def test_no_two_test_modules_share_a_name() -> None:
+    names = [path.name for path in FILES if path.name.startswith("test_")]
+    assert not {name for name in names if names.count(name) > 1}, "pytest imports test modules by their bare names"
+
+
 @pytest.mark.parametrize("path", ENGINE, ids=str)
 def test_every_module_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(parsed(path))
