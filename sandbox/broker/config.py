@@ -8,15 +8,6 @@ PERM_INHERIT = 1
 PERM_WRITE = 2
 PERM_READ = 4
 
-DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
-
-_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-
-
-def parse_delay_levels(text: str) -> tuple[int, ...]:
-    """`1s 5s 10s …` as milliseconds; level n is entry n - 1 (spec broker-behaviour 2.1)."""
-    return tuple(int(word[:-1]) * _UNITS_MS[word[-1]] for word in text.split())
-
 
 @dataclass(frozen=True, kw_only=True)
 class BrokerLimits:
@@ -60,7 +51,6 @@ class BrokerConfig:
     channel_expired_ms: int = 120_000
     channel_scan_ms: int = 10_000
     channel_idle_ms: int = 120_000
-    delay_levels: str = DELAY_LEVELS
     flush_delay_offset_ms: int = 10_000
     property_filter: bool = False
     reject_transaction: bool = True
@@ -113,13 +103,13 @@ _KEYS = {
     "shortPollingTimeMills": "short_polling_ms", "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed",
     "slaveReadEnable": "slave_read", "offsetCheckInSlave": "offset_check_in_slave",
     "flushConsumerOffsetInterval": "flush_consumer_offset_ms", "registerNameServerPeriod": "register_period_ms",
-    "messageDelayLevel": "delay_levels", "enablePropertyFilter": "property_filter",
+    "enablePropertyFilter": "property_filter",
     "rejectTransactionMessage": "reject_transaction", "regionId": "region", "traceOn": "trace_on",
     "defaultQueryMaxNum": "query_max_messages",
 }  # fmt: skip
 
 _FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling", "notify_consumer_ids_changed",
           "slave_read", "offset_check_in_slave", "property_filter", "reject_transaction", "trace_on"}  # fmt: skip
-_TEXTS = {"cluster", "delay_levels", "region"}
+_TEXTS = {"cluster", "region"}
 _CASTS: dict[str, Any] = {name: _flag if name in _FLAGS else str if name in _TEXTS else int
                           for name in _KEYS.values()}

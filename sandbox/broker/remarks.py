@@ -10,6 +10,7 @@ SUBSCRIPTION_NOT_LATEST = "the consumer's subscription not latest"
 OFFSET_NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 NO_SUCH_MESSAGE = "can not find message, maybe time range not correct"
 SQL_OFF = "The broker does not support consumer to filter message by SQL92"
+ON_A_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
 CREATE_FILE_FAILED = "create mapped file failed, server is busy or broken."
 PAGE_CACHE_BUSY = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
 

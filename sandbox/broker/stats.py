@@ -40,7 +40,7 @@ class Rate:
 
 
 class BrokerStats:
-    """Put per topic, get per group and topic.  RocketMQ: `BrokerStatsManager`, of which this is the part people ask for."""
+    """Put per topic, get per group and topic.  RocketMQ: `BrokerStatsManager`, in part."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

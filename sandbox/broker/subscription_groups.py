@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox.broker.config import BrokerConfig
-from sandbox.broker.data_version import DataVersion
 from sandbox.journal.events import GroupChanged, LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
+from sandbox.remoting.bodies import DataVersion
 
 BUILT_IN = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY", "CID_ONSAPI_PULL",
             "CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER")  # fmt: skip
@@ -97,7 +97,7 @@ class SubscriptionGroupManager:
         """Take over `subscriptionGroup.json`; built-in groups stay if it lacks them."""
         if not isinstance(content, dict):
             return
-        self.version = DataVersion.from_json(content.get("dataVersion"), self.version)
+        self.version = DataVersion.from_json(content.get("dataVersion"))
         for name, values in content.get("subscriptionGroupTable", {}).items():
             self.table[name] = SubscriptionGroupConfig.from_json({"groupName": name, **values})
 

@@ -3,18 +3,10 @@
 import pytest
 
 from sandbox.broker.hold import HeldPull, PullRequestHoldService
+from sandbox.message.filter import TagFilter, parse_tags
 from sandbox.message.queue import MessageQueue
+from sandbox.message.string_hash import tags_code
 from tests.unit.broker.world import FakeChannel, Time
-
-
-class Only:
-    """A filter that wants one tags code."""
-
-    def __init__(self, code: int) -> None:
-        self.code = code
-
-    def matches_code(self, tags_code: int) -> bool:
-        return tags_code == self.code
 
 
 class Stage:
@@ -27,17 +19,16 @@ class Stage:
         self.hold = PullRequestHoldService(self.time.clock, lambda t, q: self.ends.get((t, q), 0), scan_ms=5_000)
         self.hold.start()
 
-    def park(self, name: str, *, offset: int = 0, patience_ms: int = 15_000, wanted: Only | None = None,
+    def park(self, name: str, *, offset: int = 0, patience_ms: int = 15_000, wanted: TagFilter | None = None,
              channel: FakeChannel | None = None) -> None:
         now_ms = self.time.clock.now_ms()
         self.hold.suspend(HeldPull(
             group="g", mq=MessageQueue("T", "b", 0), client_id=name, offset=offset, wanted=wanted,
             channel=channel or FakeChannel(), since_ms=now_ms, due_ms=now_ms + patience_ms, retry=self._answer))
 
-    def arrive(self, next_offset: int, tags_code: int = 0) -> None:
+    def arrive(self, next_offset: int, code: int = 0) -> None:
         self.ends["T", 0] = next_offset
-        self.hold.notify_message_arriving("T", 0, next_offset, tags_code, 0)
-        self.hold.wake()
+        self.hold.notify_message_arriving("T", 0, next_offset, code)
 
     def _answer(self, pull: HeldPull) -> None:
         self.answered.append((pull.client_id, self.time.clock.monotonic()))
@@ -79,20 +70,19 @@ def test_fifteen_seconds_can_become_twenty(stage: Stage) -> None:
 
 
 def test_a_message_with_another_tag_keeps_the_pull_parked_until_the_scan(stage: Stage) -> None:
-    stage.park("c1", wanted=Only(7))
+    stage.park("c1", wanted=parse_tags("A"))
     stage.time.pass_s(1)
-    stage.arrive(1, tags_code=8)
+    stage.arrive(1, code=tags_code("B"))
     assert stage.answered == []
     stage.time.pass_s(4)
     assert stage.answered == [("c1", pytest.approx(5.0))]
 
 
 def test_one_matching_message_of_a_turn_is_enough(stage: Stage) -> None:
-    stage.park("c1", wanted=Only(7))
+    stage.park("c1", wanted=parse_tags("A"))
     stage.ends["T", 0] = 2
-    stage.hold.notify_message_arriving("T", 0, 1, 8, 0)
-    stage.hold.notify_message_arriving("T", 0, 2, 7, 0)
-    stage.hold.wake()
+    stage.hold.notify_message_arriving("T", 0, 1, tags_code("B"))
+    stage.hold.notify_message_arriving("T", 0, 2, tags_code("A"))
     assert [name for name, _ in stage.answered] == ["c1"]
 
 

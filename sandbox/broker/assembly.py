@@ -1,0 +1,75 @@
+"""How the parts of a broker are put together."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sandbox.broker.config import BrokerConfig
+from sandbox.broker.connections import Connections
+from sandbox.broker.consumer_offsets import ConsumerOffsetManager
+from sandbox.broker.consumers import ConsumerManager
+from sandbox.broker.delay import ScheduleMessageService
+from sandbox.broker.hold import PullRequestHoldService
+from sandbox.broker.parts import BrokerParts, Handler
+from sandbox.broker.processors.admin_groups import GroupAdminProcessor
+from sandbox.broker.processors.admin_offsets import OffsetAdminProcessor
+from sandbox.broker.processors.admin_topics import TopicAdminProcessor
+from sandbox.broker.processors.client_manage import ClientManageProcessor
+from sandbox.broker.processors.consumer_manage import ConsumerManageProcessor
+from sandbox.broker.processors.pull import PullProcessor
+from sandbox.broker.processors.query import QueryProcessor
+from sandbox.broker.processors.reset_offset import ResetOffsetProcessor
+from sandbox.broker.processors.send import SendProcessor
+from sandbox.broker.processors.send_back import SendBackProcessor
+from sandbox.broker.producers import ProducerManager
+from sandbox.broker.pulls import PullTable
+from sandbox.broker.rebalance_lock import RebalanceLockManager
+from sandbox.broker.stats import BrokerStats
+from sandbox.broker.subscription_groups import SubscriptionGroupManager
+from sandbox.broker.to_clients import ToClients
+from sandbox.broker.topics import TopicConfigManager
+from sandbox.journal.journal import Journal
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.bodies import TopicConfig
+from sandbox.store.message_store import MessageStore
+
+
+def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Chance, journal: Journal, *,
+             topic_changed: Callable[[TopicConfig | None], None], groups_changed: Callable[[], None]) -> BrokerParts:
+    """Make every manager once.  The two callbacks are called after each change of their table."""
+    connections = Connections(clock, journal, config.channel_idle_ms)
+    to_clients = ToClients(connections)
+    scan_ms = config.hold_scan_ms if config.long_polling else config.short_polling_ms
+    return BrokerParts(
+        config=config, store=store, clock=clock, chance=chance, journal=journal, connections=connections,
+        topics=TopicConfigManager(config, clock, journal, topic_changed,
+                                  delay_levels=len(store.config.delay_levels_ms)),
+        subscription_groups=SubscriptionGroupManager(config, clock, journal, groups_changed),
+        consumer_offsets=ConsumerOffsetManager(config.name, journal),
+        consumers=ConsumerManager(config, clock, journal, to_clients.notify_consumer_ids_changed),
+        producers=ProducerManager(config, clock),
+        locks=RebalanceLockManager(clock, journal),
+        hold=PullRequestHoldService(clock, store.max_offset, scan_ms=scan_ms),
+        pulls=PullTable(),
+        delay=ScheduleMessageService(config, store, clock, journal, store.dispatch),
+        stats=BrokerStats(clock),
+        to_clients=to_clients)
+
+
+class Processors(NamedTuple):
+    """What serves each request code, and those that are also used without a wire."""
+
+    handlers: dict[int, Handler]
+    topics: TopicAdminProcessor
+    reset: ResetOffsetProcessor
+
+
+def processors_of(parts: BrokerParts) -> Processors:
+    topics, reset = TopicAdminProcessor(parts), ResetOffsetProcessor(parts)
+    all_of_them = (SendProcessor(parts), PullProcessor(parts), QueryProcessor(parts), SendBackProcessor(parts),
+                   ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
+                   OffsetAdminProcessor(parts), GroupAdminProcessor(parts))
+    handlers: dict[int, Handler] = {}
+    for processor in all_of_them:
+        handlers.update(processor.handlers())
+    return Processors(handlers, topics, reset)

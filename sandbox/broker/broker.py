@@ -1,0 +1,208 @@
+"""Turns commands into answers.  Synchronous: nothing happens in between."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from sandbox.broker.assembly import assemble, processors_of
+from sandbox.broker.config import BrokerConfig
+from sandbox.broker.files import ConfigFiles
+from sandbox.broker.parts import Answer
+from sandbox.broker.registration import Registration
+from sandbox.broker.topic_names import SCHEDULE_TOPIC
+from sandbox.journal.events import BrokerStarted, BrokerStopped, HandlerFailed
+from sandbox.journal.journal import Journal
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.remoting.bodies import TopicConfig
+from sandbox.remoting.channel import Channel, Connector
+from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
+from sandbox.remoting.headers import ResetOffsetHeader
+from sandbox.remoting.json_body import Queue
+from sandbox.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+
+class Broker:
+    """A `Listener` and everything behind it; one object is one life of one process.
+
+    RocketMQ: `BrokerController`.  Boards read `topics`, `subscription_groups`, `consumer_offsets`, `consumers`,
+    `producers`, `locks`, `pulls`, `hold`, `delay`, `stats` and `store`; they change nothing.
+    """
+
+    def __init__(self, config: BrokerConfig, *, store: MessageStore, clock: Clock, chance: Chance, journal: Journal,
+                 connector: Connector | None, name_servers: Sequence[str]) -> None:
+        self.config = config
+        self.store = store
+        self._clock = clock
+        self._journal = journal
+        self._files = ConfigFiles(store, journal, config.name)
+        parts = assemble(config, store, clock, chance, journal, topic_changed=self._topic_changed,
+                         groups_changed=self._groups_changed)
+        self.topics = parts.topics
+        self.subscription_groups = parts.subscription_groups
+        self.consumer_offsets = parts.consumer_offsets
+        self.consumers = parts.consumers
+        self.producers = parts.producers
+        self.locks = parts.locks
+        self.pulls = parts.pulls
+        self.hold = parts.hold
+        self.delay = parts.delay
+        self.stats = parts.stats
+        self.connections = parts.connections
+        self.connections.on_gone = self._forget
+        self._registration = Registration(config, clock, connector, name_servers,
+                                          lambda: (self.topics.version, self.topics.table))
+        self._processors = processors_of(parts)
+        self._handlers = self._processors.handlers
+        self._timers: dict[str, TimerHandle] = {}
+        self.running = False
+
+    # Life.
+
+    def start(self) -> None:
+        """Open the store, run the timers, register.  Raises Locked or StoreError when the store cannot be opened."""
+        self.store.load()
+        self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay)
+        self.store.start()
+        self.store.awaited = self.hold
+        self.store.on_arrival = self._arrived
+        self.running = True
+        config = self.config
+        self.hold.start()
+        if config.is_master:
+            self.delay.start()
+        self._every("offsets", config.flush_consumer_offset_first_ms, config.flush_consumer_offset_ms,
+                    lambda: self._files.save_offsets(self.consumer_offsets))
+        self._every("delay offsets", config.flush_delay_offset_ms, config.flush_delay_offset_ms,
+                    lambda: self._files.save_delay(self.delay))
+        self._every("channels", config.channel_scan_ms, config.channel_scan_ms, self._scan_channels)
+        self._journal.write(BrokerStarted(broker=config.name, broker_id=config.broker_id, address=config.address,
+                                          role="ASYNC_MASTER" if config.is_master else "SLAVE"))
+        self._registration.start()
+
+    def stop(self) -> None:
+        """Say goodbye, write everything down, close the store."""
+        if not self.running:
+            return
+        self._registration.stop(goodbye=True)
+        self._end()
+        self._files.save_offsets(self.consumer_offsets)
+        self._files.save_delay(self.delay)
+        self.store.close()
+        self._journal.write(BrokerStopped(broker=self.config.name, broker_id=self.config.broker_id, how="clean"))
+
+    def kill(self, how: str = "killed") -> None:
+        """End as kill -9 does: nothing is written any more.  `how`: killed or power_cut."""
+        if not self.running:
+            return
+        self._registration.stop(goodbye=False)
+        self._end()
+        self.store.crash()
+        self._journal.write(BrokerStopped(broker=self.config.name, broker_id=self.config.broker_id, how=how))
+
+    def _end(self) -> None:
+        self.running = False
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self.hold.stop()
+        self.delay.stop()
+        self.connections.stop()
+        self.locks.lose_all(self.config.name)
+
+    # Listener.
+
+    def connected(self, channel: Channel) -> None:
+        self.connections.opened(channel)
+
+    def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
+        """One batch from one client: process all, dispatch once, answer all."""
+        if not self.running:
+            return
+        self.connections.heard(channel, commands[-1].serialize_type)
+        answers = [self._answer(c, channel) for c in commands]
+        self.store.dispatch()
+        for answer in answers:
+            if answer is not None:
+                channel.send(answer)
+
+    def disconnected(self, channel: Channel) -> None:
+        if self.connections.closed(channel, "closed"):
+            self._forget(channel)
+
+    def serves(self, code: int) -> bool:
+        """Does this node know the request code?  (Where one listener answers for broker and name server.)"""
+        return code in self._handlers
+
+    def _answer(self, c: RemotingCommand, channel: Channel) -> Answer:
+        handler = self._handlers.get(c.code)
+        try:
+            if handler is not None:
+                answer = handler(c, channel)  # None: answered later (a parked pull, a flush)
+            elif c.flag & FLAG_RESPONSE:
+                return None  # the broker awaits no answers
+            else:
+                answer = c.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
+                                 remark=f" request type {int(c.code)} not supported")
+        except BrokerRefused as no:
+            answer = c.reply(no.code, remark=no.remark)
+        except Exception as why:
+            log.exception("request %d from %s", c.code, channel.remote)
+            answer = c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(why).__name__}: {why}")
+            self._journal.write(HandlerFailed(node=self.config.name, request_code=int(c.code),
+                                              remark=answer.remark or ""))
+        return None if c.flag & FLAG_ONEWAY else answer
+
+    def _forget(self, channel: Channel) -> None:
+        """A connection ended: its members leave at once, and the others are told."""
+        if not self.running:
+            return
+        self.hold.drop(channel)
+        self.producers.channel_closed(channel)
+        self.consumers.channel_closed(channel)
+
+    # What else happens.
+
+    def _arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int, _store_ms: int,
+                 _properties: dict[str, str] | None) -> None:
+        if topic == SCHEDULE_TOPIC:
+            self.delay.notify_message_arriving(queue_id, tags_code)
+        if self.config.long_polling and self.config.is_master:
+            self.hold.notify_message_arriving(topic, queue_id, next_offset, tags_code)
+
+    def _topic_changed(self, topic: TopicConfig | None) -> None:
+        self._files.save_topics(self.topics)
+        if topic is not None and self.running:
+            self._registration.register_topic(topic)
+
+    def _groups_changed(self) -> None:
+        self._files.save_groups(self.subscription_groups)
+
+    def _scan_channels(self) -> None:
+        """Members silent for 120 s go, and their connections with them."""
+        for channel in [*self.consumers.scan(), *self.producers.scan()]:
+            self.connections.drop(channel, "expired")
+
+    def _every(self, name: str, first_ms: int, period_ms: int, job: Callable[[], None]) -> None:
+        def run() -> None:
+            self._timers[name] = self._clock.call_later(period_ms / 1000, run)
+            job()
+
+        self._timers[name] = self._clock.call_later(first_ms / 1000, run)
+
+    # For who sits in the same process: the same code as behind the request codes, without a wire.
+
+    def create_topic(self, topic: TopicConfig, how: str = "broker") -> None:
+        """Create or change a topic.  Raises BrokerRefused (17)."""
+        self._processors.topics.put(topic, how)
+
+    def delete_topic(self, topic: str) -> None:
+        """Raises BrokerRefused (215)."""
+        self._processors.topics.remove(topic)
+
+    def reset_offsets(self, group: str, topic: str, timestamp_ms: int, *, force: bool = True) -> dict[Queue, int]:
+        """Tell every member where to go on; -1 is the end.  Raises BrokerRefused (222)."""
+        return self._processors.reset.tell(ResetOffsetHeader(topic, group, timestamp_ms, force))

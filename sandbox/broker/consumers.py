@@ -1,0 +1,163 @@
+"""Which clients consume in which group, over which connections."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from sandbox.broker.config import BrokerConfig
+from sandbox.journal.events import MemberJoined, MemberLeft, MembersNotified, SubscriptionChanged
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.bodies import ConsumerData, SubscriptionData
+from sandbox.remoting.channel import Channel
+
+Notify = Callable[[str, list[Channel]], None]
+"""Tell these connections that the members of a group changed."""
+
+
+@dataclass(slots=True)
+class MemberInfo:
+    """One connection of one member.  RocketMQ: `ClientChannelInfo`."""
+
+    client_id: str
+    channel: Channel
+    language: str
+    version: int
+    since_ms: int
+    last_update_ms: int
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """RocketMQ: `ConsumerGroupInfo`.  What the last heartbeat said counts for the whole group."""
+
+    name: str
+    consume_type: str
+    model: str
+    from_where: str
+    channels: dict[Channel, MemberInfo] = field(default_factory=dict)
+    subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
+    last_update_ms: int = 0
+
+    @property
+    def members(self) -> dict[str, MemberInfo]:
+        """By client id; of two connections with one id, the later."""
+        return {info.client_id: info for info in self.channels.values()}
+
+    def client_ids(self) -> list[str]:
+        """One per connection, in order of arrival; clients sort them themselves."""
+        return [info.client_id for info in self.channels.values()]
+
+
+class ConsumerManager:
+    """RocketMQ: `ConsumerManager`, `DefaultConsumerIdsChangeListener` (spec broker-behaviour 5)."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal, notify: Notify) -> None:
+        self._config = config
+        self._clock = clock
+        self._journal = journal
+        self._notify = notify
+        self.groups: dict[str, ConsumerGroup] = {}
+
+    def register(self, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int, *,
+                 notify_group: bool) -> None:
+        """One heartbeat of one group on one connection; a new connection or another set of topics is announced."""
+        group = self.groups.get(data.group_name)
+        if group is None:
+            group = self.groups[data.group_name] = ConsumerGroup(
+                data.group_name, data.consume_type, data.message_model, data.consume_from_where)
+        joined = self._update_channel(group, data, channel, client_id, language, version)
+        topics = self._update_subscriptions(group, data.subscriptions, client_id)
+        if (joined or topics) and notify_group:
+            self._announce(group, "member" if joined else "topics")
+
+    def unregister(self, group_name: str, channel: Channel, *, notify_group: bool) -> None:
+        """A member says goodbye."""
+        group = self.groups.get(group_name)
+        if group is None:
+            return
+        if self._remove(group, channel, "unregistered") and notify_group:
+            self._announce(group, "member")
+
+    def channel_closed(self, channel: Channel) -> None:
+        """A connection ended: its member leaves every group at once, and the others are told."""
+        for group in [group for group in self.groups.values() if channel in group.channels]:
+            self._remove(group, channel, "closed")
+            self._announce(group, "member")
+
+    def scan(self) -> list[Channel]:
+        """Drop members silent for too long; returns their connections, to be closed.  Nobody is notified."""
+        silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
+        expired: list[Channel] = []
+        for group in list(self.groups.values()):
+            for channel, info in list(group.channels.items()):
+                if info.last_update_ms < silent_since_ms:
+                    self._remove(group, channel, "expired")
+                    expired.append(channel)
+        return expired
+
+    def subscription(self, group_name: str, topic: str) -> SubscriptionData | None:
+        group = self.groups.get(group_name)
+        return group.subscriptions.get(topic) if group else None
+
+    def client_id(self, group_name: str, channel: Channel) -> str:
+        """Who pulls there; a connection that has sent no heartbeat goes by its address."""
+        group = self.groups.get(group_name)
+        info = group.channels.get(channel) if group else None
+        return info.client_id if info else channel.remote
+
+    def groups_of_topic(self, topic: str) -> list[str]:
+        return sorted(name for name, group in self.groups.items() if topic in group.subscriptions)
+
+    def _update_channel(self, group: ConsumerGroup, data: ConsumerData, channel: Channel, client_id: str,
+                        language: str, version: int) -> bool:
+        now_ms = self._clock.now_ms()
+        group.consume_type, group.model = data.consume_type, data.message_model
+        group.from_where, group.last_update_ms = data.consume_from_where, now_ms
+        known = group.channels.get(channel)
+        if known is not None:
+            known.client_id, known.last_update_ms = client_id, now_ms
+            return False
+        group.channels[channel] = MemberInfo(client_id, channel, language, version, now_ms, now_ms)
+        self._journal.write(MemberJoined(broker=self._config.name, group=group.name, client_id=client_id,
+                                         model=group.model, kind=group.consume_type, from_where=group.from_where))
+        return True
+
+    def _update_subscriptions(self, group: ConsumerGroup, wanted: Iterable[SubscriptionData], client_id: str) -> bool:
+        """The last heartbeat decides which topics exist, the highest version their expressions."""
+        changed = False
+        named: set[str] = set()
+        for sub in wanted:
+            named.add(sub.topic)
+            old = group.subscriptions.get(sub.topic)
+            if old is None:
+                changed = True
+            elif sub.sub_version <= old.sub_version:
+                continue
+            group.subscriptions[sub.topic] = sub
+            if old is None or old.sub_string != sub.sub_string:
+                self._journal.write(SubscriptionChanged(
+                    broker=self._config.name, group=group.name, topic=sub.topic, expression=sub.sub_string,
+                    sub_version=sub.sub_version, client_id=client_id, replaced=old.sub_string if old else None))
+        for topic in [topic for topic in group.subscriptions if topic not in named]:
+            gone = group.subscriptions.pop(topic)
+            changed = True
+            self._journal.write(SubscriptionChanged(
+                broker=self._config.name, group=group.name, topic=topic, expression="", sub_version=gone.sub_version,
+                client_id=client_id, replaced=gone.sub_string))
+        return changed
+
+    def _remove(self, group: ConsumerGroup, channel: Channel, reason: str) -> bool:
+        info = group.channels.pop(channel, None)
+        if not group.channels:
+            self.groups.pop(group.name, None)
+        if info is not None:
+            self._journal.write(MemberLeft(broker=self._config.name, group=group.name, client_id=info.client_id,
+                                           reason=reason))
+        return info is not None
+
+    def _announce(self, group: ConsumerGroup, why: str) -> None:
+        if not self._config.notify_consumer_ids_changed or not group.channels:
+            return
+        self._journal.write(MembersNotified(broker=self._config.name, group=group.name,
+                                            members=tuple(sorted(group.client_ids())), why=why))
+        self._notify(group.name, list(group.channels))

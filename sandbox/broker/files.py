@@ -1,0 +1,64 @@
+"""The broker's tables on disk, beside its messages."""
+
+import logging
+from typing import Any
+
+from sandbox.broker.consumer_offsets import ConsumerOffsetManager
+from sandbox.broker.delay import ScheduleMessageService
+from sandbox.broker.subscription_groups import SubscriptionGroupManager
+from sandbox.broker.topics import TopicConfigManager
+from sandbox.journal.events import OffsetsPersisted
+from sandbox.journal.journal import Journal
+from sandbox.kernel.errors import StoreFull
+from sandbox.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+TOPICS = "topics"
+GROUPS = "subscriptionGroup"
+CONSUMER_OFFSETS = "consumerOffset"
+DELAY_OFFSETS = "delayOffset"
+
+
+class ConfigFiles:
+    """Reads the four tables at start; topics and groups are written with every change, offsets every few seconds.
+
+    A full disk loses the file, not the table: the next change writes it again.
+    RocketMQ: the `ConfigManager` of each (spec store-format 10).
+    """
+
+    def __init__(self, store: MessageStore, journal: Journal, broker: str) -> None:
+        self._store = store
+        self._journal = journal
+        self._broker = broker
+
+    def load(self, topics: TopicConfigManager, groups: SubscriptionGroupManager, offsets: ConsumerOffsetManager,
+             delay: ScheduleMessageService) -> None:
+        topics.load(self._store.config_file(TOPICS).read())
+        groups.load(self._store.config_file(GROUPS).read())
+        offsets.load(self._store.config_file(CONSUMER_OFFSETS).read())
+        delay.load(self._store.config_file(DELAY_OFFSETS).read())
+
+    def save_topics(self, topics: TopicConfigManager) -> None:
+        self._write(TOPICS, topics.to_json())
+
+    def save_groups(self, groups: SubscriptionGroupManager) -> None:
+        self._write(GROUPS, groups.to_json())
+
+    def save_offsets(self, offsets: ConsumerOffsetManager) -> None:
+        if offsets.changed and self._write(CONSUMER_OFFSETS, offsets.to_json()):
+            offsets.changed = False
+            self._journal.write(OffsetsPersisted(owner=self._broker, file=f"{CONSUMER_OFFSETS}.json",
+                                                 entries=offsets.entries()))
+
+    def save_delay(self, delay: ScheduleMessageService) -> None:
+        if delay.changed and self._write(DELAY_OFFSETS, delay.to_json()):
+            delay.changed = False
+
+    def _write(self, name: str, table: dict[str, Any]) -> bool:
+        try:
+            self._store.config_file(name).write(table)
+        except StoreFull as why:
+            log.warning("cannot write %s.json: %s", name, why)
+            return False
+        return True

@@ -1,0 +1,51 @@
+"""What a broker consists of, as its processors see it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sandbox.broker.config import BrokerConfig
+from sandbox.broker.connections import Connections
+from sandbox.broker.consumer_offsets import ConsumerOffsetManager
+from sandbox.broker.consumers import ConsumerManager
+from sandbox.broker.delay import ScheduleMessageService
+from sandbox.broker.hold import PullRequestHoldService
+from sandbox.broker.producers import ProducerManager
+from sandbox.broker.pulls import PullTable
+from sandbox.broker.rebalance_lock import RebalanceLockManager
+from sandbox.broker.stats import BrokerStats
+from sandbox.broker.subscription_groups import SubscriptionGroupManager
+from sandbox.broker.to_clients import ToClients
+from sandbox.broker.topics import TopicConfigManager
+from sandbox.journal.journal import Journal
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.command import RemotingCommand
+from sandbox.store.message_store import MessageStore
+
+Answer = RemotingCommand | None
+Handler = Callable[[RemotingCommand, Channel], Answer]
+"""One request to its answer.  None: answered later (a parked pull, a flush), or not at all (one-way)."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerParts:
+    """The managers of one broker, made once and shared."""
+
+    config: BrokerConfig
+    store: MessageStore
+    clock: Clock
+    chance: Chance
+    journal: Journal
+    connections: Connections
+    topics: TopicConfigManager
+    subscription_groups: SubscriptionGroupManager
+    consumer_offsets: ConsumerOffsetManager
+    consumers: ConsumerManager
+    producers: ProducerManager
+    locks: RebalanceLockManager
+    hold: PullRequestHoldService
+    pulls: PullTable
+    delay: ScheduleMessageService
+    stats: BrokerStats
+    to_clients: ToClients

@@ -1,0 +1,89 @@
+"""Where queues begin and end, where groups stand, and both tables whole."""
+
+from sandbox.broker.parts import Answer, BrokerParts, Handler
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import ConsumeStats, TopicOffset, TopicStats
+from sandbox.remoting.bodies.offsets import GroupOffset
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.headers import ConsumeStatsHeader, QueueHeader, SearchOffsetHeader, TopicHeader
+from sandbox.remoting.json_body import Queue, dumps
+
+
+class OffsetAdminProcessor:
+    """RocketMQ: the offset part of `AdminBrokerProcessor` (spec broker-behaviour 7, 9)."""
+
+    def __init__(self, parts: BrokerParts) -> None:
+        self._parts = parts
+        self._store = parts.store
+
+    def handlers(self) -> dict[int, Handler]:
+        return {RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: self.search,
+                RequestCode.GET_MAX_OFFSET: self.largest,
+                RequestCode.GET_MIN_OFFSET: self.smallest,
+                RequestCode.GET_EARLIEST_MSG_STORETIME: self.earliest,
+                RequestCode.GET_ALL_CONSUMER_OFFSET: self.all_consumer_offsets,
+                RequestCode.GET_ALL_DELAY_OFFSET: self.all_delay_offsets,
+                RequestCode.GET_TOPIC_STATS_INFO: self.topic_stats,
+                RequestCode.GET_CONSUME_STATS: self.consume_stats}  # fmt: skip
+
+    def search(self, c: RemotingCommand, _: Channel) -> Answer:
+        header = SearchOffsetHeader.from_ext(c.ext)
+        return _offset(c, self._store.offset_by_time(header.topic, header.queue_id, header.timestamp_ms))
+
+    def largest(self, c: RemotingCommand, _: Channel) -> Answer:
+        header = QueueHeader.from_ext(c.ext)
+        return _offset(c, self._store.max_offset(header.topic, header.queue_id))
+
+    def smallest(self, c: RemotingCommand, _: Channel) -> Answer:
+        header = QueueHeader.from_ext(c.ext)
+        return _offset(c, self._store.min_offset(header.topic, header.queue_id))
+
+    def earliest(self, c: RemotingCommand, _: Channel) -> Answer:
+        header = QueueHeader.from_ext(c.ext)
+        found = self._store.earliest_store_time(header.topic, header.queue_id)
+        return c.reply(ResponseCode.SUCCESS, {"timestamp": str(-1 if found is None else found)})
+
+    def all_consumer_offsets(self, c: RemotingCommand, _: Channel) -> Answer:
+        return c.reply(ResponseCode.SUCCESS, body=dumps(self._parts.consumer_offsets.to_json()))
+
+    def all_delay_offsets(self, c: RemotingCommand, _: Channel) -> Answer:
+        return c.reply(ResponseCode.SUCCESS, body=dumps(self._parts.delay.to_json()))
+
+    def topic_stats(self, c: RemotingCommand, _: Channel) -> Answer:
+        name = TopicHeader.from_ext(c.ext).topic
+        topic = self._parts.topics.get(name)
+        if topic is None:
+            return c.reply(ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{name}] not exist")
+        rows: dict[Queue, TopicOffset] = {}
+        for queue_id in range(topic.write_queues):
+            low, high = self._store.min_offset(name, queue_id), self._store.max_offset(name, queue_id)
+            newest_ms = self._store.store_time(name, queue_id, high - 1) if high > 0 else None
+            rows[MessageQueue(name, self._parts.config.name, queue_id)] = TopicOffset(max(0, low), high, newest_ms or 0)
+        return c.reply(ResponseCode.SUCCESS, body=TopicStats(rows).encode())
+
+    def consume_stats(self, c: RemotingCommand, _: Channel) -> Answer:
+        """Every read queue of every topic the group has committed in, if it still subscribes to it."""
+        header = ConsumeStatsHeader.from_ext(c.ext)
+        parts = self._parts
+        group = parts.consumers.groups.get(header.group)
+        topics = [header.topic] if header.topic else parts.consumer_offsets.topics_of(header.group)
+        rows: dict[Queue, GroupOffset] = {}
+        for name in topics:
+            topic = parts.topics.get(name)
+            if topic is None or (group is not None and group.subscriptions and name not in group.subscriptions):
+                continue
+            for queue_id in range(topic.read_queues):
+                rows[MessageQueue(name, parts.config.name, queue_id)] = self._group_offset(header.group, name, queue_id)
+        tps = parts.stats.get_per_s(header.group, header.topic)
+        return c.reply(ResponseCode.SUCCESS, body=ConsumeStats(rows, tps).encode())
+
+    def _group_offset(self, group: str, topic: str, queue_id: int) -> GroupOffset:
+        consumed = max(0, self._parts.consumer_offsets.get(group, topic, queue_id) or 0)
+        last_ms = self._store.store_time(topic, queue_id, consumed - 1) if consumed > 0 else None
+        return GroupOffset(self._store.max_offset(topic, queue_id), consumed, max(0, last_ms or 0))
+
+
+def _offset(c: RemotingCommand, offset: int) -> Answer:
+    return c.reply(ResponseCode.SUCCESS, {"offset": str(offset)})

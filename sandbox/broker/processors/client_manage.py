@@ -1,0 +1,59 @@
+"""HEART_BEAT, UNREGISTER_CLIENT, CHECK_CLIENT_CONFIG: who is there."""
+
+from sandbox.broker import remarks
+from sandbox.broker.parts import Answer, BrokerParts, Handler
+from sandbox.broker.topic_names import retry_topic
+from sandbox.message.filter import TAG
+from sandbox.remoting.bodies import CheckClientBody, HeartbeatData
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import Language, RemotingCommand
+from sandbox.remoting.headers import UnregisterClientHeader
+
+
+class ClientManageProcessor:
+    """RocketMQ: `ClientManageProcessor` (spec broker-behaviour 5)."""
+
+    def __init__(self, parts: BrokerParts) -> None:
+        self._parts = parts
+
+    def handlers(self) -> dict[int, Handler]:
+        return {RequestCode.HEART_BEAT: self.heartbeat, RequestCode.UNREGISTER_CLIENT: self.unregister,
+                RequestCode.CHECK_CLIENT_CONFIG: self.check}
+
+    def heartbeat(self, c: RemotingCommand, channel: Channel) -> Answer:
+        """Register every group of one client; a group met for the first time gets its rules and its retry topic."""
+        parts = self._parts
+        data = HeartbeatData.decode(c.body)
+        language = language_name(c.language)
+        parts.connections.named(channel, data.client_id, language, c.version)
+        for consumer in data.consumers:
+            config = parts.subscription_groups.find(consumer.group_name)
+            if config is not None:
+                parts.topics.create_for_group(retry_topic(consumer.group_name), config.retry_queues, "retry")
+            parts.consumers.register(consumer, channel, data.client_id, language, c.version,
+                                     notify_group=config.notify_ids_changed if config else True)
+        for group in data.producers:
+            parts.producers.register(group, channel, data.client_id, language, c.version)
+        return c.reply(ResponseCode.SUCCESS)
+
+    def unregister(self, c: RemotingCommand, channel: Channel) -> Answer:
+        header = UnregisterClientHeader.from_ext(c.ext)
+        if header.producer_group:
+            self._parts.producers.unregister(header.producer_group, channel)
+        if header.consumer_group:
+            config = self._parts.subscription_groups.find(header.consumer_group)
+            self._parts.consumers.unregister(header.consumer_group, channel,
+                                             notify_group=config.notify_ids_changed if config else True)
+        return c.reply(ResponseCode.SUCCESS, {})
+
+    def check(self, c: RemotingCommand, _: Channel) -> Answer:
+        """Tag expressions always pass; SQL92 is off here."""
+        kind = CheckClientBody.decode(c.body).subscription.expression_type or TAG
+        if kind == TAG:
+            return c.reply(ResponseCode.SUCCESS)
+        return c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{remarks.SQL_OFF}{kind}")
+
+
+def language_name(number: int) -> str:
+    return Language(number).name if number in Language._value2member_map_ else Language.OTHER.name

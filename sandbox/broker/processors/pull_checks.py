@@ -1,0 +1,81 @@
+"""May this client read this queue, and which of its messages does it want?"""
+
+from functools import lru_cache
+
+from sandbox.broker import remarks
+from sandbox.broker.parts import BrokerParts
+from sandbox.broker.subscription_groups import SubscriptionGroupConfig
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.message.filter import SQL92, TAG, MessageFilter, TagFilter, parse_tags
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.headers import PullHeader
+
+FLAG_SUBSCRIPTION = 4
+
+_filter_of = lru_cache(maxsize=1024)(parse_tags)
+
+
+class PullChecks:
+    """RocketMQ: the first half of `PullMessageProcessor.processRequest`, in its order (spec broker-behaviour 3.1)."""
+
+    def __init__(self, parts: BrokerParts) -> None:
+        self._parts = parts
+        self._config = parts.config
+
+    def wanted(self, header: PullHeader, channel: Channel) -> tuple[SubscriptionGroupConfig, MessageFilter]:
+        """The group's rules and its filter for this topic.  Raises BrokerRefused."""
+        parts, ip = self._parts, self._config.ip
+        if not self._config.readable:
+            raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the broker[{ip}] pulling message is forbidden")
+        group = parts.subscription_groups.find(header.group)
+        if group is None:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remarks.group_missing(header.group))
+        if not group.consume_enable:
+            raise BrokerRefused(ResponseCode.NO_PERMISSION, f"subscription group no permission, {header.group}")
+        topic = parts.topics.table.get(header.topic)
+        if topic is None:
+            raise BrokerRefused(ResponseCode.TOPIC_NOT_EXIST, remarks.pull_topic_missing(header.topic))
+        if not topic.permission & 4:
+            raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the topic[{header.topic}] pulling message is forbidden")
+        if not 0 <= header.queue_id < topic.read_queues:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
+                                f"queueId[{header.queue_id}] is illegal, topic:[{header.topic}] "
+                                f"topicConfig.readQueueNums:[{topic.read_queues}] consumer:[/{channel.remote}]")
+        if header.sys_flag & FLAG_SUBSCRIPTION:
+            return group, self._asked(header)
+        return group, self._registered(header, group)
+
+    def _asked(self, header: PullHeader) -> TagFilter:
+        """By the text the pull carries."""
+        kind, text = header.expression_type or TAG, header.subscription or ""
+        if kind != TAG and not text:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)
+        if kind == SQL92:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{remarks.SQL_OFF}{kind}")
+        if kind != TAG:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)
+        try:
+            return _filter_of(text)
+        except ValueError:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED) from None
+
+    def _registered(self, header: PullHeader, config: SubscriptionGroupConfig) -> TagFilter:
+        """By what the group's last heartbeats said."""
+        members = self._parts.consumers.groups.get(header.group)
+        if members is None:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remarks.GROUP_INFO_MISSING)
+        if members.model == "BROADCASTING" and not config.consume_broadcast_enable:
+            raise BrokerRefused(ResponseCode.NO_PERMISSION,
+                                f"the consumer group[{header.group}] can not consume by broadcast way")
+        sub = members.subscriptions.get(header.topic)
+        if sub is None:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remarks.SUBSCRIPTION_MISSING)
+        if sub.sub_version < header.sub_version:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, remarks.SUBSCRIPTION_NOT_LATEST)
+        if (sub.expression_type or TAG) != TAG:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{remarks.SQL_OFF}{sub.expression_type}")
+        try:
+            return _filter_of(sub.sub_string)
+        except ValueError:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED) from None

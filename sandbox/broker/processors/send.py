@@ -1,0 +1,130 @@
+"""SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE: take messages in."""
+
+from sandbox.broker import topic_names as names
+from sandbox.broker.delay import delay_level, postpone
+from sandbox.broker.parts import Answer, BrokerParts, Handler
+from sandbox.broker.processors.send_checks import SendChecks, why_not_put
+from sandbox.broker.stored_text import batch_text, host_of, plain_text
+from sandbox.kernel.errors import BrokerRefused, CorruptRecord
+from sandbox.message import batch
+from sandbox.message import properties as props
+from sandbox.message.message import InboundMessage
+from sandbox.message.sys_flag import BORN_HOST_V6, MULTI_TAGS
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
+from sandbox.remoting.headers import SendHeader
+from sandbox.store.results import PutMessageStatus, PutResult
+
+
+class SendProcessor:
+    """RocketMQ: `SendMessageProcessor` (spec broker-behaviour 2)."""
+
+    def __init__(self, parts: BrokerParts) -> None:
+        self._parts = parts
+        self._checks = SendChecks(parts)
+        self._store = parts.store
+        self._stats = parts.stats
+        self._cluster = parts.config.cluster
+        self._sync_flush = parts.store.config.flush == "SYNC_FLUSH"
+        self._id_prefix = host_of(parts.config.address).hex().upper()
+        self._region = {"MSG_REGION": parts.config.region, "TRACE_ON": "true" if parts.config.trace_on else "false"}
+
+    def handlers(self) -> dict[int, Handler]:
+        return {RequestCode.SEND_MESSAGE: self.send, RequestCode.SEND_MESSAGE_V2: self.send,
+                RequestCode.SEND_BATCH_MESSAGE: self.send}
+
+    def send(self, c: RemotingCommand, channel: Channel) -> Answer:
+        """Check, store, and answer now, or once the log is flushed when sender and configuration want that.
+
+        A batch is known by its header, whatever the code (spec remoting 2.4).
+        """
+        try:
+            header = SendHeader.from_ext(c.ext)
+            queue_id = self._checks.queue_for(header, channel)
+            if header.batch:
+                messages = self._batch(c, header, queue_id, channel)
+                self._checks.count(len(messages) - 1)
+                result, wait = self._store.put_messages(messages), messages[0].wait_store_ok
+            else:
+                message = self._message(c, header, queue_id, channel)
+                result, wait = self._store.put_message(message), message.wait_store_ok
+            if result.status is not PutMessageStatus.PUT_OK:
+                raise BrokerRefused(*why_not_put(result.status, self._store))
+        except BrokerRefused as no:
+            self._stats.puts_failed += 1
+            return c.reply(no.code, dict(self._region), remark=no.remark)
+        self._stats.put(header.topic, result.count, result.store_bytes)
+        if c.flag & FLAG_ONEWAY:
+            return None
+        answer = self._success(c, queue_id, result)
+        if wait and self._sync_flush:
+            self._answer_when_flushed(answer, channel, result)
+            return None
+        return answer
+
+    def _success(self, c: RemotingCommand, queue_id: int, result: PutResult) -> RemotingCommand:
+        """`queueId` is the one asked for, also when the record went to a delay queue or the dead letters."""
+        offsets = result.physical_offsets or (result.physical_offset,)
+        msg_id = ",".join([f"{self._id_prefix}{offset:016X}" for offset in offsets])
+        return c.reply(0, {"msgId": msg_id, "queueId": str(queue_id), "queueOffset": str(result.queue_offset),
+                           **self._region})
+
+    def _answer_when_flushed(self, answer: RemotingCommand, channel: Channel, result: PutResult) -> None:
+        def flushed(in_time: bool) -> None:
+            if not in_time:  # the message is stored all the same
+                answer.code = ResponseCode.FLUSH_DISK_TIMEOUT
+            self._parts.connections.send(channel, answer)
+
+        self._store.when_flushed(result.physical_end, flushed)
+
+    def _message(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundMessage:
+        """What is stored for one plain message; this is the hot path."""
+        topic, text, sys_flag = header.topic, header.properties, header.sys_flag
+        host = host_of(channel.remote)
+        if len(host) > 8:
+            sys_flag |= BORN_HOST_V6
+        if self._parts.topics.table[topic].filter_type == "MULTI_TAG":
+            sys_flag |= MULTI_TAGS
+        if topic[0] == "%" or "DELAY\x01" in text or "TRAN_MSG\x01" in text:
+            return self._special(c, header, queue_id, sys_flag, host)
+        stored, wait = plain_text(text, self._cluster)
+        return InboundMessage(topic, queue_id, c.body or b"", stored, 0, sys_flag, header.flag, header.born_ms, host,
+                              header.reconsume_times, 0, wait)
+
+    def _special(self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int,
+                 host: bytes) -> InboundMessage:
+        """Retries, delays and transactions: stored elsewhere than asked, or not at all."""
+        found, topic = props.decode(header.properties), header.topic
+        if topic.startswith(names.RETRY_PREFIX):
+            topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, found)
+        found[props.CLUSTER] = self._cluster
+        wait = found.get(props.WAIT, "true").lower() == "true"
+        self._checks.no_transaction(found)
+        level = delay_level(found)
+        if level > 0:
+            level = postpone(found, topic, queue_id, level, self._parts.delay.max_level)
+            topic, queue_id = names.SCHEDULE_TOPIC, level - 1
+        elif topic[0] != "%":
+            found.pop(props.WAIT, None)
+        return InboundMessage(topic, queue_id, c.body or b"", props.encode(found).encode(),
+                              0, sys_flag, header.flag, header.born_ms, host,
+                              header.reconsume_times, 0, wait)
+
+    def _batch(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> list[InboundMessage]:
+        topic = header.topic
+        if topic.startswith(names.RETRY_PREFIX):
+            raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}")
+        try:
+            items = batch.decode(c.body or b"")
+        except CorruptRecord as why:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, str(why)) from None
+        if not items:
+            raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, "the batch holds no message")
+        host = host_of(channel.remote)
+        sys_flag = header.sys_flag | BORN_HOST_V6 if len(host) > 8 else header.sys_flag
+        shared = batch_text(header.properties, self._cluster)
+        wait = plain_text(header.properties, self._cluster)[1]
+        join, born_ms, times = batch.join_properties, header.born_ms, header.reconsume_times
+        return [InboundMessage(topic, queue_id, body, join(own, shared), 0, sys_flag, flag, born_ms,
+                               host, times, 0, wait) for flag, body, own in items]

@@ -1,0 +1,138 @@
+"""May this message be stored here, and where?"""
+
+from sandbox.broker import remarks
+from sandbox.broker import topic_names as names
+from sandbox.broker.parts import BrokerParts
+from sandbox.broker.topics import DEAD_LETTER_QUEUES
+from sandbox.journal.events import LimitReached
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.message import properties as props
+from sandbox.remoting.bodies import TopicConfig
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.headers import SendHeader
+from sandbox.store.message_store import MessageStore
+from sandbox.store.results import PutMessageStatus
+
+VERSION_WITH_MAX_RECONSUME = 121  # V3_4_9: from here on the header's maxReconsumeTimes counts
+
+
+class SendChecks:
+    """RocketMQ: `AbstractSendMessageProcessor.msgCheck`, `handleRetryAndDLQ`; the order of checks is theirs.
+
+    A topic's write permission is not asked here, as in 4.9: clients see it in their routes.
+    """
+
+    def __init__(self, parts: BrokerParts) -> None:
+        self._parts = parts
+        self._config = parts.config
+        self._topics = parts.topics.table
+        self._passed: set[str] = set()  # names that have been looked at, all of them topics once
+        self._unusual = not parts.config.writable or parts.config.start_accept_send_ms > 0
+        self._second = 0
+        self._in_second = 0
+        self._said = 0  # the second in which the limit was last reported
+
+    def queue_for(self, header: SendHeader, channel: Channel) -> int:
+        """The queue this message goes to.  Raises BrokerRefused."""
+        name = header.topic
+        if self._unusual or name not in self._passed or name not in self._topics:
+            self._look_at(header, channel)
+        topic = self._topics[name]
+        queue_id = header.queue_id
+        if queue_id >= topic.write_queues and queue_id >= topic.read_queues:
+            remark = f"request queueId[{queue_id}] is illegal, {describe(topic)} Producer: {channel.remote}"
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, remark)
+        if self._config.limits.messages_per_s is not None:
+            self._admit(self._config.limits.messages_per_s, channel)
+        if queue_id < 0:
+            queue_id = self._parts.chance.below(max(1, topic.write_queues))
+        return queue_id
+
+    def count(self, more: int) -> None:
+        """A batch was let in as one; these are the rest of it."""
+        self._in_second += more
+
+    def retry_or_dead_letter(self, c: RemotingCommand, header: SendHeader, queue_id: int,
+                             found: dict[str, str]) -> tuple[str, int]:
+        """Where a message for a retry topic goes: there, or to the dead letters when it was tried often enough."""
+        group = header.topic[len(names.RETRY_PREFIX):]
+        config = self._parts.subscription_groups.find(group)
+        if config is None:
+            raise BrokerRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remarks.send_group_missing(group))
+        allowed = config.retry_max_times
+        if c.version >= VERSION_WITH_MAX_RECONSUME and header.max_reconsume_times is not None:
+            allowed = header.max_reconsume_times
+        if header.reconsume_times < allowed:
+            return header.topic, queue_id
+        topic = self._parts.topics.create_for_group(names.dead_letter_topic(group), DEAD_LETTER_QUEUES, "dead_letter")
+        found[props.DELAY] = "0"
+        return topic.topic, 0
+
+    def no_transaction(self, found: dict[str, str]) -> None:
+        if found.get(props.TRAN_MSG, "").lower() == "true":
+            raise BrokerRefused(ResponseCode.NO_PERMISSION,
+                                f"the broker[{self._config.ip}] sending transaction message is forbidden")
+
+    def _look_at(self, header: SendHeader, channel: Channel) -> None:
+        """The checks a known topic has passed before: names, rights, and whether it may make itself."""
+        config, name = self._config, header.topic
+        if self._parts.clock.now_ms() < config.start_accept_send_ms:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
+                                f"broker unable to service, until {config.start_accept_send_ms} ms")
+        known = self._topics.get(name)
+        if not config.writable and known is not None and known.order:
+            raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the broker[{config.ip}] sending message is forbidden")
+        complaint = names.complaint(name)
+        if complaint is not None:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, complaint)
+        if name in names.NOT_FOR_SENDING:
+            raise BrokerRefused(ResponseCode.NO_PERMISSION, f"Sending message to topic[{name}] is forbidden.")
+        if known is None and not self._create(header):
+            raise BrokerRefused(ResponseCode.TOPIC_NOT_EXIST, remarks.apply_topic_first(name))
+        self._passed.add(name)
+
+    def _create(self, header: SendHeader) -> bool:
+        topics = self._parts.topics
+        made = topics.create_for_send(header.topic, header.default_topic or "", header.default_topic_queues or 0)
+        if made is None and header.topic.startswith(names.RETRY_PREFIX):
+            made = topics.create_for_group(header.topic, 1, "retry")
+        return made is not None
+
+    def _admit(self, allowed: int, channel: Channel) -> None:
+        """Count towards the limit of messages per second (of the sandbox's clock)."""
+        second = self._parts.clock.now_ms() // 1000
+        if second != self._second:
+            self._second, self._in_second = second, 0
+        self._in_second += 1
+        if self._in_second <= allowed:
+            return
+        if second != self._said:
+            self._said = second
+            self._parts.journal.write(LimitReached(limit="stored_messages_per_s", value=self._in_second,
+                                                   allowed=allowed, who=channel.remote))
+        raise BrokerRefused(ResponseCode.SYSTEM_BUSY, f"[REJECTREQUEST]system busy, start flow control for a while: "
+                                                      f"{allowed} messages a second are allowed here")
+
+
+def describe(topic: TopicConfig) -> str:
+    """A topic's configuration as Java prints it."""
+    rights = ("R" if topic.permission & 4 else "-") + ("W" if topic.permission & 2 else "-")
+    rights += "X" if topic.permission & 1 else "-"
+    return (f"TopicConfig [topicName={topic.topic}, readQueueNums={topic.read_queues}, "
+            f"writeQueueNums={topic.write_queues}, perm={rights}, topicFilterType={topic.filter_type}, "
+            f"topicSysFlag={topic.sys_flag}, order={'true' if topic.order else 'false'}]")
+
+
+def why_not_put(status: PutMessageStatus, store: MessageStore) -> tuple[int, str]:
+    """The code and remark for a put that was refused.  RocketMQ: `handlePutMessageResult`."""
+    if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+        return ResponseCode.MESSAGE_ILLEGAL, remarks.message_illegal(store.config.max_message_bytes)
+    if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:
+        return ResponseCode.SERVICE_NOT_AVAILABLE, remarks.store_unavailable(store.disk_state)
+    if status is PutMessageStatus.CREATE_MAPEDFILE_FAILED:
+        return ResponseCode.SYSTEM_ERROR, remarks.CREATE_FILE_FAILED
+    if status is PutMessageStatus.OS_PAGECACHE_BUSY:
+        return ResponseCode.SYSTEM_ERROR, remarks.PAGE_CACHE_BUSY
+    return ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR"

@@ -1,0 +1,57 @@
+"""Which clients produce in which group, over which connections."""
+
+from dataclasses import dataclass
+
+from sandbox.broker.config import BrokerConfig
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.channel import Channel
+
+
+@dataclass(slots=True)
+class ProducerInfo:
+    """One connection of one producer.  RocketMQ: `ClientChannelInfo`."""
+
+    client_id: str
+    channel: Channel
+    language: str
+    version: int
+    last_update_ms: int
+
+
+class ProducerManager:
+    """RocketMQ: `ProducerManager`.  Every Java client is also listed under CLIENT_INNER_PRODUCER."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self.groups: dict[str, dict[Channel, ProducerInfo]] = {}
+
+    def register(self, group: str, channel: Channel, client_id: str, language: str, version: int) -> None:
+        now_ms = self._clock.now_ms()
+        channels = self.groups.setdefault(group, {})
+        known = channels.get(channel)
+        if known is None:
+            channels[channel] = ProducerInfo(client_id, channel, language, version, now_ms)
+        else:
+            known.last_update_ms = now_ms
+
+    def unregister(self, group: str, channel: Channel) -> None:
+        channels = self.groups.get(group, {})
+        channels.pop(channel, None)
+        if not channels:
+            self.groups.pop(group, None)
+
+    def channel_closed(self, channel: Channel) -> None:
+        for group in [group for group, channels in self.groups.items() if channel in channels]:
+            self.unregister(group, channel)
+
+    def scan(self) -> list[Channel]:
+        """Drop producers silent for too long; returns their connections, to be closed."""
+        silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
+        expired: list[Channel] = []
+        for group, channels in list(self.groups.items()):
+            for channel, info in list(channels.items()):
+                if info.last_update_ms < silent_since_ms:
+                    self.unregister(group, channel)
+                    expired.append(channel)
+        return expired

@@ -1,0 +1,47 @@
+"""The property text a send is stored with (spec store-format 2.4)."""
+
+from functools import lru_cache
+
+from sandbox.message import properties as names
+from sandbox.message.msg_id import host_bytes
+
+_END = "\x02"
+_WAIT = f"{names.WAIT}\x01"
+
+
+def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
+    """For a message stored as it came: its text without WAIT and with CLUSTER, and what WAIT said.
+
+    Works on the text, because building a map of every message costs more than storing it.
+    """
+    if text.endswith(_END):
+        text = text[:-1]
+    wait = True
+    at = _find(text, _WAIT)
+    if at >= 0:
+        end = text.find(_END, at)
+        value = text[at + len(_WAIT) :] if end < 0 else text[at + len(_WAIT) : end]
+        wait = value.lower() == "true"
+        text = text[: max(0, at - 1)] if end < 0 else text[:at] + text[end + 1 :]
+    joined = f"{text}\x02CLUSTER\x01{cluster}" if text else f"CLUSTER\x01{cluster}"
+    return joined.encode(), wait
+
+
+def batch_text(text: str, cluster: str) -> bytes:
+    """What every item of a batch gets after its own properties: CLUSTER, then the batch's text with its WAIT."""
+    return (f"CLUSTER\x01{cluster}\x02{text}" if text else f"CLUSTER\x01{cluster}").encode()
+
+
+@lru_cache(maxsize=4096)
+def host_of(remote: str) -> bytes:
+    """`ip:port` as records hold it."""
+    ip, _, port = remote.rpartition(":")
+    return host_bytes(ip.strip("[]"), int(port))
+
+
+def _find(text: str, mark: str) -> int:
+    """Where the pair begins whose name and separator are `mark`; -1: there is none."""
+    at = text.find(mark)
+    while at > 0 and text[at - 1] != _END:
+        at = text.find(mark, at + 1)
+    return at

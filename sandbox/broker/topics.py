@@ -1,0 +1,143 @@
+"""Which topics this broker has, with how many queues and which rights."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.broker import topic_names as names
+from sandbox.broker.config import PERM_INHERIT, PERM_READ, PERM_WRITE, BrokerConfig
+from sandbox.journal.events import LimitReached, TopicChanged
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.bodies import DataVersion, TopicConfig
+
+READ_WRITE = PERM_READ | PERM_WRITE
+BENCHMARK_QUEUES = 1024
+DEAD_LETTER_QUEUES = 1
+
+
+class TopicConfigManager:
+    """RocketMQ: `TopicConfigManager`, `topics.json` (spec broker-behaviour 1, 2).
+
+    `changed` is called after each change with the topic's new configuration (None: deleted); the broker then
+    writes the file and tells its name servers.
+    """
+
+    def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal,
+                 changed: Callable[[TopicConfig | None], None], *, delay_levels: int) -> None:
+        self._config = config
+        self._clock = clock
+        self._journal = journal
+        self._changed = changed
+        self._limit_said_ms = -1_000
+        self.version = DataVersion(0, clock.now_ms())
+        self.system = set(names.SYSTEM_TOPICS) | {config.cluster, config.name, config.cluster + names.REPLY_SUFFIX}
+        self.table: dict[str, TopicConfig] = {topic.topic: topic for topic in self._built_in(delay_levels)}
+
+    def get(self, topic: str) -> TopicConfig | None:
+        return self.table.get(topic)
+
+    def create_for_send(self, topic: str, template_name: str, queues: int) -> TopicConfig | None:
+        """A topic nobody created, made after the template the sender names (usually TBW102).
+
+        None: there is no such template, or it does not let itself be inherited, or a limit is reached.
+        RocketMQ: `createTopicInSendMessageMethod`.
+        """
+        template = self.table.get(template_name)
+        if template_name == names.AUTO_CREATE_TOPIC and not self._config.auto_create_topic:
+            return None
+        if template is None or not template.permission & PERM_INHERIT:
+            return None
+        queues = max(0, min(queues, template.write_queues))
+        made = TopicConfig(topic, queues, queues, template.permission & ~PERM_INHERIT)
+        if self.refusal(made) is not None:
+            return None
+        self._put(made, "automatic")
+        return made
+
+    def create_for_group(self, topic: str, queues: int, how: str) -> TopicConfig:
+        """A group's retry or dead-letter topic; `how` is retry or dead_letter.
+
+        RocketMQ: `createTopicInSendMessageBackMethod`.
+        """
+        known = self.table.get(topic)
+        if known is None:
+            known = TopicConfig(topic, read_queues=queues, write_queues=queues, permission=READ_WRITE)
+            self._put(known, how)
+        return known
+
+    def update(self, wanted: TopicConfig, how: str = "broker") -> None:
+        """Create or change a topic as an administrator asks; ask `refusal` first."""
+        self._put(wanted, how)
+
+    def delete(self, topic: str) -> bool:
+        """Forget a topic; its messages stay in the log until their files go."""
+        gone = self.table.pop(topic, None)
+        if gone is None:
+            return False
+        self._written(gone, "deleted", None)
+        return True
+
+    def refusal(self, wanted: TopicConfig) -> str | None:
+        """Why a limit forbids this topic, as a sentence; None: none does."""
+        limits = self._config.limits
+        others = [topic for topic in self.table.values() if topic.topic != wanted.topic and self.counts(topic.topic)]
+        if not self.counts(wanted.topic):
+            return None
+        queues = _queues(wanted)
+        checks = (("topics", len(others) + 1, limits.topics), ("queues_per_topic", queues, limits.queues_per_topic),
+                  ("queues", sum(_queues(topic) for topic in others) + queues, limits.queues))
+        for limit, value, allowed in checks:
+            if allowed is not None and value > allowed:
+                self._limit_reached(limit, value, allowed, wanted.topic)
+                return f"the limit {limit} is {allowed}, topic {wanted.topic} would make it {value}"
+        return None
+
+    def counts(self, topic: str) -> bool:
+        """Is this an application's topic, of which there may be only so many?"""
+        return not (self.is_system(topic) or topic.startswith((names.RETRY_PREFIX, names.DEAD_LETTER_PREFIX)))
+
+    def is_system(self, topic: str) -> bool:
+        return topic in self.system or topic.startswith(names.SYSTEM_PREFIX)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"dataVersion": self.version.to_json(),
+                "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)}}
+
+    def load(self, content: Any) -> None:
+        """Take over `topics.json`; built-in topics stay if it lacks them."""
+        if not isinstance(content, dict):
+            return
+        self.version = DataVersion.from_json(content.get("dataVersion", {}))
+        for name, values in content.get("topicConfigTable", {}).items():
+            self.table[name] = TopicConfig.from_json({"topicName": name, **values})
+
+    def _built_in(self, delay_levels: int) -> list[TopicConfig]:
+        config = self._config
+        rows = [(names.SELF_TEST_TOPIC, 1, READ_WRITE), (names.BENCHMARK_TOPIC, BENCHMARK_QUEUES, READ_WRITE),
+                (config.cluster, 16, READ_WRITE | PERM_INHERIT), (config.name, 1, READ_WRITE | PERM_INHERIT),
+                (names.OFFSET_MOVED_TOPIC, 1, READ_WRITE),
+                (names.SCHEDULE_TOPIC, delay_levels, READ_WRITE), (config.cluster + names.REPLY_SUFFIX, 1, READ_WRITE)]
+        if config.auto_create_topic:
+            rows.append((names.AUTO_CREATE_TOPIC, config.default_topic_queues, READ_WRITE | PERM_INHERIT))
+        return [TopicConfig(name, read_queues=queues, write_queues=queues, permission=permission)
+                for name, queues, permission in rows]
+
+    def _put(self, topic: TopicConfig, how: str) -> None:
+        self.table[topic.topic] = topic
+        self._written(topic, how, topic)
+
+    def _written(self, topic: TopicConfig, how: str, now: TopicConfig | None) -> None:
+        self.version = self.version.next(self._clock.now_ms())
+        self._changed(now)
+        self._journal.write(TopicChanged(topic=topic.topic, broker=self._config.name, read_queues=topic.read_queues,
+                                         write_queues=topic.write_queues, permission=topic.permission, how=how))
+
+    def _limit_reached(self, limit: str, value: int, allowed: int, who: str) -> None:
+        now_ms = self._clock.now_ms()
+        if now_ms - self._limit_said_ms >= 1_000:
+            self._limit_said_ms = now_ms
+            self._journal.write(LimitReached(limit=limit, value=value, allowed=allowed, who=who))
+
+
+def _queues(topic: TopicConfig) -> int:
+    return max(topic.read_queues, topic.write_queues)

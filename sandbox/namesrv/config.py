@@ -1,0 +1,14 @@
+"""How a name server behaves."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class NameServerConfig:
+    """RocketMQ: `NamesrvConfig`; times of `NamesrvController` and `RouteInfoManager` (spec broker-behaviour 13)."""
+
+    address: str
+    broker_expired_ms: int = 120_000
+    scan_first_ms: int = 5_000
+    scan_period_ms: int = 10_000
+    order_message_enable: bool = False

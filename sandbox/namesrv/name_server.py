@@ -1,0 +1,100 @@
+"""The node clients and brokers ask for the way."""
+
+import logging
+
+from sandbox.journal.events import HandlerFailed, NameServerStarted, NameServerStopped
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.namesrv.config import NameServerConfig
+from sandbox.namesrv.kv_config import KVConfigManager
+from sandbox.namesrv.processors import NameServerProcessor
+from sandbox.namesrv.route_info import RouteInfoManager
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
+
+log = logging.getLogger(__name__)
+
+
+class NameServer:
+    """A `Listener`.  Never answers a request code it does not know, as RocketMQ's does not.
+
+    RocketMQ: `NamesrvController` (spec broker-behaviour 13).  Everything is in memory; one object is one life.
+    """
+
+    def __init__(self, config: NameServerConfig, *, clock: Clock, journal: Journal, name: str) -> None:
+        self.config = config
+        self.name = name
+        self._clock = clock
+        self._journal = journal
+        self.route_info = RouteInfoManager(clock)
+        self.kv_config = KVConfigManager()
+        self._processor = NameServerProcessor(name, config, self.route_info, self.kv_config, journal)
+        self._handlers = self._processor.handlers()
+        self._channels: dict[Channel, None] = {}
+        self._timer: TimerHandle | None = None
+        self.running = False
+
+    def start(self) -> None:
+        self.running = True
+        self._timer = self._clock.call_later(self.config.scan_first_ms / 1000, self._scan)
+        self._journal.write(NameServerStarted(name_server=self.name))
+
+    def stop(self) -> None:
+        """Close every connection and forget everything; a clean stop and a kill look the same from outside."""
+        if not self.running:
+            return
+        self.running = False
+        if self._timer is not None:
+            self._timer.cancel()
+        for channel in list(self._channels):
+            channel.close()
+        self._channels.clear()
+        self._journal.write(NameServerStopped(name_server=self.name))
+
+    kill = stop
+
+    def serves(self, code: int) -> bool:
+        """Does this node know the request code?  (Where one listener answers for broker and name server.)"""
+        return code in self._handlers
+
+    def connected(self, channel: Channel) -> None:
+        self._channels[channel] = None
+
+    def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
+        if not self.running:
+            return
+        for c in commands:
+            if not c.flag & FLAG_RESPONSE:
+                answer = self._answer(c, channel)
+                if answer is not None and not c.flag & FLAG_ONEWAY:
+                    channel.send(answer)
+
+    def disconnected(self, channel: Channel) -> None:
+        """What was registered over this connection is gone at once."""
+        self._channels.pop(channel, None)
+        if self.running:
+            for gone in self.route_info.channel_closed(channel):
+                self._processor.removed(gone, "closed")
+
+    def _answer(self, c: RemotingCommand, channel: Channel) -> RemotingCommand | None:
+        handler = self._handlers.get(c.code)
+        if handler is None:
+            return None
+        try:
+            return handler(c, channel)
+        except BrokerRefused as no:
+            return c.reply(no.code, remark=no.remark)
+        except Exception as why:
+            log.exception("request %d from %s", c.code, channel.remote)
+            remark = f"{type(why).__name__}: {why}"
+            self._journal.write(HandlerFailed(node=self.name, request_code=int(c.code), remark=remark))
+            return c.reply(ResponseCode.SYSTEM_ERROR, remark=remark)
+
+    def _scan(self) -> None:
+        """Drop brokers that have not registered for too long."""
+        self._timer = self._clock.call_later(self.config.scan_period_ms / 1000, self._scan)
+        for gone, channel in self.route_info.scan(self.config.broker_expired_ms):
+            channel.close()
+            self._processor.removed(gone, "expired")

@@ -1,0 +1,157 @@
+"""Requests to a name server, and their answers."""
+
+import zlib
+from collections.abc import Callable
+
+from sandbox.journal.events import BrokerRegistered, RouteChanged
+from sandbox.journal.journal import Journal
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.namesrv.config import NameServerConfig
+from sandbox.namesrv.kv_config import KVConfigManager
+from sandbox.namesrv.route_info import Removal, RouteInfoManager
+from sandbox.remoting.bodies import DataVersion, KVTable, RegisterBrokerBody, TopicConfigTable, TopicList
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.fields import text
+from sandbox.remoting.headers import (
+    BrokerNameHeader,
+    DeleteTopicInNamesrvHeader,
+    RegisterBrokerHeader,
+    RegisterBrokerResponseHeader,
+    RouteHeader,
+    UnregisterBrokerHeader,
+)
+
+Handler = Callable[[RemotingCommand, Channel], RemotingCommand]
+
+ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
+
+
+class NameServerProcessor:
+    """RocketMQ: `DefaultRequestProcessor` (spec remoting 2.5)."""
+
+    def __init__(self, name: str, config: NameServerConfig, routes: RouteInfoManager, kv: KVConfigManager,
+                 journal: Journal) -> None:
+        self._name = name
+        self._config = config
+        self._routes = routes
+        self._kv = kv
+        self._journal = journal
+
+    def handlers(self) -> dict[int, Handler]:
+        return {RequestCode.REGISTER_BROKER: self.register,
+                RequestCode.UNREGISTER_BROKER: self.unregister,
+                RequestCode.GET_ROUTEINFO_BY_TOPIC: self.route,
+                RequestCode.GET_BROKER_CLUSTER_INFO: self.cluster,
+                RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: self.topics,
+                RequestCode.GET_TOPICS_BY_CLUSTER: self.topics_of_cluster,
+                RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS: self.system_topics,
+                RequestCode.DELETE_TOPIC_IN_NAMESRV: self.delete_topic,
+                RequestCode.WIPE_WRITE_PERM_OF_BROKER: self.wipe_write,
+                RequestCode.ADD_WRITE_PERM_OF_BROKER: self.add_write,
+                RequestCode.PUT_KV_CONFIG: self.put_kv,
+                RequestCode.GET_KV_CONFIG: self.get_kv,
+                RequestCode.DELETE_KV_CONFIG: self.delete_kv,
+                RequestCode.GET_KVLIST_BY_NAMESPACE: self.list_kv}  # fmt: skip
+
+    def register(self, c: RemotingCommand, channel: Channel) -> RemotingCommand:
+        header = RegisterBrokerHeader.from_ext(c.ext)
+        body = c.body or b""
+        if header.body_crc32 and zlib.crc32(body) & 0x7FFF_FFFF != header.body_crc32:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, "crc32 not match")
+        table = RegisterBrokerBody.decode(body).table if body else TopicConfigTable(DataVersion(), {})
+        done = self._routes.register(header, table, channel)
+        changed = done.new_address or bool(done.topics)
+        if self._journal.tracing:
+            self._journal.write(BrokerRegistered(name_server=self._name, broker=header.broker,
+                                                 broker_id=header.broker_id, changed=changed))
+        if changed:
+            self._route_changed(header.broker, "registered", done.topics)
+        ext = RegisterBrokerResponseHeader(done.master_ha_address, done.master_address).to_ext()
+        orders = self._kv.all(ORDER_NAMESPACE)
+        return c.reply(ResponseCode.SUCCESS, ext, KVTable(orders).encode() if orders else None)
+
+    def unregister(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        header = UnregisterBrokerHeader.from_ext(c.ext)
+        gone = self._routes.unregister(header.broker, header.address, header.broker_id)
+        if gone is not None:
+            self._route_changed(gone.broker, "unregistered", gone.topics)
+        return c.reply(ResponseCode.SUCCESS)
+
+    def route(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        topic = RouteHeader.from_ext(c.ext).topic
+        route = self._routes.route(topic)
+        if route is None:
+            return c.reply(ResponseCode.TOPIC_NOT_EXIST,
+                           remark=f"No topic route info in name server for the topic: {topic}\n"
+                                  "See http://rocketmq.apache.org/docs/faq/ for further details.")
+        if self._config.order_message_enable:
+            route = route._replace(order_topic_conf=self._kv.get(ORDER_NAMESPACE, topic))
+        return c.reply(ResponseCode.SUCCESS, body=route.encode())
+
+    def cluster(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        return c.reply(ResponseCode.SUCCESS, body=self._routes.cluster_info().encode())
+
+    def topics(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(sorted(self._routes.topic_queues))).encode())
+
+    def topics_of_cluster(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        topics = self._routes.topics_of_cluster(text(c.ext, "cluster"))
+        return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(topics)).encode())
+
+    def system_topics(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        """The names of clusters and brokers, which are topics too, and one broker's address."""
+        names = {*self._routes.clusters, *self._routes.brokers}
+        address = next((broker.addresses[min(broker.addresses)] for _, broker in sorted(self._routes.brokers.items())
+                        if broker.addresses), None)
+        return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(sorted(names)), address).encode())
+
+    def delete_topic(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        header = DeleteTopicInNamesrvHeader.from_ext(c.ext)
+        for broker in self._routes.delete_topic(header.topic, header.cluster):
+            self._route_changed(broker, "unregistered", (header.topic,))
+        return c.reply(ResponseCode.SUCCESS)
+
+    def wipe_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        """Until the broker's next changed registration, producers will not find its queues."""
+        return c.reply(ResponseCode.SUCCESS, {"wipeTopicCount": str(self._permit(c, allowed=False))})
+
+    def add_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        return c.reply(ResponseCode.SUCCESS, {"addTopicCount": str(self._permit(c, allowed=True))})
+
+    def put_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        self._kv.put(text(c.ext, "namespace"), text(c.ext, "key"), text(c.ext, "value"))
+        return c.reply(ResponseCode.SUCCESS)
+
+    def get_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        namespace, key = text(c.ext, "namespace"), text(c.ext, "key")
+        value = self._kv.get(namespace, key)
+        if value is None:
+            return c.reply(ResponseCode.QUERY_NOT_FOUND, {},
+                           remark=f"No config item, Namespace: {namespace} Key: {key}")
+        return c.reply(ResponseCode.SUCCESS, {"value": value})
+
+    def delete_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        self._kv.delete(text(c.ext, "namespace"), text(c.ext, "key"))
+        return c.reply(ResponseCode.SUCCESS)
+
+    def list_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        namespace = text(c.ext, "namespace")
+        values = self._kv.all(namespace)
+        if values is None:
+            return c.reply(ResponseCode.QUERY_NOT_FOUND, remark=f"No config item, Namespace: {namespace}")
+        return c.reply(ResponseCode.SUCCESS, body=KVTable(values).encode())
+
+    def removed(self, gone: Removal, why: str) -> None:
+        """An address went away without saying so."""
+        self._route_changed(gone.broker, why, gone.topics)
+
+    def _permit(self, c: RemotingCommand, *, allowed: bool) -> int:
+        broker = BrokerNameHeader.from_ext(c.ext).broker
+        topics = self._routes.set_write_permission(broker, allowed=allowed)
+        self._route_changed(broker, "permission", tuple(topics))
+        return len(topics)
+
+    def _route_changed(self, broker: str, why: str, topics: tuple[str, ...]) -> None:
+        self._journal.write(RouteChanged(name_server=self._name, broker=broker, why=why, topics=topics))

@@ -1,0 +1,173 @@
+"""Which broker has which topic, as far as brokers have said so."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.bodies import (
+    BrokerData,
+    ClusterInfo,
+    DataVersion,
+    QueueData,
+    TopicConfig,
+    TopicConfigTable,
+    TopicRouteData,
+)
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.headers import RegisterBrokerHeader
+
+MASTER_ID = 0
+PERM_WRITE = 2
+READ_WRITE = 6
+
+
+@dataclass(slots=True)
+class BrokerLive:
+    """One address that has registered, and when it last did."""
+
+    broker: str
+    broker_id: int
+    last_update_ms: int
+    version: DataVersion
+    channel: Channel
+    ha_address: str
+
+
+class Registration(NamedTuple):
+    """What a registration did, and what a slave is to know of its master."""
+
+    topics: tuple[str, ...]  # new, or with another number of queues or other rights
+    new_address: bool
+    master_address: str | None
+    master_ha_address: str | None
+
+
+class Removal(NamedTuple):
+    """An address that is gone, and the topics whose route changed by it."""
+
+    broker: str
+    address: str
+    topics: tuple[str, ...]
+
+
+class RouteInfoManager:
+    """Registrations merge: what a later one does not name stays (RocketMQ: `RouteInfoManager`).
+
+    Name servers do not talk to each other; each knows what it was told.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.topic_queues: dict[str, dict[str, QueueData]] = {}  # topic, broker name
+        self.brokers: dict[str, BrokerData] = {}
+        self.clusters: dict[str, list[str]] = {}
+        self.live: dict[str, BrokerLive] = {}  # by address
+
+    def register(self, header: RegisterBrokerHeader, table: TopicConfigTable, channel: Channel) -> Registration:
+        """Take over what a broker says of itself.  Only a master's topics count, and only if its version is new."""
+        names = self.clusters.setdefault(header.cluster, [])
+        if header.broker not in names:
+            names.append(header.broker)
+        known = self.brokers.get(header.broker)
+        broker = known or BrokerData(header.broker, header.cluster, {})
+        self.brokers[header.broker] = broker
+        for broker_id in [i for i, a in broker.addresses.items() if a == header.address and i != header.broker_id]:
+            del broker.addresses[broker_id]
+        new_address = broker.addresses.get(header.broker_id) != header.address
+        broker.addresses[header.broker_id] = header.address
+        before = self.live.get(header.address)
+        topics: tuple[str, ...] = ()
+        if header.broker_id == MASTER_ID and (before is None or new_address or before.version != table.version):
+            topics = self._merge(header.broker, table.topics.values())
+        self.live[header.address] = BrokerLive(header.broker, header.broker_id, self._clock.now_ms(), table.version,
+                                               channel, header.ha_address)
+        if header.broker_id == MASTER_ID:
+            return Registration(topics, new_address, None, None)
+        master = broker.addresses.get(MASTER_ID)
+        live = self.live.get(master) if master else None
+        return Registration(topics, new_address, master, live.ha_address if live else None)
+
+    def unregister(self, broker_name: str, address: str, broker_id: int) -> Removal | None:
+        """A broker says goodbye."""
+        broker = self.brokers.get(broker_name)
+        if broker is None or broker.addresses.get(broker_id) != address:
+            self.live.pop(address, None)
+            return None
+        return self._remove(address)
+
+    def channel_closed(self, channel: Channel) -> list[Removal]:
+        """A connection ended: the addresses registered over it are gone at once."""
+        gone = [address for address, live in self.live.items() if live.channel is channel]
+        return [self._remove(address) for address in gone]
+
+    def scan(self, expired_ms: int) -> list[tuple[Removal, Channel]]:
+        """Drop who has not registered for too long; returns them with their connections, to be closed."""
+        silent_since_ms = self._clock.now_ms() - expired_ms
+        gone = [(address, live.channel) for address, live in self.live.items() if live.last_update_ms < silent_since_ms]
+        return [(self._remove(address), channel) for address, channel in gone]
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """The queues of every broker that has an address; None: nobody has the topic."""
+        rows = self.topic_queues.get(topic, {})
+        queues = tuple(rows[name] for name in sorted(rows) if name in self.brokers)
+        if not queues:
+            return None
+        return TopicRouteData(queues, tuple(self.brokers[row.broker] for row in queues))
+
+    def cluster_info(self) -> ClusterInfo:
+        return ClusterInfo(dict(self.brokers), {name: tuple(brokers) for name, brokers in self.clusters.items()})
+
+    def topics_of_cluster(self, cluster: str) -> list[str]:
+        names = set(self.clusters.get(cluster, ()))
+        return sorted(topic for topic, rows in self.topic_queues.items() if names & rows.keys())
+
+    def delete_topic(self, topic: str, cluster: str | None) -> list[str]:
+        """Forget a topic, of one cluster's brokers or of all; returns the brokers that had it."""
+        rows = self.topic_queues.get(topic, {})
+        brokers = sorted(name for name in rows if cluster is None or name in self.clusters.get(cluster, ()))
+        for name in brokers:
+            del rows[name]
+        if not rows:
+            self.topic_queues.pop(topic, None)
+        return brokers
+
+    def set_write_permission(self, broker: str, *, allowed: bool) -> list[str]:
+        """Take the write bit from all topics of a broker, or make them readable and writable; returns the topics."""
+        topics = [topic for topic, rows in self.topic_queues.items() if broker in rows]
+        for topic in topics:
+            row = self.topic_queues[topic][broker]
+            permission = READ_WRITE if allowed else row.permission & ~PERM_WRITE
+            self.topic_queues[topic][broker] = row._replace(permission=permission)
+        return sorted(topics)
+
+    def _merge(self, broker: str, topics: Iterable[TopicConfig]) -> tuple[str, ...]:
+        changed = []
+        for topic in topics:
+            row = QueueData(broker, topic.read_queues, topic.write_queues, topic.permission, topic.sys_flag)
+            rows = self.topic_queues.setdefault(topic.topic, {})
+            if rows.get(broker) != row:
+                rows[broker] = row
+                changed.append(topic.topic)
+        return tuple(sorted(changed))
+
+    def _remove(self, address: str) -> Removal:
+        """Forget an address.  With the last one of a name, its queues go too; with the last broker, the topic."""
+        live = self.live.pop(address)
+        broker = self.brokers.get(live.broker)
+        if broker is not None and broker.addresses.get(live.broker_id) == address:
+            del broker.addresses[live.broker_id]
+        if broker is None or broker.addresses:
+            touched = [topic for topic, rows in self.topic_queues.items() if live.broker in rows]
+            return Removal(live.broker, address, tuple(sorted(touched)))
+        del self.brokers[live.broker]
+        for cluster, names in list(self.clusters.items()):
+            if live.broker in names:
+                names.remove(live.broker)
+            if not names:
+                del self.clusters[cluster]
+        gone = [topic for topic, rows in self.topic_queues.items() if rows.pop(live.broker, None) is not None]
+        for topic in gone:
+            if not self.topic_queues[topic]:
+                del self.topic_queues[topic]
+        return Removal(live.broker, address, tuple(sorted(gone)))
