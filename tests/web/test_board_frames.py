@@ -11,7 +11,8 @@ from sandbox.hosting.port import Reading
 
 NAMES = st.sampled_from(["broker-a:0", "broker-a:1", "broker-b:0"])
 VALUES = st.none() | st.integers().map(str) | st.booleans() | st.lists(st.integers(0, 3), max_size=2)
-ROWS = st.dictionaries(st.sampled_from(["min", "max", "owner", "lock"]), VALUES | st.fixed_dictionaries({"holder": VALUES}))
+FIELDS = st.sampled_from(["min", "max", "owner", "lock"])
+ROWS = st.dictionaries(FIELDS, VALUES | st.fixed_dictionaries({"holder": VALUES}))
 SECTIONS = st.dictionaries(NAMES, ROWS | VALUES, max_size=3)
 BOARDS = st.fixed_dictionaries({"header": ROWS, "queues": SECTIONS}, optional={"members": SECTIONS, "topics": VALUES})
 
@@ -53,8 +54,8 @@ def test_a_row_that_lost_a_field_is_set_anew() -> None:
 
 def test_a_snapshot_has_the_fields_of_the_protocol() -> None:
     text = frames.snap("board/s/g/t", 3, Reading(18_402, 1_000, 0.1, "7f3a", {"queues": {}}))
-    assert orjson.loads(text) == {"k": "snap", "ch": "board/s/g/t", "n": 3, "ep": "7f3a", "seq": "18402", "at_ms": 1_000,
-                                  "rate": 0.1, "data": {"queues": {}}}  # fmt: skip
+    assert orjson.loads(text) == {"k": "snap", "ch": "board/s/g/t", "n": 3, "ep": "7f3a", "seq": "18402",
+                                  "at_ms": 1_000, "rate": 0.1, "data": {"queues": {}}}  # fmt: skip
 
 
 def test_a_delta_names_the_rate_only_where_it_changed() -> None:

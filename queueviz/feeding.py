@@ -1,0 +1,75 @@
+"""Rows of a feed, in batches, each when it is due: scheduled time divided by the speed."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from queueviz.remote import RemoteSandbox
+from sandbox.hosting.feeds import FeedRow
+
+BATCH_ROWS = 500
+BATCH_S = 0.5  # what falls due within this time goes together
+LATE_S = 2.0  # a feed that fell behind by more does not make up for it
+MOST_ROWS_PER_S = 1_500.0  # a sandbox stores 2 000; its own producers want some of them
+ARRIVES_WITHIN_S = 10.0
+LOOK_EVERY_S = 0.2
+
+
+class Pace(NamedTuple):
+    """How fast: `speed` times as fast as it happened (0: no pauses), and never faster than `rows_per_s`."""
+
+    speed: float
+    rows_per_s: float = MOST_ROWS_PER_S
+
+
+def batches(rows: Iterable[FeedRow], pace: Pace, *, now: Callable[[], float] = time.monotonic,
+            sleep: Callable[[float], None] = time.sleep) -> Iterator[list[FeedRow]]:  # fmt: skip
+    """Lists of rows, none earlier than its time and none longer than `BATCH_ROWS`."""
+    due_s = now()
+    batch: list[FeedRow] = []
+    for row in rows:
+        gap_s = row.gap_s / pace.speed if pace.speed > 0 else 0.0
+        due_s = max(due_s + max(gap_s, 1 / pace.rows_per_s), now() - LATE_S)
+        if batch and (len(batch) == BATCH_ROWS or due_s - now() > BATCH_S):
+            yield batch
+            batch = []
+        if not batch and due_s > now():
+            sleep(due_s - now())
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+class SandboxSink:
+    """Sends batches to a running sandbox and waits until each has arrived, so that the order of the table holds."""
+
+    def __init__(self, sandbox: RemoteSandbox, topic: str, *, now: Callable[[], float] = time.monotonic,
+                 sleep: Callable[[float], None] = time.sleep) -> None:  # fmt: skip
+        self._sandbox, self._topic = sandbox, topic
+        self._now, self._sleep = now, sleep
+        self._stored = stored_in(sandbox.snapshot(), topic)
+
+    def send(self, batch: list[FeedRow]) -> None:
+        rows = [{"key": row.key, "tag": row.tag, "body": row.body.decode()} for row in batch]
+        self._sandbox.act({"action": "SendMessages", "topic": self._topic, "selector": "hash", "rows": rows})
+        self._stored += len(batch)
+        self._wait()
+
+    def _wait(self) -> None:
+        """Other producers may count too, so a wrong guess ends with the patience and does no harm."""
+        last, until_s = -1, self._now() + ARRIVES_WITHIN_S
+        while self._now() < until_s:
+            stored = stored_in(self._sandbox.snapshot(), self._topic)
+            if stored >= self._stored:
+                self._stored = stored
+                return
+            if stored > last:
+                last, until_s = stored, self._now() + ARRIVES_WITHIN_S
+            self._sleep(LOOK_EVERY_S)
+        self._stored = max(last, 0)  # some were refused; the sandbox's journal says which
+
+
+def stored_in(snapshot: dict[str, Any], topic: str) -> int:
+    """How many messages the topic has ever stored, over all its queues."""
+    found = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
+    return sum(int(queue["max"] or 0) for queue in found["queues"]) if found else 0

@@ -1,0 +1,116 @@
+"""`manage.py feed flights|csv|ndjson …`: real data into a running sandbox, or into a store nobody holds."""
+
+import argparse
+from collections.abc import Callable, Iterator
+from itertools import islice
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError
+from tqdm import tqdm
+
+from queueviz import environment
+from queueviz.feeding import MOST_ROWS_PER_S, Pace, SandboxSink, batches
+from queueviz.remote import RemoteRefused, RemoteSandbox
+from sandbox.hosting.feeds import FeedRow, FlightsFeed, prepare_flights
+from sandbox.hosting.store_feed import StoreSink
+from sandbox.hosting.table_feed import Columns, count_lines, csv_rows, ndjson_rows
+from sandbox.kernel.errors import SandboxError
+
+FLIGHTS_SPEED = 600.0
+
+
+class Command(BaseCommand):
+    help = "Send a table message by message: the flights from New York in 2013, a CSV file, or a file of JSON lines."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        feeds = parser.add_subparsers(dest="feed", required=True, metavar="flights|csv|ndjson")
+        flights = feeds.add_parser("flights", help="336 776 departures in time order, gaps over 5 minutes cut")
+        _add_target(flights, topic="flights", speed=FLIGHTS_SPEED)
+        for name, what in (("csv", "CSV with a header line"), ("ndjson", "one JSON object a line")):
+            table = feeds.add_parser(name, help=f"a file: {what}")
+            table.add_argument("file", type=Path, help=what)
+            table.add_argument("--key", help="column of the message key; equal keys stay in order")
+            table.add_argument("--tag", help="column of the tag")
+            table.add_argument("--time", help="column of the time, ISO 8601 or seconds or milliseconds since 1970")
+            _add_target(table, topic=None, speed=1.0)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            sent = self._feed(options)
+        except (SandboxError, RemoteRefused) as refused:
+            raise CommandError(str(refused)) from refused
+        except KeyboardInterrupt:
+            raise CommandError("Stopped.", returncode=130) from None
+        self.stdout.write(f"{sent} messages sent to {options['topic']}.")
+
+    def _feed(self, options: dict[str, Any]) -> int:
+        rows, total = _source(options)
+        if options["limit"] is not None:
+            rows, total = islice(rows, options["limit"]), min(total, options["limit"])
+        sink, close = _sink(options)
+        sent = 0
+        pace = Pace(0.0, inf) if options["store"] else Pace(options["speed"], options["rate"])
+        try:
+            with tqdm(total=total, unit="msg", disable=None) as bar:
+                for batch in batches(rows, pace):
+                    sink(batch)
+                    sent += len(batch)
+                    bar.update(len(batch))
+        finally:
+            close()
+        return sent
+
+
+def _add_target(parser: argparse.ArgumentParser, *, topic: str | None, speed: float) -> None:
+    parser.add_argument("--topic", default=topic, required=topic is None, help="where to send")
+    parser.add_argument("--speed", type=_positive, default=speed, help="times as fast as it happened (%(default)s)")
+    parser.add_argument("--rate", type=_positive, default=MOST_ROWS_PER_S, help="most messages a second (%(default)s)")
+    parser.add_argument("--limit", type=_whole, help="send only the first so many")
+    parser.add_argument("--sandbox", help="slug of a running sandbox")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
+    parser.add_argument("--token", default=environment.text("QUEUEVIZ_TOKEN"),
+                        help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)")  # fmt: skip
+    parser.add_argument("--store", type=Path, help="instead: a store directory that nobody holds")
+    parser.add_argument("--queues", type=_whole, default=8, help="with --store: queues of the topic (%(default)s)")
+
+
+def _source(options: dict[str, Any]) -> tuple[Iterator[FeedRow], int]:
+    if options["feed"] == "flights":
+        table = prepare_flights(Path(settings.QUEUEVIZ_HOME))
+        total = count_lines(table)
+        return islice(FlightsFeed(table).rows(), total), total  # the feed itself goes round and round
+    columns = Columns(options["key"], options["tag"], options["time"])
+    is_csv = options["feed"] == "csv"
+    read = csv_rows if is_csv else ndjson_rows
+    return read(options["file"], columns), max(0, count_lines(options["file"]) - is_csv)
+
+
+def _sink(options: dict[str, Any]) -> tuple[Callable[[list[FeedRow]], None], Callable[[], None]]:
+    if bool(options["sandbox"]) == bool(options["store"]):
+        raise CommandError("Say where to: --sandbox SLUG --url URL --token TOKEN, or --store DIR.")
+    if options["store"]:
+        store = StoreSink(options["store"], options["topic"], queues=options["queues"])
+        return store.send, store.close
+    sandbox = RemoteSandbox(options["url"], options["sandbox"], options["token"])
+    try:
+        return SandboxSink(sandbox, options["topic"]).send, sandbox.close
+    except BaseException:
+        sandbox.close()
+        raise
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return value
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)

@@ -1,0 +1,45 @@
+"""`manage.py sandboxes list|wake|sleep`: who is there, and waking or putting to sleep by the API."""
+
+import argparse
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from queueviz import environment
+from queueviz.access import every_sandbox
+from queueviz.remote import RemoteRefused, RemoteSandbox
+
+
+class Command(BaseCommand):
+    help = "List the sandboxes of this data home, or wake or put to sleep one on a running server."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        deeds = parser.add_subparsers(dest="deed", required=True, metavar="list|wake|sleep")
+        deeds.add_parser("list", help="address, template, owner and dates of every sandbox")
+        for name, what in (("wake", "open it, as a visit does"), ("sleep", "stop it cleanly until the next visit")):
+            deed = deeds.add_parser(name, help=what)
+            deed.add_argument("slug")
+            deed.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
+            deed.add_argument("--token", default=environment.text("QUEUEVIZ_TOKEN"),
+                              help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)")  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["deed"] == "list":
+            self._list()
+            return
+        sandbox = RemoteSandbox(options["url"], options["slug"], options["token"])
+        try:
+            (sandbox.wake if options["deed"] == "wake" else sandbox.sleep)()
+        except RemoteRefused as refused:
+            raise CommandError(str(refused)) from refused
+        finally:
+            sandbox.close()
+        self.stdout.write(f"{options['slug']} is {'awake' if options['deed'] == 'wake' else 'asleep'}.")
+
+    def _list(self) -> None:
+        for row in every_sandbox():
+            owner = "host" if row.of_host else str(row.owner or "anonymous")
+            until = f"until {row.expires_at:%Y-%m-%d %H:%M}" if row.expires_at else "kept"
+            visited = f"visited {row.visited_at:%Y-%m-%d %H:%M}"
+            self.stdout.write(f"{row.slug:32} {row.template:10} {owner:16} {visited} {until}")

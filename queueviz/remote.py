@@ -1,0 +1,90 @@
+"""A running sandbox, reached by its API as any program would: never by its files."""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 10.0
+PATIENCE_S = 120.0  # with a server that is busy, asleep or starting again
+REQUEST_TIMEOUT_S = 15.0
+LATER = frozenset({429, 502, 503, 504})
+
+
+class RemoteRefused(Exception):
+    """The server says no; the message is one sentence for the person at the terminal."""
+
+
+class RemoteSandbox:
+    """One sandbox behind `url`, with its token.  Waits and tries again where the server asks for patience."""
+
+    def __init__(
+        self,
+        url: str,
+        slug: str,
+        token: str,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.slug = slug
+        self._url = url.rstrip("/")
+        self._wait, self._now = sleep, now
+        self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"} if token else {},
+                                  timeout=REQUEST_TIMEOUT_S, transport=transport)  # fmt: skip
+
+    def act(self, fields: Mapping[str, Any]) -> int:
+        return int(self._call("POST", "/actions", fields)["seq"])
+
+    def wake(self) -> None:
+        self._call("POST", "/wake", {})
+
+    def sleep(self) -> None:
+        self._call("POST", "/sleep", {})
+
+    def snapshot(self) -> dict[str, Any]:
+        return self._call("GET", "")
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The answer, however often it must be asked for; an action that may have been done is not done twice."""
+        until_s, wait_s, woken = self._now() + PATIENCE_S, FIRST_WAIT_S, False
+        while True:
+            try:
+                answer = self._http.request(method, f"{self._url}/api/sandboxes/{self.slug}{path}", json=body)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as why:
+                trouble = f"Nobody answers at {self._url}: {why}."
+            except httpx.InvalidURL as why:
+                raise RemoteRefused(f"{self._url} is no address: {why}.") from why
+            except httpx.HTTPError as why:
+                raise RemoteRefused(f"The server at {self._url} broke off: {why or type(why).__name__}.") from why
+            else:
+                if answer.is_success:
+                    return dict(answer.json())
+                if answer.status_code not in LATER:
+                    raise RemoteRefused(self._sentence(answer))
+                trouble = self._sentence(answer)
+                if answer.status_code == 503 and path == "/actions" and not woken:
+                    woken = True
+                    self._http.post(f"{self._url}/api/sandboxes/{self.slug}/wake", json={})
+            if self._now() + wait_s > until_s:
+                raise RemoteRefused(trouble)
+            self._wait(wait_s * random.uniform(0.5, 1.0))
+            wait_s = min(LONGEST_WAIT_S, wait_s * 2)
+
+    def _sentence(self, answer: httpx.Response) -> str:
+        if answer.status_code in (401, 403):
+            return f"The token does not open sandbox {self.slug} for this."
+        if answer.status_code == 404:
+            return f"The server at {self._url} knows no sandbox {self.slug} for this token."
+        try:
+            said = answer.json()
+            return f"{said['error']} {said.get('hint', '')}".strip()
+        except (ValueError, KeyError, TypeError):
+            return f"The server at {self._url} answered {answer.status_code}."
