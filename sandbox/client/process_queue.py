@@ -38,6 +38,7 @@ class ProcessQueue:
         self.last_lock_ms = now_ms
         self.lapse_told = False
         self.flow_control: str | None = None  # count, size, span
+        self.held_back_ms = 0  # when a limit last held a pull back
         self.pinned_offset: int | None = None  # for which MessagePinned was written
         self._cache: dict[int, Message] = {}  # by queue offset, ascending
         self._taken: dict[int, Message] = {}

@@ -90,6 +90,9 @@ class Producer:
         self.instance.resume()
 
     def told(self, state: str) -> None:
+        """The whole process crashed, hung or went on; an inner producer is nobody of its own."""
+        if self is self.instance.inner_producer:
+            return
         if self.state in ("running", "hung") or state == "crashed":
             self._become(state)
 

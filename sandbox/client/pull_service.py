@@ -30,6 +30,7 @@ WAIT_FLOW_CONTROL_S = 0.05
 WAIT_NOT_LOCKED_S = 1.0
 WAIT_BROKER_BUSY_S = 0.02
 ILLEGAL_OFFSET_DELAY_S = 10.0
+CALM_MS = 1_000
 
 AT_ONCE = 0.0
 DISCARD = None  # this queue is no longer ours: the loop ends
@@ -195,15 +196,34 @@ class PullService:
 
     def _is_held_back(self, pq: ProcessQueue) -> bool:
         limit = self._crossed(pq)
-        name = limit.name if limit else None
-        if name != pq.flow_control:
-            pq.flow_control = name
-            self._consumer.journal.write(FlowControlChanged(
-                group=self._consumer.group, client_id=self._consumer.client_id, topic=pq.mq.topic,
-                broker=pq.mq.broker, queue_id=pq.mq.queue_id, limit=name,
-                value=limit.value if limit else pq.count, allowed=limit.allowed if limit else 0,
-            ))  # fmt: skip
-        return limit is not None
+        if limit is None:
+            return False
+        pq.held_back_ms = self._consumer.clock.now_ms()
+        if pq.flow_control is None:
+            self._look_again(pq)
+        if pq.flow_control != limit.name:
+            self._tell_flow_control(pq, limit.name, limit.value, limit.allowed)
+        return True
+
+    def _look_again(self, pq: ProcessQueue) -> None:
+        self._consumer.clock.call_later(CALM_MS / 1000, lambda: self._calm(pq))
+
+    def _calm(self, pq: ProcessQueue) -> None:
+        """Flow control has ended when no pull was held back for a second: around a limit it comes and goes."""
+        consumer = self._consumer
+        if pq.dropped or consumer.process_queues.get(pq.mq) is not pq:
+            return
+        if consumer.clock.now_ms() - pq.held_back_ms < CALM_MS:
+            self._look_again(pq)
+        else:
+            self._tell_flow_control(pq, None, pq.count, consumer.threshold_for_queue)
+
+    def _tell_flow_control(self, pq: ProcessQueue, name: str | None, value: int, allowed: int) -> None:
+        pq.flow_control = name
+        self._consumer.journal.write(FlowControlChanged(
+            group=self._consumer.group, client_id=self._consumer.client_id, topic=pq.mq.topic, broker=pq.mq.broker,
+            queue_id=pq.mq.queue_id, limit=name, value=value, allowed=allowed,
+        ))  # fmt: skip
 
     def _crossed(self, pq: ProcessQueue) -> _Limit | None:
         consumer = self._consumer
