@@ -31,6 +31,11 @@ class _File:
         self.durable = b""
         self.modified_ms = modified_ms
 
+    def copy(self) -> "_File":
+        twin = _File(bytearray(self.cache), self.modified_ms)
+        twin.durable = self.durable
+        return twin
+
 
 class SimMapped:
     """A mapped file.  After a kill or power cut its view is a dead process's and changes nothing."""
@@ -97,6 +102,17 @@ class SimDisk:
         """The kernel writes some unflushed sectors by itself, as it does now and then."""
         for file in self._files.values():
             file.durable = self._survived(file, share)
+
+    def copy(self, chance: Chance) -> "SimDisk":
+        """This disk as it is now, apart from what happens to it: to try a crash at this moment and go on."""
+        other = SimDisk(chance, self._clock, capacity_bytes=self.capacity_bytes)
+        twins = {id(file): file.copy() for names in (*self._name_states, self._files) for file in names.values()}
+        other._files = {name: twins[id(file)] for name, file in self._files.items()}
+        other._name_states.clear()
+        for names in self._name_states:
+            other._name_states.append({name: twins[id(file)] for name, file in names.items()})
+        other._held = set(self._held)
+        return other
 
     def fill(self) -> None:
         """Nothing more fits from now on."""

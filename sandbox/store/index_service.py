@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from sandbox.kernel.clock import Clock
-from sandbox.message import properties as names
-from sandbox.message.string_hash import index_key_hash, java_hash, joined_key_hash, key_prefix_hash
+from sandbox.message.string_hash import KeyHasher, index_key_hash, java_hash
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import Disk
 from sandbox.store.file_stamp import stamp
@@ -14,10 +13,7 @@ from sandbox.store.mapped_file import MappedFile, MapPool
 
 DIRECTORY = "index"
 MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
-_TOPICS_REMEMBERED = 4096
-
-_UNIQ_KEY = names.UNIQ_KEY.encode()
-_KEYS = names.KEYS.encode()
+_TOPICS_REMEMBERED = 256
 
 HasKey = Callable[[int, str, str], bool]  # physical offset, topic, key: is the record there really about it?
 
@@ -33,7 +29,7 @@ class IndexService:
         self._clock = clock
         self._rolled = rolled
         self._has_key = has_key
-        self._prefixes: dict[str, int] = {}
+        self._hashers: dict[str, KeyHasher] = {}
         self.files: list[IndexFile] = []
 
     def load(self, *, trusted_until_ms: int | None) -> list[str]:
@@ -50,7 +46,8 @@ class IndexService:
                 continue
             file = self._open(name)
             file.load()
-            if trusted_until_ms is not None and file.end_ms > trusted_until_ms:
+            # only full files were ever flushed; one with room may be torn, whatever times its header shows
+            if trusted_until_ms is not None and (not file.full or file.end_ms > trusted_until_ms):
                 self._delete(file)
                 deleted.append(name)
             else:
@@ -88,22 +85,14 @@ class IndexService:
             self._rolled(before, file)
         return file
 
-    def keys_of(self, topic: str, properties: bytes, physical_offset: int, store_ms: int, into: list[IndexKey]) -> None:
-        """Add what one message is found by: its unique key, then each word of its keys."""
-        prefix = self._prefixes.get(topic)
-        if prefix is None:
-            if len(self._prefixes) >= _TOPICS_REMEMBERED:
-                self._prefixes.clear()
-            prefix = self._prefixes[topic] = key_prefix_hash(topic)
-        unique = names.find(properties, _UNIQ_KEY)
-        if unique:
-            into.append((joined_key_hash(prefix, unique), physical_offset, store_ms))
-        keys = names.find(properties, _KEYS)
-        if not keys:
-            return
-        for key in keys.split(b" ") if b" " in keys else (keys,):
-            if key:
-                into.append((joined_key_hash(prefix, key), physical_offset, store_ms))
+    def hasher(self, topic: str) -> KeyHasher:
+        """Who hashes the keys of this topic."""
+        hasher = self._hashers.get(topic)
+        if hasher is None:
+            if len(self._hashers) >= _TOPICS_REMEMBERED:
+                self._hashers.clear()
+            hasher = self._hashers[topic] = KeyHasher(topic)
+        return hasher
 
     def put(self, keys: list[IndexKey]) -> None:
         """Add entries in the given order, over as many files as it takes.  Raises StoreFull."""

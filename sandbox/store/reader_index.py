@@ -140,17 +140,21 @@ class IndexFileReader:
             yield from range(first, min(room // SLOT_BYTES, first + 5 * _MAX_GUESSES), 5)
 
     def _plausible(self) -> bool:
-        """Are the newest entries reached from their slots, and the oldest where they belong?"""
+        """Do the oldest entries follow one another, reached from their slots, behind a place 0 that is never used?"""
         header = self.header()
+        if self.entry(0) != IndexEntry(0, 0, 0, 0):
+            return False
+        last_physical = header.begin_physical
         for number in range(1, min(header.index_count, _PROBES)):
             entry = self.entry(number)
-            if entry is None or entry.hash < 0 or not 0 <= entry.previous < number:
+            if entry is None or entry.hash < 0 or not 0 <= entry.previous < number or entry.time_diff_s < 0:
                 return False
-            if not header.begin_physical <= entry.physical_offset <= header.end_physical:
+            if not last_physical <= entry.physical_offset <= header.end_physical:
                 return False
             if not number <= self.slot(entry.hash % self.slots) < header.index_count:
                 return False
-        return True
+            last_physical = entry.physical_offset
+        return sum(1 for _ in self.used_slots()) == header.slots_used
 
 
 def index_files(directory: Path, opened: OpenFiles) -> list[IndexFileReader]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sandbox.message import sys_flag
 from sandbox.message.message import StoredMessage
-from sandbox.store.findings import ERROR, NOTE, Findings
+from sandbox.store.findings import ERROR, NOTE, WARNING, Findings
 from sandbox.store.reader_index import (
     HEADER_BYTES,
     SLOT_BYTES,
@@ -49,15 +49,19 @@ class IndexCheck:
             self._say_none(bool(wanted))
             return
         seen: set[int] = set()
+        strange: list[_Entry] = []
         for place in self._entries_at(message.physical_offset):
             if place.entry.hash in wanted:
                 seen.add(place.entry.hash)
                 self._check_time(place, message)
             else:
-                self._add(place, "wrong_entry", f"the record at {message.physical_offset} has no key with this hash")
-        for key_hash, key in wanted.items():
-            if key_hash not in seen:
-                self._report_missing(message, key, in_use=in_use)
+                strange.append(place)
+        missing = [key for key_hash, key in wanted.items() if key_hash not in seen]
+        for key in missing:
+            self._report_missing(message, key, in_use=in_use)
+        for place in strange:  # with nothing missing it is of a record that a power cut took, and harms nobody
+            self._add(place, "wrong_entry", f"the record at {message.physical_offset} has no key with this hash",
+                      severity=ERROR if missing else WARNING)
 
     def finish(self, log_end: int) -> None:
         """The log is over: what is left points nowhere, unless it was written meanwhile."""
@@ -66,7 +70,8 @@ class IndexCheck:
     def _orphans(self, before: int) -> None:
         while (place := self._next) is not None and place.entry.physical_offset < before:
             if place.entry.physical_offset >= self._log_min:
-                self._add(place, "orphan_entry", f"points to {place.entry.physical_offset}, where no record begins")
+                self._add(place, "orphan_entry", f"points to {place.entry.physical_offset}, where no record begins",
+                          severity=WARNING)  # if it should point elsewhere, an entry is missing there
             self._next = next(self._walk, None)
 
     def _entries_at(self, physical_offset: int) -> Iterator[_Entry]:
@@ -104,6 +109,8 @@ class IndexCheck:
                             f"slot {slot} is empty instead of leading to entry {number}")
 
     def _check_time(self, place: _Entry, message: StoredMessage) -> None:
+        if place.number == 1:
+            return  # the first entry counts from the begin preset by the file before, which may be gone
         expected = min(max(0, (message.store_ms - place.header.begin_ms) // 1000), MAX_SECONDS)
         if place.entry.time_diff_s != expected:
             self._add(place, "wrong_time", f"{place.entry.time_diff_s} s after the file's begin instead of {expected}")
@@ -120,6 +127,6 @@ class IndexCheck:
             self._said_none = True
             self._found.add(NOTE, "no_index", "index", 0, "messages have keys, but there is no index file")
 
-    def _add(self, place: _Entry, code: str, text: str) -> None:
-        self._found.add(ERROR, code, f"index/{place.file.name}", place.file.entry_position(place.number),
+    def _add(self, place: _Entry, code: str, text: str, *, severity: str = ERROR) -> None:
+        self._found.add(severity, code, f"index/{place.file.name}", place.file.entry_position(place.number),
                         f"entry {place.number}: {text}")
