@@ -7,14 +7,13 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy
 
 from queueviz.models import Sandbox
-from sandbox.kernel.errors import ActionRefused
 
 NOT_FIELDS = frozenset({"csrfmiddlewaretoken"})
 LIST_MARK = "[]"  # `queues[]` is a list even with one box ticked
 
 
 def fields_of(form: QueryDict) -> dict[str, Any]:
-    """`queues[]=a&queues[]=b` → list, `expected.broker-a:0.committed=5` → nested object, the rest one text each.
+    """`queues=a&queues=b` and `queues[]=a` → list, the rest one text each (which may hold JSON).
 
     A field that is sent empty is left out: the engine's default holds.
     """
@@ -28,21 +27,8 @@ def fields_of(form: QueryDict) -> dict[str, Any]:
         elif len(values) > 1:
             given[name] = [value for value in values if value]
         elif values[0] != "":
-            _put(given, name.split("."), values[0])
+            given[name] = values[0]
     return given
-
-
-def _put(given: dict[str, Any], path: list[str], value: str) -> None:
-    """Dots nest, outside first; the middle part may itself hold a dot (`expected.broker-a.1:0.target`)."""
-    if len(path) > 2:
-        path = [path[0], ".".join(path[1:-1]), path[-1]]
-    *outer, last = path
-    for part in outer:
-        inner = given.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise ActionRefused(422, "{field} is given both as a value and as an object.", field=part)
-        given = inner
-    given[last] = value
 
 
 class NewSandboxForm(forms.Form):

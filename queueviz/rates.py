@@ -36,3 +36,6 @@ class Rate:
     def forget(self) -> None:
         """Nobody has done anything yet."""
         self._buckets.clear()
+
+    def __len__(self) -> int:
+        return len(self._buckets)

@@ -1,0 +1,208 @@
+"""Who gets at which sandbox: sessions, accounts, tokens, links; and that there is one door only."""
+
+import ast
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.test import Client
+from django.utils import timezone
+
+from queueviz import access, acting, owners
+from queueviz.models import Grant, Sandbox
+from queueviz.visitor import Visitor, bearer, digest
+from sandbox.control.actions import ChangeActor, CrashActor, SendMessages
+from sandbox.control.rights import VERBS
+from sandbox.kernel.errors import ActionRefused
+from tests.web.fake_port import FakePort
+
+pytestmark = pytest.mark.django_db
+
+DOORS = {"access.py", "owners.py", "admin.py", "models.py", "forms.py"}  # forms.py: the fields' own rules, no rows
+
+
+def made_by(visitor: Visitor, port: FakePort) -> Sandbox:
+    return owners.create(visitor, "orders").sandbox
+
+
+def somebody() -> Visitor:
+    return Visitor(session=SessionStore(), address="192.0.2.1")
+
+
+def test_who_started_it_owns_it_and_others_may_watch(port: FakePort) -> None:
+    owner, other = somebody(), somebody()
+    slug = made_by(owner, port).slug
+    assert access.seat_at(owner, slug, "share").role == "owner"
+    assert access.seat_at(other, slug, "see").role == "viewer"
+    with pytest.raises(access.Forbidden):
+        access.sandbox_for(other, slug, "act")
+
+
+def test_unknown_and_private_are_the_same_to_strangers(port: FakePort) -> None:
+    owner, other = somebody(), somebody()
+    sandbox = made_by(owner, port)
+    owners.change(owner, sandbox, visibility="private")
+    said = []
+    for slug in (sandbox.slug, "no-such-place"):
+        with pytest.raises(access.NotFound) as refused:
+            access.sandbox_for(other, slug, "see")
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert access.sandbox_for(owner, sandbox.slug, "share") == sandbox
+
+
+def test_every_verb_is_answered_for_templates(port: FakePort) -> None:
+    owner = somebody()
+    slug = made_by(owner, port).slug
+    assert access.seat_at(owner, slug, "see").can == {verb: verb != "grade" for verb in VERBS}
+    assert access.seat_at(somebody(), slug, "see").can == {verb: verb == "see" for verb in VERBS}
+
+
+def test_an_account_owns_across_browsers(port: FakePort) -> None:
+    user = User.objects.create_user("ada")
+    slug = made_by(Visitor(user=user, session=SessionStore()), port).slug
+    assert access.seat_at(Visitor(user=user, session=SessionStore()), slug, "share").role == "owner"
+
+
+def test_a_session_does_not_own_what_an_account_took(port: FakePort) -> None:
+    session = SessionStore()
+    slug = made_by(Visitor(session=session), port).slug
+    Sandbox.objects.filter(slug=slug).update(owner=User.objects.create_user("ada"))
+    assert access.seat_at(Visitor(session=session), slug, "see").role == "viewer"
+
+
+def test_signing_in_takes_the_session_s_sandboxes_along(visitor: Client, mine: str) -> None:
+    user = User.objects.create_user("ada", password="lovelace")
+    assert visitor.login(username="ada", password="lovelace")
+    sandbox = Sandbox.objects.get(slug=mine)
+    assert sandbox.owner == user
+    assert sandbox.expires_at is not None
+    assert sandbox.expires_at > timezone.now() + timedelta(days=29)
+
+
+def test_an_editor_may_do_all_but_share(port: FakePort) -> None:
+    sandbox = made_by(somebody(), port)
+    user = User.objects.create_user("ada")
+    Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="editor", user=user)
+    seat = access.seat_at(Visitor(user=user), sandbox.slug, "shape")
+    assert seat.role == "editor"
+    assert not seat.may("share")
+
+
+@pytest.mark.parametrize("ended", [{"revoked_at": timedelta(0)}, {"expires_at": timedelta(seconds=-1)}])
+def test_an_ended_token_gives_nothing(port: FakePort, ended: dict[str, timedelta]) -> None:
+    made = owners.create(somebody(), "orders")
+    holder = Visitor(token=made.token)
+    assert access.seat_at(holder, made.sandbox.slug, "share").role == "owner"
+    Grant.objects.update(**{name: timezone.now() + shift for name, shift in ended.items()})
+    assert access.seat_at(holder, made.sandbox.slug, "see").role == "viewer"
+
+
+def test_a_claim_link_works_once(port: FakePort) -> None:
+    owner, friend, third = somebody(), somebody(), somebody()
+    sandbox = made_by(owner, port)
+    token = owners.claim_link(owner, sandbox)
+    assert owners.claimable(token) == sandbox
+    owners.claim(friend, token)
+    assert access.seat_at(friend, sandbox.slug, "share").role == "owner"
+    with pytest.raises(access.NotFound):
+        owners.claim(third, token)
+    assert not Grant.objects.filter(digest=token).exists(), "only the digest is kept"
+    assert Grant.objects.filter(digest=digest(token)).exists()
+
+
+def test_a_visit_of_an_owner_puts_off_the_end_and_a_viewer_s_does_not(port: FakePort) -> None:
+    owner = somebody()
+    sandbox = made_by(owner, port)
+    long_ago = timezone.now() - timedelta(hours=20)
+    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
+    access.note_visit(access.seat_at(somebody(), sandbox.slug, "see"))
+    sandbox.refresh_from_db()
+    assert sandbox.visited_at == long_ago
+    access.note_visit(access.seat_at(owner, sandbox.slug, "see"))
+    sandbox.refresh_from_db()
+    assert sandbox.expires_at is not None
+    assert sandbox.expires_at > timezone.now() + timedelta(hours=23)
+
+
+def test_what_expired_a_week_ago_goes_when_room_is_asked_for(port: FakePort) -> None:
+    old, kept = made_by(somebody(), port), made_by(somebody(), port)
+    Sandbox.objects.filter(pk=old.pk).update(expires_at=timezone.now() - timedelta(days=8))
+    Sandbox.objects.filter(pk=kept.pk).update(expires_at=timezone.now() - timedelta(days=6))
+    made_by(somebody(), port)
+    assert old.slug not in port.sandboxes
+    assert kept.slug in port.sandboxes
+    assert not Sandbox.objects.filter(pk=old.pk).exists()
+
+
+def test_the_host_s_sandbox_is_everybody_s_and_nobody_s(port: FakePort) -> None:
+    sandbox = owners.landing()
+    assert port.sandboxes == {"landing": "live"}
+    assert owners.landing() == sandbox, "a second visit finds it"
+    seat = access.seat_at(somebody(), sandbox.slug, "see")
+    assert seat.can == {verb: verb == "see" for verb in VERBS}
+
+
+def test_three_buttons_of_the_landing_have_fixed_sizes(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
+    mended: list[object] = []
+    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: mended.append(action))
+    owners.landing()
+    burst = {"action": "SendMessages", "topic": "flights", "count": 5_000, "body_bytes": 200_000}
+    acting.act(somebody()._replace(address="192.0.2.1"), "landing", burst)
+    acting.act(somebody()._replace(address="192.0.2.2"), "landing", {"action": "CrashActor", "actor": "A"})
+    acting.act(somebody()._replace(address="192.0.2.3"), "landing",
+               {"action": "ChangeActor", "actor": "B", "work_ms": "86400000"})  # fmt: skip
+    done = [action for _, action, _ in port.acted]
+    assert done[0] == SendMessages(topic="flights", count=50)
+    assert done[1] == CrashActor(actor="A")
+    assert isinstance(done[2], ChangeActor)
+    assert done[2].work_ms == (2_000, 4_000)
+    assert len(mended) == 2, "what was crashed or slowed comes back by itself"
+
+
+@pytest.mark.parametrize("action", [{"action": "DeleteTopic", "topic": "flights"}, {"action": "SetRate", "rate": 0}])
+def test_anything_else_on_the_host_s_sandbox_is_forbidden(port: FakePort, action: dict[str, object]) -> None:
+    owners.landing()
+    with pytest.raises(access.Forbidden):
+        acting.act(somebody(), "landing", action)
+    assert port.acted == []
+
+
+def test_a_second_press_within_two_seconds_is_too_many(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: None)
+    owners.landing()
+    who = somebody()
+    acting.act(who, "landing", {"action": "CrashActor", "actor": "A"})
+    with pytest.raises(ActionRefused) as refused:
+        acting.act(who, "landing", {"action": "CrashActor", "actor": "B"})
+    assert refused.value.status == 429
+
+
+@pytest.mark.parametrize(
+    ("header", "token"),
+    [("Bearer qv_x", "qv_x"), ("bearer  qv_x ", "qv_x"), ("Basic abc", None), ("", None), ("Bearer", None)],
+)
+def test_a_bearer_header_gives_its_token(header: str, token: str | None) -> None:
+    assert bearer(header) == token
+
+
+def test_nothing_but_access_touches_the_rows() -> None:
+    """`Sandbox` and `Grant` of `queueviz.models` are imported by the doors only."""
+    folder = Path(access.__file__).parent
+    guilty = [
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.py")
+        if path.name not in DOORS and "migrations" not in path.parts and _imports_models(path)
+    ]
+    assert guilty == []
+
+
+def _imports_models(path: Path) -> bool:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "queueviz.models":
+            return True
+        if isinstance(node, ast.Import) and any(name.name == "queueviz.models" for name in node.names):
+            return True
+    return False
