@@ -125,6 +125,7 @@ class Broker:
         self.connections.heard(channel, commands[-1].serialize_type)
         answers = [self._answer(c, channel) for c in commands]
         self.store.dispatch()
+        self.stats.settle()
         for answer in answers:
             if answer is not None:
                 channel.send(answer)

@@ -44,6 +44,7 @@ class BrokerStats:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._turn: dict[str, list[int]] = {}  # topic: messages and bytes
         self._put: dict[str, Rate] = {}
         self._get: dict[tuple[str, str], Rate] = {}
         self._all_put = Rate()
@@ -54,12 +55,26 @@ class BrokerStats:
         self.boot_ms = clock.now_ms()
 
     def put(self, topic: str, count: int, size: int) -> None:
+        """Note messages of this turn; `settle` counts them, so that a turn asks the time once."""
+        noted = self._turn.get(topic)
+        if noted is None:
+            self._turn[topic] = [count, size]
+        else:
+            noted[0] += count
+            noted[1] += size
+
+    def settle(self) -> None:
+        """The turn is over."""
+        if not self._turn:
+            return
         now_s = int(self._clock.monotonic())
-        rate = self._put.get(topic)
-        if rate is None:
-            rate = self._put[topic] = Rate()
-        rate.add(now_s, count, size)
-        self._all_put.add(now_s, count, size)
+        for topic, (count, size) in self._turn.items():
+            rate = self._put.get(topic)
+            if rate is None:
+                rate = self._put[topic] = Rate()
+            rate.add(now_s, count, size)
+            self._all_put.add(now_s, count, size)
+        self._turn.clear()
 
     def get(self, group: str, topic: str, count: int, size: int) -> None:
         now_s = int(self._clock.monotonic())

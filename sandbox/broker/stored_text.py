@@ -17,14 +17,13 @@ def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
     if text.endswith(_END):
         text = text[:-1]
     wait = True
-    at = _find(text, _WAIT)
+    at = _find(text, _WAIT) if _WAIT in text else -1
     if at >= 0:
         end = text.find(_END, at)
         value = text[at + len(_WAIT) :] if end < 0 else text[at + len(_WAIT) : end]
-        wait = value.lower() == "true"
+        wait = value == "true" or value.lower() == "true"
         text = text[: max(0, at - 1)] if end < 0 else text[:at] + text[end + 1 :]
-    joined = f"{text}\x02CLUSTER\x01{cluster}" if text else f"CLUSTER\x01{cluster}"
-    return joined.encode(), wait
+    return (f"{text}\x02CLUSTER\x01{cluster}" if text else f"CLUSTER\x01{cluster}").encode(), wait
 
 
 def batch_text(text: str, cluster: str) -> bytes:

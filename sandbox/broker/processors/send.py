@@ -25,6 +25,7 @@ class SendProcessor:
         self._checks = SendChecks(parts)
         self._store = parts.store
         self._stats = parts.stats
+        self._topics = parts.topics.table
         self._cluster = parts.config.cluster
         self._sync_flush = parts.store.config.flush == "SYNC_FLUSH"
         self._id_prefix = host_of(parts.config.address).hex().upper()
@@ -65,10 +66,13 @@ class SendProcessor:
 
     def _success(self, c: RemotingCommand, queue_id: int, result: PutResult) -> RemotingCommand:
         """`queueId` is the one asked for, also when the record went to a delay queue or the dead letters."""
-        offsets = result.physical_offsets or (result.physical_offset,)
-        msg_id = ",".join([f"{self._id_prefix}{offset:016X}" for offset in offsets])
-        return c.reply(0, {"msgId": msg_id, "queueId": str(queue_id), "queueOffset": str(result.queue_offset),
-                           **self._region})
+        prefix = self._id_prefix
+        if result.physical_offsets:
+            msg_id = ",".join([f"{prefix}{offset:016X}" for offset in result.physical_offsets])
+        else:
+            msg_id = f"{prefix}{result.physical_offset:016X}"
+        ext = {"msgId": msg_id, "queueId": str(queue_id), "queueOffset": str(result.queue_offset), **self._region}
+        return c.reply(0, ext)
 
     def _answer_when_flushed(self, answer: RemotingCommand, channel: Channel, result: PutResult) -> None:
         def flushed(in_time: bool) -> None:
@@ -84,7 +88,7 @@ class SendProcessor:
         host = host_of(channel.remote)
         if len(host) > 8:
             sys_flag |= BORN_HOST_V6
-        if self._parts.topics.table[topic].filter_type == "MULTI_TAG":
+        if self._topics[topic].filter_type == "MULTI_TAG":
             sys_flag |= MULTI_TAGS
         if topic[0] == "%" or "DELAY\x01" in text or "TRAN_MSG\x01" in text:
             return self._special(c, header, queue_id, sys_flag, host)
