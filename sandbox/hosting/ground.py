@@ -36,7 +36,7 @@ class Ground(Protocol):
     flusher: Flusher
 
     def disk(self, root: Path) -> Disk: ...
-    def network(self) -> Network: ...
+    def network(self, clock: Clock) -> Network: ...
     async def lend(self, work: Callable[[], T]) -> T: ...
     def close(self) -> None: ...
 
@@ -53,8 +53,8 @@ class LiveGround:
     def disk(self, root: Path) -> Disk:
         return FileDisk(root)
 
-    def network(self) -> Network:
-        return LoopbackNetwork(self.loop)
+    def network(self, clock: Clock) -> Network:
+        return LoopbackNetwork(self.loop, clock=clock)
 
     async def lend(self, work: Callable[[], T]) -> T:
         """Have a worker do what would hold the loop: sorting a feed, reading old segments."""

@@ -37,6 +37,7 @@ class SandboxRecord:
     seed: str
     nodes: list[NodeRecord]
     epoch: str = ""
+    wakes: int = 0  # so far, this one included: every life has its own epoch
     running: bool = False
     built: bool = False  # the template's stage was carried out
     clock_ms: int = 0
@@ -54,7 +55,7 @@ def save(directory: Path, record: SandboxRecord) -> None:
     """Write through a draft, so that a crash leaves the old file or the new one, never half of one."""
     data = orjson.dumps({"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]},
                         option=orjson.OPT_INDENT_2)
-    _replace(directory / FILE_NAME, data)
+    replace_file(directory / FILE_NAME, data)
 
 
 def load(directory: Path) -> SandboxRecord:
@@ -72,7 +73,7 @@ def load(directory: Path) -> SandboxRecord:
 
 def save_snapshot(directory: Path, snapshot: dict[str, Any]) -> None:
     """What a visitor of the sleeping sandbox is shown."""
-    _replace(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
+    replace_file(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
 
 
 def load_snapshot(directory: Path) -> dict[str, Any] | None:
@@ -83,7 +84,8 @@ def load_snapshot(directory: Path) -> dict[str, Any] | None:
     return snapshot
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
+    """Readers find the old content or the new, whole."""
     draft = path.with_suffix(".tmp")
     draft.write_bytes(data)
     os.replace(draft, path)

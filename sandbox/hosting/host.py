@@ -217,7 +217,7 @@ class Host:
 
 
 def awake_cap(config: HostConfig) -> int:
-    """How many sandboxes the machine carries: descriptors run out first, so the soft limit is raised to the hard one."""
+    """How many sandboxes the machine carries.  Descriptors run out first: the soft limit is raised to the hard one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

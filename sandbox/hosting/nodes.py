@@ -1,6 +1,5 @@
 """The servers of a sandbox: brokers and name servers, each with the address it keeps for life."""
 
-import socket
 from pathlib import Path
 
 from sandbox.broker.broker import Broker
@@ -13,11 +12,13 @@ from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused
+from sandbox.message.msg_id import host_bytes
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.name_server import NameServer
-from sandbox.store.config import MessageStoreConfig
+from sandbox.store.config import MessageStoreConfig, physical_memory_bytes
 from sandbox.store.message_store import MessageStore
 
+FULL_RATIO = 0.95  # of the limit that stands for the disk; puts are refused from 0.90 on
 NODE_IP = "10.0.0.1"  # where brokers' own connections come from; private to the sandbox
 
 
@@ -42,7 +43,8 @@ class BrokerNode:
     def __init__(self, record: NodeRecord, around: Surroundings, name_servers: list[str]) -> None:
         self.record = record
         self.state = "stopped"
-        self.changes: dict[str, object] = {}  # of MessageStoreConfig, kept for the next start
+        self.lock_life_ms: int | None = None  # when somebody changed it
+        self.ballast_bytes = 0  # what a filled disk holds beside the store
         self._around = around
         self._name_servers = name_servers
         self._starts = 0
@@ -72,7 +74,7 @@ class BrokerNode:
         store = MessageStore(
             store_config(around.preset, around.limits), disk=around.ground.disk(around.directory / self.node),
             clock=around.clock, journal=around.journal, broker=self.name, broker_id=self.record.broker_id,
-            store_host=host_bytes(self.record.address), flusher=around.ground.flusher)
+            store_host=store_host(self.record.address), flusher=around.ground.flusher)
         broker = Broker(
             BrokerConfig(name=self.name, address=self.record.address, broker_id=self.record.broker_id,
                          limits=broker_limits(around.limits)),
@@ -85,6 +87,25 @@ class BrokerNode:
             around.network.unlisten(self.record.address)
             raise
         self.broker, self.state = broker, "running"
+        if self.lock_life_ms is not None:
+            broker.locks.max_live_ms = self.lock_life_ms
+        self._load_disk(store)
+
+    def fill_disk(self) -> None:
+        """Put something else on the disk until RocketMQ calls it full."""
+        cleaning = self.running.store.cleaning
+        limit = self._around.limits.store_bytes
+        self.ballast_bytes = max(0, int(limit * FULL_RATIO) - cleaning.used_bytes + cleaning.ballast_bytes)
+        self._load_disk(self.running.store)
+
+    def free_disk(self) -> None:
+        self.ballast_bytes = 0
+        self._load_disk(self.running.store)
+
+    def _load_disk(self, store: MessageStore) -> None:
+        if store.cleaning.ballast_bytes != self.ballast_bytes:
+            store.cleaning.ballast_bytes = self.ballast_bytes
+            store.cleaning.check_disk()
 
     def stop(self) -> None:
         """Cleanly: everything flushed, unregistered, connections closed."""
@@ -115,7 +136,8 @@ class NameServerNode:
     def start(self) -> None:
         assert self.name_server is None, "it runs already"
         around = self._around
-        self.name_server = NameServer(NameServerConfig(), clock=around.clock, journal=around.journal, name=self.name)
+        self.name_server = NameServer(NameServerConfig(address=self.record.address), clock=around.clock,
+                                      journal=around.journal, name=self.name)
         around.network.listen(self.record.address, self.name_server)
         self.name_server.start()
         self.state = "running"
@@ -172,12 +194,12 @@ class Nodes:
 
 def store_config(preset: Preset, limits: SandboxLimits) -> MessageStoreConfig:
     """RocketMQ's own store, with the sizes of the preset and the disk of the limits."""
-    memory = {} if preset.memory_bytes is None else {"memory_bytes": preset.memory_bytes}
     return MessageStoreConfig(
         commit_log_file_bytes=preset.commit_log_file_bytes,
         consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
         index_entries=preset.index_entries, max_message_bytes=preset.max_message_bytes, flush=preset.flush,
-        file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes, **memory)
+        file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes,
+        memory_bytes=preset.memory_bytes or physical_memory_bytes())
 
 
 def broker_limits(limits: SandboxLimits) -> BrokerLimits:
@@ -185,7 +207,7 @@ def broker_limits(limits: SandboxLimits) -> BrokerLimits:
                         groups=limits.groups, messages_per_s=limits.stored_messages_per_s)
 
 
-def host_bytes(address: str) -> bytes:
-    """`ip:port` as a record holds it: 4 bytes and 4 bytes."""
+def store_host(address: str) -> bytes:
+    """`ip:port` as a record holds it."""
     ip, _, port = address.rpartition(":")
-    return socket.inet_aton(ip) + int(port).to_bytes(4, "big")
+    return host_bytes(ip, int(port))

@@ -56,7 +56,7 @@ class Entries(NamedTuple):
 
 
 class EnginePort:
-    """Thread-safe; may be called from any thread or loop but the engine's own (its callers would wait for themselves)."""
+    """Thread-safe; for any thread or loop but the engine's own, whose callers would wait for themselves."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, host: "Host") -> None:
         self._loop = loop

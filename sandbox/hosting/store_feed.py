@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.client.queue_selectors import by_key
 from sandbox.hosting.feeds import FeedRow
-from sandbox.hosting.nodes import host_bytes
+from sandbox.hosting.nodes import store_host
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock, wall_ms
 from sandbox.kernel.errors import StoreError
@@ -37,7 +37,7 @@ class StoreSink:
     def __init__(self, directory: Path, topic: str, *, queues: int) -> None:
         self._topic = topic
         self._queues = [MessageQueue(topic, BROKER, queue_id) for queue_id in range(queues)]
-        self._host = host_bytes(ADDRESS)
+        self._host = store_host(ADDRESS)
         self._unique_keys = UniqueKeys(self._host[:4], 1, 1)
         self._loop = asyncio.new_event_loop()
         self._clock = ScaledClock(self._loop, start_ms=wall_ms())

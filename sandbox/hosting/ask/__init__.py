@@ -1,1 +1,29 @@
-"""Typed questions, answered without effect."""
+"""Typed questions, answered without effect: one module per family."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sandbox.control import questions
+from sandbox.control.questions import Question
+from sandbox.hosting.ask import cluster, index, messages, rebalance, resets
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+_BY_KIND: dict[type, Callable[[Any, Any], dict[str, Any]]] = {
+    questions.PlanReset: resets.plan,
+    questions.PlanRebalance: rebalance.plan,
+    questions.WalkIndex: index.walk,
+    questions.ReadRecord: messages.read_record,
+    questions.ReadEntry: messages.read_entry,
+    questions.Locate: messages.locate,
+    questions.FindMessages: messages.find,
+    questions.Route: cluster.route,
+    questions.OffsetFile: cluster.offset_file,
+    questions.StartOffset: cluster.start_offset,
+}
+
+
+def answer(sandbox: "Sandbox", question: Question) -> dict[str, Any]:
+    """Plain values.  Raises ActionRefused when what is asked about is not there."""
+    return _BY_KIND[type(question)](sandbox, question)

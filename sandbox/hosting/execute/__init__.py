@@ -1,1 +1,51 @@
-"""Typed actions, carried out."""
+"""Typed actions, carried out: one module per family.
+
+Every function here decides first and does afterwards: it raises ActionRefused, or returns what is to be done once the
+journal has the action.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sandbox.control import actions
+from sandbox.control.actions import Action
+from sandbox.hosting.execute import faults, members, messages, offsets, shape, time
+from sandbox.hosting.execute.carry import CarryOut
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+_BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
+    actions.StartProducer: members.start_producer,
+    actions.StartConsumer: members.start_consumer,
+    actions.ChangeActor: members.change,
+    actions.StopActor: members.stop,
+    actions.CrashActor: members.crash,
+    actions.RestartActor: members.restart,
+    actions.RemoveActor: members.remove,
+    actions.HangActor: members.hang,
+    actions.ResumeActor: members.resume,
+    actions.SetStrategy: members.set_strategy,
+    actions.SendMessages: messages.send,
+    actions.ResetOffsets: offsets.reset,
+    actions.UndoReset: offsets.undo,
+    actions.CreateTopic: shape.create_topic,
+    actions.ChangeTopic: shape.change_topic,
+    actions.DeleteTopic: shape.delete_topic,
+    actions.ChangeGroup: shape.change_group,
+    actions.ChangeBroker: shape.change_broker,
+    actions.AgeFiles: shape.age_files,
+    actions.CleanFiles: shape.clean_files,
+    actions.StartBroker: faults.start_broker,
+    actions.StopBroker: faults.stop_broker,
+    actions.KillBroker: faults.kill_broker,
+    actions.FillDisk: faults.fill_disk,
+    actions.FreeDisk: faults.free_disk,
+    actions.SetRate: time.set_rate,
+    actions.Step: time.step,
+}
+
+
+def prepare(sandbox: "Sandbox", action: Action) -> CarryOut:
+    """Raises ActionRefused, and then nothing has happened."""
+    return _BY_KIND[type(action)](sandbox, action)

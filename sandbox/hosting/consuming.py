@@ -1,0 +1,146 @@
+"""One consumer of the sandbox: a process of its own, with a label that outlives it."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
+from sandbox.client.config import ConsumeFromWhere, MessageModel, PushConsumerConfig
+from sandbox.client.instance import ClientInstance
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.control.actions import ChangeActor, StartConsumer, Subscription
+from sandbox.hosting.ledger import GroupLedger
+from sandbox.hosting.presets import MIB, Preset
+from sandbox.hosting.work import Work, spread
+from sandbox.kernel.errors import ClientError
+
+
+class ConsumerActor:
+    """`settings` are what the next process starts with; `work` is the running listener, None before the first start.
+
+    `state` is the member's: starting, running, hung, stopping, stopped, crashed, refused.
+    """
+
+    kind = "consumer"
+
+    def __init__(self, label: str, slot: int, colour: int, settings: StartConsumer) -> None:
+        self.label = label
+        self.slot = slot  # gives the process its address
+        self.colour = colour
+        self.settings = settings
+        self.slow: tuple[str, int] | None = None
+        self.handler = "work"
+        self.client_id = ""
+        self.refused = ""  # why the last start failed
+        self.instance: ClientInstance | None = None
+        self.consumer: PushConsumer | None = None
+        self.work: Work | None = None
+        self.since_ms = 0
+        self._resting = "stopped"  # the state while there is no process
+
+    @property
+    def group(self) -> str:
+        return self.settings.group
+
+    @property
+    def state(self) -> str:
+        return self.consumer.state if self.consumer is not None else self._resting
+
+    @property
+    def work_ms(self) -> tuple[int, int]:
+        return spread(self.settings.work_ms)
+
+    @property
+    def lives(self) -> bool:
+        """It has a process, whether or not that answers."""
+        return self.state in ("starting", "running", "hung", "stopping")
+
+    def begin(self, instance: ClientInstance, ledger: GroupLedger, preset: Preset, allocate: dict[str, Any]) -> None:
+        """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
+        settings = self.settings
+        self.work = Work(instance.clock, instance.chance.fork("work"), ledger, work_ms=settings.work_ms,
+                         fail_percent=settings.fail_percent)
+        self.work.slow, self.work.handler = self.slow, self.handler
+        listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
+        consumer = PushConsumer(consumer_config(settings, preset, allocate), instance, listener)
+        for topic, expression in settings.subscriptions:
+            consumer.subscribe(topic, expression)
+        consumer.handler = self.handler
+        self.instance, self.consumer, self.client_id = instance, consumer, instance.client_id
+        self.since_ms, self.refused = instance.clock.now_ms(), ""
+
+    async def run(self) -> None:
+        assert self.consumer is not None
+        try:
+            await self.consumer.start()
+        except ClientError as why:
+            self.refused = str(why)
+
+    async def stop(self) -> None:
+        """Cleanly: offsets committed, locks released, group unregistered."""
+        if self.consumer is not None and self.lives:
+            await self.consumer.shutdown()
+            assert self.instance is not None
+            await self.instance.shutdown()
+
+    def rest(self, state: str) -> None:
+        """It has no process (any more); `state` says how that came about."""
+        self.instance = self.consumer = self.work = None
+        self._resting = state
+
+    def change(self, change: ChangeActor) -> None:
+        """Takes effect with the next message; the next process starts with it too."""
+        if change.work_ms is not None:
+            self.settings = replace(self.settings, work_ms=change.work_ms)
+        if change.fail_percent is not None:
+            self.settings = replace(self.settings, fail_percent=change.fail_percent)
+        if change.handler is not None:
+            self.handler = change.handler
+        if change.slow_key is not None:
+            self.slow = (change.slow_key, change.slow_ms or 0) if change.slow_key else None
+        if self.work is not None:
+            self.work.work_ms, self.work.fail_percent = spread(self.settings.work_ms), self.settings.fail_percent
+            self.work.slow, self.work.handler = self.slow, self.handler
+        if self.consumer is not None:
+            self.consumer.handler = self.handler
+        if change.expression is not None:
+            self._resubscribe(change.expression)
+
+    def _resubscribe(self, expression: str) -> None:
+        subscriptions = tuple(Subscription(sub.topic, expression) for sub in self.settings.subscriptions)
+        self.settings = replace(self.settings, subscriptions=subscriptions)
+        if self.consumer is not None and self.lives:
+            for sub in subscriptions:
+                self.consumer.subscribe(sub.topic, sub.expression)
+
+    def record(self) -> dict[str, Any]:
+        return {"kind": self.kind, "label": self.label, "slot": self.slot, "colour": self.colour,
+                "settings": asdict(self.settings), "state": self.state, "client_id": self.client_id,
+                "slow": self.slow, "handler": self.handler}
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> "ConsumerActor":
+        given = record["settings"]
+        given["subscriptions"] = tuple(Subscription(*sub) for sub in given["subscriptions"])
+        given["work_ms"] = tuple(given["work_ms"])
+        actor = cls(record["label"], record["slot"], record["colour"], StartConsumer(**given))
+        actor.client_id, actor.handler = record["client_id"], record["handler"]
+        actor.slow = tuple(record["slow"]) if record["slow"] else None
+        actor.rest(record["state"])
+        return actor
+
+
+def consumer_config(settings: StartConsumer, preset: Preset, allocate: dict[str, Any]) -> PushConsumerConfig:
+    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  `allocate`: what SetStrategy set."""
+    return PushConsumerConfig(
+        group=settings.group, listener=settings.listener, model=MessageModel(settings.model),
+        from_where=ConsumeFromWhere(settings.from_where), timestamp_ms=settings.timestamp,
+        strategy=strategy_of(allocate or {"strategy": settings.strategy}), offset_store=settings.offset_store,
+        threads=settings.threads, consume_batch=settings.batch, max_span=preset.consume_concurrently_max_span,
+        threshold_for_queue=preset.pull_threshold_for_queue,
+        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
+
+
+def strategy_of(allocate: dict[str, Any]) -> AllocateMessageQueueStrategy:
+    """The strategy a group was given, with its parameters."""
+    name = "MACHINE_ROOM_NEARBY-AVG" if allocate["strategy"] == "MACHINE_ROOM_NEARBY" else allocate["strategy"]
+    return strategy(name, virtual_nodes=allocate.get("virtual_nodes", 10), rooms=allocate.get("rooms", ()))

@@ -1,0 +1,205 @@
+"""Producers and consumers: add, change, stop, break."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sandbox.broker.topic_names import complaint
+from sandbox.control.actions import (
+    ChangeActor,
+    CrashActor,
+    HangActor,
+    RemoveActor,
+    RestartActor,
+    ResumeActor,
+    SetStrategy,
+    StartConsumer,
+    StartProducer,
+    StopActor,
+)
+from sandbox.hosting.actors import Actor, start_or_refuse
+from sandbox.hosting.consuming import ConsumerActor, consumer_config, strategy_of
+from sandbox.hosting.execute.carry import CarryOut
+from sandbox.kernel.errors import ActionRefused, ClientError
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+
+def start_producer(sandbox: "Sandbox", action: StartProducer) -> CarryOut:
+    check_topic_name(action.topic)
+    sandbox.walls.check("producers", len(sandbox.actors.producers()) + 1, sandbox.limits.producers, action.topic)
+    if action.transactional:
+        raise ActionRefused(422, "Transactional producers are not offered yet.", "Choose a plain one.",
+                            field="transactional")
+    if action.body_bytes > sandbox.preset.max_message_bytes:
+        raise ActionRefused(422, "A message may have {allowed} bytes here, not {value}.", "Choose a smaller body.",
+                            field="body_bytes", allowed=sandbox.preset.max_message_bytes, value=action.body_bytes)
+    _check_label(sandbox, action.actor, 1)
+    return lambda seq, by: start_or_refuse(sandbox.actors, sandbox.actors.add_producer(action))
+
+
+def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
+    """Without subscriptions it is "one more like the others": the settings of the group's newest member."""
+    actors = sandbox.actors
+    like = _like_the_others(sandbox, action) if not action.subscriptions else action
+    for subscription in like.subscriptions:
+        check_topic_name(subscription.topic)
+    sandbox.walls.check("members", len(actors.consumers()) + like.copies, sandbox.limits.members, like.group)
+    groups = {actor.group for actor in actors.consumers()} | {like.group}
+    sandbox.walls.check("groups", len(groups), sandbox.limits.groups, like.group)
+    if like.kind != "push":
+        raise ActionRefused(422, "{kind} consumers are not offered yet.", "Choose push.", field="kind", kind=like.kind)
+    _check_label(sandbox, like.actor, like.copies)
+    _check_config(sandbox, like)
+    if like.instance is not None:
+        _check_shared(sandbox, like)
+
+    def carry_out(seq: int, by: str) -> None:
+        for actor in actors.add_consumers(like):
+            start_or_refuse(actors, actor)
+
+    return carry_out
+
+
+def change(sandbox: "Sandbox", action: ChangeActor) -> CarryOut:
+    actor = sandbox.actors.get(action.actor)
+    fields = ("rate_per_s", "speed") if isinstance(actor, ConsumerActor) else (
+        "work_ms", "slow_key", "slow_ms", "fail_percent", "handler", "expression")
+    for name in fields:
+        if getattr(action, name) is not None:
+            raise ActionRefused(422, "{actor} is a {kind} and has no {field}.", field=name, actor=actor.label,
+                                kind=actor.kind)
+    return lambda seq, by: actor.change(action)
+
+
+def stop(sandbox: "Sandbox", action: StopActor) -> CarryOut:
+    actor = _living(sandbox, action.actor)
+    if actor.state == "hung":
+        raise ActionRefused(409, "{actor} hangs and cannot stop cleanly.", "Resume it, or crash it.",
+                            actor=actor.label)
+    return lambda seq, by: sandbox.actors.stop(actor)
+
+
+def crash(sandbox: "Sandbox", action: CrashActor) -> CarryOut:
+    actor = _living(sandbox, action.actor)
+    return lambda seq, by: sandbox.actors.crash(actor)
+
+
+def restart(sandbox: "Sandbox", action: RestartActor) -> CarryOut:
+    """A process that still lives is killed first, as a supervisor would."""
+    actor = sandbox.actors.get(action.actor)
+
+    def carry_out(seq: int, by: str) -> None:
+        if actor.lives:
+            sandbox.actors.crash(actor)
+        start_or_refuse(sandbox.actors, actor)
+
+    return carry_out
+
+
+def remove(sandbox: "Sandbox", action: RemoveActor) -> CarryOut:
+    """Its process stops cleanly if it can; the card goes at once."""
+    actor = sandbox.actors.get(action.actor)
+
+    def carry_out(seq: int, by: str) -> None:
+        if actor.state == "hung":
+            sandbox.actors.crash(actor)
+        elif actor.lives:
+            sandbox.actors.stop(actor)
+        sandbox.actors.remove(actor.label)
+
+    return carry_out
+
+
+def hang(sandbox: "Sandbox", action: HangActor) -> CarryOut:
+    actor = sandbox.actors.get(action.actor)
+    if actor.state != "running":
+        raise ActionRefused(409, "{actor} is {state}, not running.", "Start it first.", actor=actor.label,
+                            state=actor.state)
+    return lambda seq, by: sandbox.actors.hang(actor)
+
+
+def resume(sandbox: "Sandbox", action: ResumeActor) -> CarryOut:
+    actor = sandbox.actors.get(action.actor)
+    if actor.state != "hung":
+        raise ActionRefused(409, "{actor} is {state}; only a hung one can go on.", "", actor=actor.label,
+                            state=actor.state)
+    return lambda seq, by: sandbox.actors.resume(actor)
+
+
+def set_strategy(sandbox: "Sandbox", action: SetStrategy) -> CarryOut:
+    """All in-process members divide this way from their next rebalance on; later members too."""
+    members = sandbox.actors.consumers(action.group)
+    if not members:
+        raise ActionRefused(409, "The group {group} has no member here.", "Add a consumer first.", field="group",
+                            group=action.group)
+    if action.strategy == "CONFIG" or action.queues_by_member:
+        raise ActionRefused(422, "Fixed lists of queues are not offered yet.", "Choose another strategy.",
+                            field="strategy")
+    if action.strategy == "MACHINE_ROOM" and not action.rooms:
+        raise ActionRefused(422, "This strategy needs the rooms it may consume from.", "Name at least one.",
+                            field="rooms")
+    allocate = {"strategy": action.strategy, "virtual_nodes": action.virtual_nodes, "rooms": list(action.rooms)}
+
+    def carry_out(seq: int, by: str) -> None:
+        sandbox.actors.strategies[action.group] = allocate
+        for member in members:
+            member.settings = replace(member.settings, strategy=action.strategy)
+            if member.consumer is not None:
+                member.consumer.strategy = strategy_of(allocate)
+
+    return carry_out
+
+
+def check_topic_name(topic: str) -> None:
+    """Raises ActionRefused (422) for a name no broker accepts."""
+    problem = complaint(topic)
+    if problem is not None:
+        raise ActionRefused(422, "{topic} cannot be a topic: {problem}", "Use letters, digits, dash and underscore.",
+                            field="topic", topic=topic, problem=problem)
+
+
+def _living(sandbox: "Sandbox", label: str) -> Actor:
+    actor = sandbox.actors.get(label)
+    if not actor.lives:
+        raise ActionRefused(409, "{actor} is {state} already.", "Restart it to use it again.", actor=actor.label,
+                            state=actor.state)
+    return actor
+
+
+def _check_label(sandbox: "Sandbox", wished: str | None, copies: int) -> None:
+    labels = [] if wished is None else [wished] if copies == 1 else [f"{wished}.{n}" for n in range(1, copies + 1)]
+    for label in labels:
+        if label in sandbox.actors.by_label:
+            raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
+                                actor=label)
+        if "/" in label or label.startswith("."):
+            raise ActionRefused(422, "{actor} cannot be a name.", "Leave out slashes and leading dots.",
+                                field="actor", actor=label)
+
+
+def _check_config(sandbox: "Sandbox", action: StartConsumer) -> None:
+    try:
+        consumer_config(action, sandbox.preset, sandbox.actors.strategies.get(action.group, {}))
+    except ClientError as why:
+        raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
+
+
+def _check_shared(sandbox: "Sandbox", action: StartConsumer) -> None:
+    assert action.instance is not None
+    host = sandbox.actors.get(action.instance)
+    if host.instance is None or not host.lives:
+        raise ActionRefused(409, "{actor} is not running, so its client cannot be shared.", "Start it first.",
+                            field="instance", actor=host.label)
+    if action.group in host.instance.consumers or action.copies > 1:
+        raise ActionRefused(409, "One client holds one member of {group}.", "Let it have a client of its own.",
+                            field="instance", group=action.group)
+
+
+def _like_the_others(sandbox: "Sandbox", action: StartConsumer) -> StartConsumer:
+    others = sandbox.actors.consumers(action.group)
+    if not others:
+        raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.",
+                            field="subscriptions")
+    newest = max(others, key=lambda other: (other.since_ms, other.label))
+    return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance)

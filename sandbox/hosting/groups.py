@@ -1,0 +1,129 @@
+"""A group as the whole sandbox knows it: brokers' tables and in-process members, put together."""
+
+from typing import TYPE_CHECKING
+
+from sandbox.broker.consumers import MemberInfo
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.hosting.consuming import ConsumerActor
+from sandbox.message.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+PERM_READ = 4
+EXPIRE_MS = 120_000  # a member silent for so long is dropped (spec broker-behaviour 5)
+
+
+class GroupView:
+    """Read once, used within the same turn."""
+
+    def __init__(self, sandbox: "Sandbox", group: str) -> None:
+        self._sandbox = sandbox
+        self.group = group
+        self.actors: list[ConsumerActor] = sandbox.actors.consumers(group)
+        self.masters = {node.name: node.running for node in sandbox.nodes.masters()}
+        self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
+        self._registered: dict[str, MemberInfo] | None = None
+        self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
+        for actor in self.actors:
+            if actor.consumer is not None and actor.lives:
+                for mq, pq in actor.consumer.process_queues.items():
+                    self._holders[mq] = (actor, pq)
+
+    @property
+    def model(self) -> str:
+        for actor in self.actors:
+            return actor.settings.model
+        for broker in self.masters.values():
+            if self.group in broker.consumers.groups:
+                return broker.consumers.groups[self.group].model
+        return "CLUSTERING"
+
+    @property
+    def exists(self) -> bool:
+        """Somebody is or was in it: a member, a rule, or a stored offset."""
+        if self.actors or self.registered():
+            return True
+        return any(self.group in broker.subscription_groups.table or broker.consumer_offsets.topics_of(self.group)
+                   for broker in self.masters.values())
+
+    # Queues.
+
+    def read_queues(self, topic: str) -> list[MessageQueue]:
+        """What consumers see: sorted as they sort."""
+        return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
+                if (config := broker.topics.table.get(topic)) is not None and config.permission & PERM_READ
+                for queue_id in range(config.read_queues)]
+
+    def write_queues(self, topic: str) -> list[MessageQueue]:
+        return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
+                if (config := broker.topics.table.get(topic)) is not None
+                for queue_id in range(config.write_queues)]
+
+    def committed(self, mq: MessageQueue) -> int | None:
+        broker = self.masters.get(mq.broker)
+        return broker.consumer_offsets.get(self.group, mq.topic, mq.queue_id) if broker is not None else None
+
+    def holder(self, mq: MessageQueue) -> tuple[ConsumerActor, ProcessQueue] | None:
+        """The in-process member that holds the queue (clustering: at most one that is not letting go)."""
+        return self._holders.get(mq)
+
+    def process_queue(self, mq: MessageQueue) -> ProcessQueue | None:
+        held = self._holders.get(mq)
+        return held[1] if held is not None else None
+
+    def in_memory(self, mq: MessageQueue) -> int | None:
+        held = self._holders.get(mq)
+        if held is None or held[0].consumer is None:
+            return None
+        return held[0].consumer.offset_store.read_memory(mq)
+
+    def owner(self, mq: MessageQueue) -> str | None:
+        """Who holds the queue's process queue; of wire members, whoever pulled it last and is still there."""
+        held = self._holders.get(mq)
+        return held[0].client_id if held is not None else self.wire_owner(mq)
+
+    def wire_owner(self, mq: MessageQueue) -> str | None:
+        broker = self.masters.get(mq.broker)
+        pull = broker.pulls.get(self.group, mq) if broker is not None else None
+        if pull is None or pull.client_id in self.by_client:
+            return None
+        return pull.client_id if pull.client_id in self.registered() else None
+
+    # Members.
+
+    def registered(self) -> dict[str, MemberInfo]:
+        """Members as brokers know them, by client id; sorted."""
+        if self._registered is None:
+            found: dict[str, MemberInfo] = {}
+            for broker in self.masters.values():
+                group = broker.consumers.groups.get(self.group)
+                if group is not None:
+                    found |= group.members
+            self._registered = dict(sorted(found.items()))
+        return self._registered
+
+    def online_members(self) -> list[str]:
+        return list(self.registered())
+
+    def known_members(self) -> set[str]:
+        """Client ids of in-process members, whatever their state."""
+        return set(self.by_client)
+
+    def is_leftover(self, client_id: str) -> bool:
+        """An earlier process of an actor of ours, which brokers have not forgotten yet."""
+        return client_id.startswith("10.0.0.") and "@" in client_id and client_id not in self.by_client
+
+    def is_silent(self, client_id: str) -> bool:
+        actor = self.by_client.get(client_id)
+        return actor is not None and actor.state == "hung"
+
+    def expires_at_ms(self, client_id: str, info: MemberInfo | None) -> int | None:
+        """When brokers will drop it, if it goes on being silent; None while it talks."""
+        return info.last_update_ms + EXPIRE_MS if info is not None and self.is_silent(client_id) else None
+
+    def pulled_by(self, client_id: str) -> list[MessageQueue]:
+        """Queues a wire member pulled last."""
+        topics = {topic for broker in self.masters.values()
+                  if (group := broker.consumers.groups.get(self.group)) is not None for topic in group.subscriptions}
+        return [mq for topic in sorted(topics) for mq in self.read_queues(topic) if self.wire_owner(mq) == client_id]

@@ -1,0 +1,80 @@
+"""What boards remember between two readings: causes, rates, and values that are dear to read."""
+
+from collections import deque
+from typing import Any
+
+from sandbox.hosting.snapshot.tape import Tape
+from sandbox.journal.events import Entry
+from sandbox.kernel.clock import Clock
+from sandbox.message.queue import MessageQueue
+
+SAMPLE_EVERY_S = 1.0
+SAMPLES_KEPT = 10
+CAUSES_KEPT = 4_096
+
+
+class QueueRate:
+    """Messages per second of one queue, from its max offset seen over the last ten seconds."""
+
+    __slots__ = ("_samples",)
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int]] = deque(maxlen=SAMPLES_KEPT + 1)
+
+    def per_s(self, now_s: float, max_offset: int) -> float:
+        samples = self._samples
+        if not samples or now_s - samples[-1][0] >= SAMPLE_EVERY_S or max_offset < samples[-1][1]:
+            samples.append((now_s, max_offset))
+        while len(samples) > 1 and now_s - samples[0][0] > SAMPLES_KEPT + SAMPLE_EVERY_S:
+            samples.popleft()
+        first_s, first = samples[0]
+        return round(max(0, max_offset - first) / (now_s - first_s), 1) if now_s - first_s >= SAMPLE_EVERY_S else 0.0
+
+
+class RowMemory:
+    """One per sandbox; forgotten with it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._causes: dict[tuple[str, str, str, int], int] = {}
+        self._rates: dict[MessageQueue, QueueRate] = {}
+        self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
+        self.tapes: dict[str, Tape] = {}
+        self.assigned: dict[tuple[str, str], tuple[Any, dict[MessageQueue, str]]] = {}
+
+    def note(self, entry: Entry) -> None:
+        """Hear a fact: it is the newest about its queue."""
+        event = entry.event
+        group = getattr(event, "group", None)
+        queue_id = getattr(event, "queue_id", None)
+        if group is None or queue_id is None:
+            return
+        key = (group, event.topic, event.broker, queue_id)  # type: ignore[union-attr]  # who has a queue id has these
+        self._causes.pop(key, None)
+        self._causes[key] = entry.seq
+        if len(self._causes) > CAUSES_KEPT:
+            del self._causes[next(iter(self._causes))]
+
+    def cause(self, group: str, mq: MessageQueue) -> str | None:
+        seq = self._causes.get((group, *mq))
+        return None if seq is None else str(seq)
+
+    def rate(self, mq: MessageQueue, max_offset: int) -> float:
+        rate = self._rates.get(mq)
+        if rate is None:
+            rate = self._rates[mq] = QueueRate()
+        return rate.per_s(self._clock.monotonic(), max_offset)
+
+    def tape(self, node: str) -> Tape:
+        return self.tapes.setdefault(node, Tape())
+
+    def stored_ms(self, mq: MessageQueue, offset: int, max_offset: int, read: Any) -> int | None:
+        """Store time of one message; asked again only when another one is wanted."""
+        if offset >= max_offset:
+            return None
+        known = self._stored_ms.setdefault(mq, {})
+        if offset not in known:
+            if len(known) >= 16:  # groups on this queue
+                known.clear()
+            known[offset] = read(mq.topic, mq.queue_id, offset)
+        return known[offset]

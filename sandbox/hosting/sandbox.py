@@ -1,0 +1,195 @@
+"""A tenant with walls: name server, brokers, actors, clock, journal, directory, limits."""
+
+import logging
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from sandbox.control.actions import Action, fields_of, name_of
+from sandbox.control.limits import SandboxLimits
+from sandbox.control.questions import Question
+from sandbox.hosting import diary, hibernate
+from sandbox.hosting.actors import Actors, start_or_refuse
+from sandbox.hosting.ask import answer
+from sandbox.hosting.config import HostConfig
+from sandbox.hosting.console import Console
+from sandbox.hosting.execute import prepare
+from sandbox.hosting.ground import Ground
+from sandbox.hosting.memory import RowMemory
+from sandbox.hosting.nodes import Nodes, Surroundings
+from sandbox.hosting.presets import Preset, preset_of
+from sandbox.hosting.snapshot.whole import draw_snapshot
+from sandbox.hosting.steps import Steps
+from sandbox.hosting.templates import template_of
+from sandbox.hosting.walls import Walls
+from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import ScaledClock
+
+log = logging.getLogger(__name__)
+
+AFTER_CRASH_MS = 1_000  # the newest stored message may be younger than what the journal still knows
+HEX = "0123456789abcdef"
+
+
+class Sandbox:
+    """Awake from `open` to `close` (or `crash`).  Everything runs on the engine's loop, nothing is locked."""
+
+    def __init__(self, directory: Path, config: HostConfig, ground: Ground, *, home: Path) -> None:
+        self.directory = directory
+        self.ground = ground
+        self.config = config
+        self.record = record = hibernate.load(directory)
+        self.limits: SandboxLimits = replace(config.sandbox_limits, **_known(record.limits))
+        self.preset = preset_of(record.preset, record.changes)
+        self.crashed = record.running  # the last life did not end
+        self.clock = ScaledClock(ground.loop, start_ms=self._start_ms())
+        self.chance = Chance(record.seed)
+        self.diary = diary.Diary(directory, self.clock, ground, config, self.limits, crashed=self.crashed,
+                                 draw=self.snapshot)
+        self.journal = self.diary.journal
+        self.memory = RowMemory(self.clock)
+        self.diary.tell_facts(self.memory.note)
+        self.network = ground.network(self.clock)
+        self.around = around = Surroundings(directory, ground, self.network, self.clock, self.chance, self.journal,
+                                            self.preset, self.limits)
+        self.nodes = Nodes(record.nodes, around)
+        self.actors = Actors(around, home, self.nodes.addresses, record.processes)
+        self.actors.strategies = record.strategies
+        self.steps = Steps(self.clock, self.journal, ground.loop)
+        self.walls = Walls(ground.wall, self.journal)
+        self.console = Console(around, self.actors, self.nodes.addresses)
+        self._restored = False
+
+    @property
+    def slug(self) -> str:
+        return self.record.slug
+
+    @property
+    def epoch(self) -> str:
+        return self.record.epoch
+
+    # Life.
+
+    async def open(self) -> None:
+        """Recover, start the servers, then the actors as new processes.  The first time, build the stage.
+
+        Raises StoreError (and leaves everything closed) when a broker's files cannot be opened.
+        """
+        record = self.record
+        self._write_awakening()
+        record.running = True
+        self._save()
+        try:
+            self.nodes.start()
+            ran = self.actors.restore(record.actors, crashed=self.crashed)
+            self._restored = True
+            for actor in ran:
+                start_or_refuse(self.actors, actor)
+            if not record.built:
+                for action in template_of(record.template).stage:
+                    self.act(action, "template")
+                record.built = True
+        except BaseException:
+            self.crash()
+            record.running = self.crashed
+            self._save()
+            raise
+        self.clock.set_rate(record.rate)
+        self._save()
+        self.diary.start()
+
+    async def close(self, reason: str) -> None:
+        """Actors stop cleanly, brokers stop cleanly, the clock stops."""
+        record = self.record
+        hibernate.save_snapshot(self.directory, self.snapshot())
+        record.rate = self.clock.rate
+        self._save()
+        if self.clock.rate < 1:
+            self.clock.set_rate(1)  # a stopped world could not finish what it is doing
+        await self.actors.stop_all()
+        await self.console.close()
+        self.nodes.stop()
+        self.journal.write(SandboxSlept(reason))
+        record.clock_ms = self.clock.now_ms()
+        self.diary.close()
+        self.clock.close()
+        record.wall_ms, record.running = self.ground.wall.now_ms(), False
+        hibernate.save(self.directory, record)
+
+    def crash(self) -> None:
+        """As when the server is killed: nothing is written any more."""
+        self.actors.crash_all()
+        self.console.crash()
+        self.nodes.kill()
+        self.diary.abandon()
+        self.clock.close()
+
+    # Doing and asking.
+
+    def act(self, action: Action, by: str) -> int:
+        """Carry `action` out; returns the seq of its ActionTaken.  Refusals leave nothing behind, not even an event."""
+        carry_out = prepare(self, action)
+        seq = self.journal.write(ActionTaken(name_of(action), fields_of(action), by))
+        with self.journal.caused_by(seq):
+            carry_out(seq, by)
+        if self.record.built:
+            self._save()
+        return seq
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        return answer(self, question)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Catalogue 9, read in this turn."""
+        return draw_snapshot(self)
+
+    def label_of(self, client_id: str) -> str:
+        """How people know a client: its actor's label, or its id when it is not ours."""
+        return next((actor.label for actor in self.actors.by_label.values() if actor.client_id == client_id), client_id)
+
+    def change_preset(self, preset: Preset) -> None:
+        """What starts from here on has these sizes and thresholds."""
+        self.preset = self.around.preset = preset
+
+    def wire_clients(self) -> list[str]:
+        """Addresses of clients that came over a real wire; none before a listener can be opened."""
+        return []
+
+    # What it remembers.
+
+    def _save(self) -> None:
+        record = self.record
+        record.clock_ms, record.wall_ms = self.clock.now_ms(), self.ground.wall.now_ms()
+        record.processes = self.actors.processes
+        if self._restored:
+            record.actors = self.actors.records()
+        record.strategies = self.actors.strategies
+        hibernate.save(self.directory, record)
+
+    def _start_ms(self) -> int:
+        record = self.record
+        if record.clock_ms == 0:
+            return self.ground.wall.now_ms()
+        if not self.crashed:
+            return record.clock_ms
+        return max(record.clock_ms, diary.last_time_ms(self.directory)) + AFTER_CRASH_MS
+
+    def _write_awakening(self) -> None:
+        record = self.record
+        record.wakes += 1
+        record.epoch = f"{record.wakes:x}" + self.chance.fork(f"epoch {record.wakes}").token(3, HEX)
+        wall_ms = self.ground.wall.now_ms()
+        if record.wakes == 1:
+            self.journal.write(SandboxOpened(record.template, record.preset, record.seed, record.epoch))
+        else:
+            reason = "after a kill" if self.crashed else "visit"
+            self.journal.write(SandboxWoken(reason, max(0, wall_ms - record.wall_ms), record.epoch))
+        self.journal.write(ClockChanged(record.rate, "wake", wall_ms))
+
+
+def _known(changes: dict[str, Any]) -> dict[str, Any]:
+    """Limits a course or the settings changed; names that are no limits any more are left out."""
+    names = {field.name for field in fields(SandboxLimits)}
+    return {name: value for name, value in changes.items() if name in names}
+

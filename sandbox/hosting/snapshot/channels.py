@@ -1,0 +1,67 @@
+"""Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `store/…`, `index/…` (catalogue 10)."""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from sandbox.hosting.groups import GroupView
+from sandbox.hosting.nodes import BrokerNode
+from sandbox.hosting.port import Reading
+from sandbox.hosting.snapshot.board import read_board
+from sandbox.hosting.snapshot.locks import read_locks
+from sandbox.hosting.snapshot.storage import read_index, read_store
+from sandbox.kernel.errors import SandboxError
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+
+class ChannelUnknown(SandboxError):
+    """There is no such board: another kind, a wrong number of parts, or nothing of that name."""
+
+
+def parse_channel(name: str) -> tuple[str, str, list[str]]:
+    """Kind, slug and the other parts, decoded.
+
+    >>> parse_channel("board/demo/order%2Dsvc/orders")
+    ('board', 'demo', ['order-svc', 'orders'])
+    """
+    parts = [unquote(part) for part in name.split("/")]
+    if len(parts) < 2:
+        raise ChannelUnknown(f"{name} is no channel")
+    return parts[0], parts[1], parts[2:]
+
+
+def read_channel(sandbox: "Sandbox", kind: str, rest: list[str]) -> Reading:
+    """Everything in one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
+    data = _read(sandbox, kind, rest)
+    return Reading(sandbox.journal.next_seq - 1, sandbox.clock.now_ms(), sandbox.clock.rate, sandbox.epoch, data)
+
+
+def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
+    match kind, rest:
+        case "board", [group, topic]:
+            if not GroupView(sandbox, group).exists or not _has_topic(sandbox, topic):
+                raise ChannelUnknown(f"no group {group} on {topic}")
+            return read_board(sandbox, group, topic)
+        case "locks", [group]:
+            if not GroupView(sandbox, group).exists:
+                raise ChannelUnknown(f"no group {group}")
+            return read_locks(sandbox, group)
+        case "store", [node]:
+            return read_store(sandbox, _running(sandbox, node))
+        case "index", [node]:
+            return read_index(_running(sandbox, node))
+    raise ChannelUnknown(f"no channel {kind}/{'/'.join(rest)}")
+
+
+def _has_topic(sandbox: "Sandbox", topic: str) -> bool:
+    """With every broker down nobody can say, and the board stays."""
+    masters = sandbox.nodes.masters()
+    return not masters or any(topic in node.running.topics.table for node in masters)
+
+
+def _running(sandbox: "Sandbox", name: str) -> BrokerNode:
+    node = sandbox.nodes.find(name)
+    if node is None or node.broker is None:
+        raise ChannelUnknown(f"no running broker {name}")
+    return node

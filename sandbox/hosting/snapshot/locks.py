@@ -1,0 +1,96 @@
+"""Who owns which queue, how long, and why someone waits (channel `locks/<slug>/<group>`)."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
+from sandbox.hosting.groups import GroupView
+from sandbox.hosting.snapshot.board import assignment
+from sandbox.hosting.snapshot.members import member_rows
+from sandbox.hosting.snapshot.queues import CLIENT_TRUST_MS, RENEW_MS, lock_row
+from sandbox.message.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+ATTEMPTS = 40
+RECENT_MS = 25_000  # a refused member asks again with its next rebalance, after 20 s
+
+
+def read_locks(sandbox: "Sandbox", group: str) -> Row:
+    view = GroupView(sandbox, group)
+    lives_ms = next((broker.locks.max_live_ms for broker in view.masters.values()), 60_000)
+    return {
+        "lives": {"broker_ms": lives_ms, "client_ms": CLIENT_TRUST_MS, "renew_ms": RENEW_MS},
+        "queues": _queue_rows(sandbox, view), "members": member_rows(sandbox, view, None),
+        "attempts": _attempts(sandbox, view),
+        "brokers": {node.node: node.state for node in sandbox.nodes.brokers},
+    }
+
+
+def _queue_rows(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
+    """Queues of all topics the group reads; of one broker and number in two topics, the first topic's."""
+    waiting = _waiting(sandbox, view)
+    rows: dict[str, Row] = {}
+    for topic in topics_of(view):
+        mqs = view.read_queues(topic)
+        assigned = assignment(sandbox, view, topic, mqs)
+        for mq in mqs:
+            rows.setdefault(mq.row, _queue_row(view, mq, assigned.get(mq), waiting.get(mq, [])))
+    return rows
+
+
+def _queue_row(view: GroupView, mq: MessageQueue, assigned: str | None, waiting: list[str]) -> Row:
+    consuming: Row | None = None
+    suspended_until_ms: int | None = None
+    held = view.holder(mq)
+    if held is not None and held[0].consumer is not None:
+        actor, pq = held
+        working = actor.work.working.get(mq) if actor.work is not None else None
+        if working is not None:
+            consuming = {"client_id": actor.client_id, "thread": working.thread, "offset": str(working.offset),
+                         "key": working.key}
+        service = held[0].consumer.service
+        if isinstance(service, ConsumeMessageOrderlyService):
+            suspended_until_ms = service.suspended_until_ms.get(pq)
+    return {"topic": mq.topic, "assigned": assigned, "lock": lock_row(view, view.masters[mq.broker], mq),
+            "waiting": waiting, "consuming": consuming, "suspended_until_ms": suspended_until_ms}
+
+
+def _waiting(sandbox: "Sandbox", view: GroupView) -> dict[MessageQueue, list[str]]:
+    """Members whose last attempt was refused, a short while ago."""
+    now_ms = sandbox.clock.now_ms()
+    last: dict[tuple[MessageQueue, str], tuple[int, bool]] = {}
+    for broker in view.masters.values():
+        for attempt in broker.locks.attempts:
+            if attempt.group == view.group:
+                last[attempt.mq, attempt.client_id] = (attempt.at_ms, attempt.granted)
+    waiting: dict[MessageQueue, list[str]] = {}
+    for (mq, client_id), (at_ms, granted) in sorted(last.items()):
+        if not granted and now_ms - at_ms <= RECENT_MS:
+            waiting.setdefault(mq, []).append(client_id)
+    return waiting
+
+
+def _attempts(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
+    """The newest attempts of all brokers, by a number that rises with time."""
+    found = sorted(((attempt.at_ms, attempt) for broker in view.masters.values() for attempt in broker.locks.attempts
+                    if attempt.group == view.group), key=lambda item: item[0])[-ATTEMPTS:]
+    rows: dict[str, Row] = {}
+    for at_ms, attempt in found:
+        locks = view.masters[attempt.mq.broker].locks
+        entry = locks.table.get(view.group, {}).get(attempt.mq)
+        left_ms = None if attempt.granted or entry is None else max(0, entry.last_update_ms + locks.max_live_ms - at_ms)
+        rows[f"{at_ms}/{attempt.mq.row}/{attempt.client_id}"] = {
+            "at_ms": at_ms, "client_id": attempt.client_id, "queue": attempt.mq.row, "topic": attempt.mq.topic,
+            "granted": attempt.granted, "holder": attempt.holder, "left_ms": left_ms}
+    return rows
+
+
+def topics_of(view: GroupView) -> list[str]:
+    """What the group subscribes to, its retry topic last."""
+    groups = [broker.consumers.groups.get(view.group) for broker in view.masters.values()]
+    topics = {topic for group in groups if group is not None for topic in group.subscriptions}
+    topics |= {subscription.topic for actor in view.actors for subscription in actor.settings.subscriptions}
+    return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))

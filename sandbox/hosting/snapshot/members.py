@@ -1,0 +1,59 @@
+"""One member of a group, as its card shows it.  A wire client shows what the broker knows, the rest is None."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.consumers import MemberInfo
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.hosting.consuming import ConsumerActor
+from sandbox.hosting.groups import GroupView
+from sandbox.message.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+
+def member_rows(sandbox: "Sandbox", view: GroupView, topic: str | None) -> dict[str, Row]:
+    """By client id: in-process members by label, then wire members.  `topic`: count only its queues."""
+    registered = view.registered()
+    rows = {actor.client_id or actor.label: _actor_row(sandbox, view, actor, registered.get(actor.client_id), topic)
+            for actor in view.actors}
+    for client_id, info in registered.items():
+        if client_id not in rows and not view.is_leftover(client_id):
+            rows[client_id] = _wire_row(view, info, len(rows), topic)
+    return rows
+
+
+def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
+               topic: str | None) -> Row:
+    consumer, settings, preset = actor.consumer, actor.settings, sandbox.preset
+    held: list[tuple[MessageQueue, ProcessQueue]] = []
+    if consumer is not None and actor.lives:
+        held = [(mq, pq) for mq, pq in consumer.process_queues.items() if topic in (None, mq.topic)]
+    instance = actor.instance
+    return {
+        "actor": actor.label, "letter": actor.label[:1].upper(), "colour": actor.colour, "state": actor.state,
+        "transport": "loopback", "language": "JAVA" if info is None else info.language,
+        "version": None if info is None else info.version, "queues": len(held),
+        "buffered": sum(pq.count for _, pq in held), "buffered_bytes": sum(pq.bytes for _, pq in held),
+        "span": max((pq.span for _, pq in held), default=0),
+        "busy": consumer.busy if consumer is not None and actor.lives else 0, "threads": settings.threads,
+        "since_ms": actor.since_ms, "timers": instance.timers if instance is not None and actor.lives else {},
+        "limits": {"count": preset.pull_threshold_for_queue, "bytes": preset.pull_threshold_size_mib << 20,
+                   "span": preset.consume_concurrently_max_span},
+        "work_ms": list(actor.work_ms), "slow": None if actor.slow is None else {"key": actor.slow[0],
+                                                                              "ms": actor.slow[1]},
+        "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
+    }
+
+
+def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> Row:
+    queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
+    return {
+        "actor": None, "letter": str(number + 1), "colour": number % 6, "state": "running", "transport": "tcp",
+        "language": info.language, "version": info.version, "queues": queues, "buffered": None,
+        "buffered_bytes": None, "span": None, "busy": None, "threads": None, "since_ms": info.since_ms,
+        "timers": {}, "limits": None, "work_ms": None, "slow": None,
+        "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,
+    }

@@ -1,0 +1,62 @@
+"""The end of a commit log, record by record."""
+
+from typing import Any
+
+from sandbox.broker.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
+from sandbox.message.message import StoredMessage
+from sandbox.store.message_store import MessageStore
+
+Row = dict[str, Any]
+
+LAST_RECORDS = 64
+
+
+def topics_in_colour_order(store: MessageStore) -> list[str]:
+    return sorted({topic for topic, _ in store.queues()}, key=lambda topic: (kind_of(topic) != "normal", topic))
+
+
+def kind_of(topic: str) -> str:
+    if topic.startswith(RETRY_PREFIX):
+        return "retry"
+    if topic.startswith(DEAD_LETTER_PREFIX):
+        return "dead_letter"
+    return "delay" if topic == SCHEDULE_TOPIC else "normal"
+
+
+class Tape:
+    """The last records of one log.  Remembers where it was, so a reading costs what is new."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, Row] = {}
+        self._next = 0
+
+    def read(self, store: MessageStore) -> dict[str, Row]:
+        if not self._rows or self._next > store.max_physical_offset or self._next < store.min_physical_offset:
+            self._rows, self._next = {}, _start(store)
+        for _, _, layout in store.log.walk(self._next, check_crc=False):
+            message = store.read_message(layout.physical_offset)
+            if message is None:
+                break
+            self._next = layout.physical_offset + layout.size
+            self._rows[layout.physical_offset] = record_row(message)
+        for gone in list(self._rows)[:-LAST_RECORDS]:
+            del self._rows[gone]
+        return {str(physical): row for physical, row in self._rows.items()}
+
+
+def record_row(message: StoredMessage) -> Row:
+    return {"bytes": message.store_bytes, "topic": message.topic, "queue_id": message.queue_id,
+            "queue_offset": str(message.queue_offset), "tags": message.properties.get("TAGS"),
+            "key": message.properties.get("KEYS"), "kind": kind_of(message.topic)}
+
+
+def _start(store: MessageStore) -> int:
+    """A place from which the last records can be walked: a file's begin, or the newest queue unit far enough back."""
+    low, high = store.min_physical_offset, store.max_physical_offset
+    best = max(low, high - high % store.config.commit_log_file_bytes)
+    for topic, queue_id in store.queues():
+        last = store.max_offset(topic, queue_id)
+        unit = store.unit(topic, queue_id, max(store.min_offset(topic, queue_id), last - LAST_RECORDS))
+        if unit is not None and best < unit.physical_offset <= high:
+            best = max(best, min(unit.physical_offset, high))
+    return best

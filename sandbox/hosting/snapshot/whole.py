@@ -1,0 +1,163 @@
+"""The whole sandbox in one value: first paint, JSON API, keyframes (catalogue 9)."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
+from sandbox.hosting.groups import GroupView
+from sandbox.hosting.nodes import BrokerNode
+from sandbox.hosting.snapshot.board import group_strategy, queue_rows
+from sandbox.hosting.snapshot.locks import topics_of
+from sandbox.hosting.snapshot.members import member_rows
+from sandbox.hosting.snapshot.storage import log_row
+from sandbox.hosting.snapshot.tape import kind_of
+from sandbox.message.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+_MEMBER = ("actor", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes", "span",
+           "busy", "threads", "since_ms", "timers")
+_QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flow_control", "held_until_ms", "cause")
+_LOCK = ("holder", "expires_at_ms", "trusted_until_ms")
+
+
+def draw_snapshot(sandbox: "Sandbox") -> Row:
+    record = sandbox.record
+    return {
+        "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
+                    "state": "live", "expires_at": None},
+        "epoch": record.epoch, "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(),
+        "wall_ms": sandbox.ground.wall.now_ms(), "rate": sandbox.clock.rate,
+        "rate_pinned": bool(sandbox.wire_clients()),
+        "name_servers": [_name_server(node) for node in sandbox.nodes.name_servers],
+        "brokers": [_broker(sandbox, node) for node in sandbox.nodes.brokers],
+        "topics": _topics(sandbox), "producers": _producers(sandbox),
+        "groups": [_group(sandbox, name) for name in group_names(sandbox)],
+    }
+
+
+def group_names(sandbox: "Sandbox") -> list[str]:
+    """Groups with a member, a stopped actor, or a stored offset; built-in ones are left out."""
+    names = {actor.group for actor in sandbox.actors.consumers()}
+    for node in sandbox.nodes.masters():
+        names |= set(node.running.consumers.groups)
+        names |= {key.group for key in node.running.consumer_offsets.table}
+    return sorted(name for name in names if not name.startswith("CID_RMQ_SYS_"))
+
+
+def _name_server(node: Any) -> Row:
+    brokers: list[Row] = []
+    if node.name_server is not None:
+        brokers = [{"broker": live.broker, "broker_id": live.broker_id, "last_update_ms": live.last_update_ms}
+                   for _, live in sorted(node.name_server.route_info.live.items())]
+    return {"name": node.name, "state": node.state, "brokers": brokers}
+
+
+def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
+    store = node.broker.store if node.broker is not None else None
+    return {
+        "broker": node.name, "broker_id": node.record.broker_id,
+        "role": "master" if node.record.broker_id == 0 else "slave", "state": node.state,
+        "address": node.record.address, "listening": False, "flush": sandbox.preset.flush,
+        "replication": sandbox.preset.replication, "disk": store.disk_state if store is not None else None,
+        "log": None if store is None else {**_log(store), "replicated": None},
+    }
+
+
+def _log(store: Any) -> Row:
+    row = log_row(store)
+    del row["dispatched"]
+    return row
+
+
+def _topics(sandbox: "Sandbox") -> list[Row]:
+    """One row per topic over all brokers; counts and rights are the first broker's that has it."""
+    rows: dict[str, Row] = {}
+    for node in sandbox.nodes.masters():
+        broker = node.running
+        for name, config in sorted(broker.topics.table.items()):
+            if is_system(name) or broker.topics.is_system(name):
+                continue
+            row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "permission": config.permission,
+                                         "read_queues": config.read_queues, "write_queues": config.write_queues,
+                                         "queues": []})
+            row["queues"] += _topic_queues(sandbox, broker, name, max(config.read_queues, config.write_queues))
+    return [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]
+
+
+def _topic_queues(sandbox: "Sandbox", broker: Broker, topic: str, count: int) -> list[Row]:
+    rows: list[Row] = []
+    for queue_id in range(count):
+        high = broker.store.max_offset(topic, queue_id)
+        rate = sandbox.memory.rate(MessageQueue(topic, broker.config.name, queue_id), high)
+        rows.append({"broker": broker.config.name, "queue_id": queue_id,
+                     "min": str(max(0, broker.store.min_offset(topic, queue_id))), "max": str(high),
+                     "rate_per_s": rate})
+    return rows
+
+
+def _producers(sandbox: "Sandbox") -> list[Row]:
+    rows: list[Row] = []
+    now_ms = sandbox.clock.now_ms()
+    for actor in sandbox.actors.producers():
+        until = actor.producer.faults.available_from_ms if actor.producer is not None else {}
+        rows.append({"client_id": actor.client_id or None, "actor": actor.label, "state": actor.state,
+                     "transport": "loopback", "topic": actor.settings.topic, "rate_per_s": round(actor.per_s, 1),
+                     "sent": actor.sent, "failed": actor.failed,
+                     "unavailable": {broker: at_ms for broker, at_ms in sorted(until.items()) if at_ms > now_ms}})
+    return rows
+
+
+def _group(sandbox: "Sandbox", name: str) -> Row:
+    view = GroupView(sandbox, name)
+    settings = next((actor.settings for actor in view.actors), None)
+    members = member_rows(sandbox, view, None)
+    topics = [topic for topic in topics_of(view) if topic != retry_topic(name)]
+    for broker in view.masters.values():  # a group that is offline has its stored offsets still
+        topics += [topic for topic in broker.consumer_offsets.topics_of(name)
+                   if topic not in topics and not topic.startswith("%")]
+    return {
+        "group": name, "model": view.model, "listener": settings.listener if settings is not None else None,
+        "strategy": group_strategy(sandbox, view).name, "subscription": _subscription(view),
+        "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
+                    for client_id, row in members.items()],
+        "queues": [_queue(topic, key, row) for topic in topics
+                   for key, row in queue_rows(sandbox, view, topic).items()],
+        "counts": _counts(sandbox, view),
+    }
+
+
+def _queue(topic: str, key: str, row: Row) -> Row:
+    broker, _, number = key.partition("@")[0].rpartition(":")
+    drawn = {"topic": topic, "broker": broker, "queue_id": int(number), **{name: row[name] for name in _QUEUE}}
+    if drawn["lock"] is not None:
+        drawn["lock"] = {name: drawn["lock"][name] for name in _LOCK}
+    return drawn
+
+
+def _subscription(view: GroupView) -> list[Row]:
+    """What brokers hold for the group; before its first heartbeat, what its actors will ask for."""
+    found: dict[str, str] = {sub.topic: sub.expression for actor in view.actors
+                             for sub in actor.settings.subscriptions}
+    for broker in view.masters.values():
+        group = broker.consumers.groups.get(view.group)
+        if group is not None:
+            found |= {topic: data.sub_string for topic, data in group.subscriptions.items()}
+    return [{"topic": topic, "expression": found[topic]} for topic in sorted(found)
+            if topic != retry_topic(view.group)]
+
+
+def _counts(sandbox: "Sandbox", view: GroupView) -> Row:
+    """`retrying`: messages in the retry topic nobody has consumed yet; `dead_letters`: in the dead-letter topic."""
+    retrying = dead = 0
+    for mq in view.read_queues(retry_topic(view.group)):
+        store = view.masters[mq.broker].store
+        retrying += store.max_offset(mq.topic, mq.queue_id) - (view.committed(mq) or 0)
+    for broker in view.masters.values():
+        dead += broker.store.max_offset(dead_letter_topic(view.group), 0)
+    ledger = sandbox.actors.ledgers.get(view.group)
+    return {"delivered_again": ledger.delivered_again if ledger is not None else 0, "retrying": max(0, retrying),
+            "dead_letters": dead}

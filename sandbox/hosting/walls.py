@@ -1,0 +1,42 @@
+"""What happens at a limit: the page hears why, the journal keeps that it happened."""
+
+from typing import NoReturn
+
+from sandbox.journal.events import LimitReached
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import ActionRefused
+
+TELL_EVERY_S = 1.0
+
+_HINTS = {
+    "topics": "Delete a topic you no longer need.",
+    "queues_per_topic": "Ask for fewer queues.",
+    "queues": "Delete a topic, or ask for fewer queues.",
+    "groups": "Join a group that exists.",
+    "members": "Remove a consumer first.",
+    "producers": "Remove a producer first.",
+    "messages_per_send": "Send in smaller portions.",
+}
+
+
+class Walls:
+    """Tells the journal at most once per limit and second."""
+
+    def __init__(self, wall: Clock, journal: Journal) -> None:
+        self._wall = wall
+        self._journal = journal
+        self._told_s: dict[str, float] = {}
+
+    def check(self, limit: str, value: int, allowed: int, who: str) -> None:
+        """Raises ActionRefused (422) when `value` is more than `allowed`."""
+        if value > allowed:
+            self.refuse(limit, value, allowed, who)
+
+    def refuse(self, limit: str, value: int, allowed: int, who: str) -> NoReturn:
+        now_s = self._wall.monotonic()
+        if now_s - self._told_s.get(limit, -TELL_EVERY_S) >= TELL_EVERY_S:
+            self._told_s[limit] = now_s
+            self._journal.write(LimitReached(limit, value, allowed, who))
+        raise ActionRefused(422, "The limit of {limit} is {allowed}; this would make {value}.", _HINTS.get(limit, ""),
+                            limit=limit.replace("_", " "), allowed=allowed, value=value)

@@ -1,0 +1,84 @@
+"""What the sandbox's listeners do with a message: take their time, sometimes refuse."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sandbox.client.listeners import ConsumeConcurrentlyContext, ConsumeOrderlyContext
+from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
+from sandbox.hosting.ledger import GroupLedger
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+
+REJECT = "reject "  # a handler's label: `reject <key>` never accepts that key
+
+
+class Working(NamedTuple):
+    """What a thread is busy with."""
+
+    thread: int
+    offset: int
+    key: str
+
+
+class Work:
+    """One member's listener.  All fields may change while it runs; the next message notices.
+
+    `work_ms`: from and to, drawn evenly.  `slow`: one key that takes its own time.  `handler`: a label for the
+    journal; `reject <key>` refuses that key for ever, any other label only names what the listener does.
+    """
+
+    def __init__(self, clock: Clock, chance: Chance, ledger: GroupLedger, *, work_ms: Sequence[int],
+                 fail_percent: float) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._ledger = ledger
+        self.work_ms = spread(work_ms)
+        self.fail_percent = fail_percent
+        self.slow: tuple[str, int] | None = None
+        self.handler = "work"
+        self.working: dict[MessageQueue, Working] = {}  # in order only: one per queue
+
+    async def concurrently(self, messages: list[Message],
+                           context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+        if await self._accepts(messages):
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        return ConsumeConcurrentlyStatus.RECONSUME_LATER
+
+    async def orderly(self, messages: list[Message], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
+        self.working[context.queue] = Working(context.thread, messages[0].queue_offset or 0, messages[0].keys)
+        try:
+            accepted = await self._accepts(messages)
+        finally:
+            self.working.pop(context.queue, None)
+        if accepted:
+            return ConsumeOrderlyStatus.SUCCESS
+        return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+
+    async def _accepts(self, messages: list[Message]) -> bool:
+        for message in messages:
+            self._ledger.delivered(message)
+        await self._clock.sleep(sum(self._takes_ms(message) for message in messages) / 1000)
+        if self.fail_percent and self._chance.random() * 100 < self.fail_percent:
+            return False
+        if self.handler.startswith(REJECT) and any(m.keys == self.handler[len(REJECT):] for m in messages):
+            return False
+        for message in messages:
+            self._ledger.done(message)
+        return True
+
+    def _takes_ms(self, message: Message) -> float:
+        if self.slow is not None and message.keys == self.slow[0]:
+            return self.slow[1]
+        low, high = self.work_ms
+        return self._chance.between(low, high)
+
+
+def spread(work_ms: Sequence[int]) -> tuple[int, int]:
+    """From and to, in order; one number stands for both.
+
+    >>> spread((300,))
+    (300, 300)
+    """
+    return (min(work_ms), max(work_ms)) if work_ms else (0, 0)
