@@ -43,14 +43,33 @@ def decode(text: str) -> dict[str, str]:
 
 def find(text: bytes, name: bytes) -> bytes | None:
     """One value of an encoded text without decoding the rest; the last one that is not empty counts."""
-    mark = name + b"\x01"
-    at = text.rfind(mark)
-    while at >= 0:
-        if at == 0 or text[at - 1] == 2:
-            start = at + len(mark)
-            end = text.find(b"\x02", start)
-            value = text[start:] if end < 0 else text[start:end]
-            if value:
-                return value
-        at = text.rfind(mark, 0, at)
-    return None
+    return _last(text, b"\x02" + name + b"\x01", name + b"\x01")
+
+
+def dispatched(text: bytes) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Tags, unique key and keys: what the dispatch of a record asks its properties for."""
+    tags = unique = keys = None
+    for pair in text.split(b"\x02"):
+        start = pair[:5]
+        if start == b"KEYS\x01":
+            keys = pair[5:] or keys
+        elif start == b"TAGS\x01":
+            tags = pair[5:] or tags
+        elif start == b"UNIQ_" and pair[5:9] == b"KEY\x01":
+            unique = pair[9:] or unique
+    return tags, unique, keys
+
+
+def _last(text: bytes, inside: bytes, first: bytes) -> bytes | None:
+    at = text.rfind(inside)
+    if at >= 0:
+        start = at + len(inside)
+    elif text.startswith(first):
+        start = len(first)
+    else:
+        return None
+    end = text.find(b"\x02", start)
+    value = text[start:end] if end >= 0 else text[start:]
+    if value or at < 0:
+        return value or None
+    return _last(text[:at], inside, first)  # an empty value is none: an earlier one counts

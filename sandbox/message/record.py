@@ -26,6 +26,7 @@ All integers are big-endian.  RocketMQ: `CommitLog.DefaultAppendMessageCallback`
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
@@ -59,9 +60,14 @@ def _head(born_host_bytes: int, store_host_bytes: int) -> Struct:
     return Struct(f">iiIii qq iq{born_host_bytes}s q{store_host_bytes}s iqi")
 
 
+@lru_cache(maxsize=4)
+def _start(same_bytes: int) -> Struct:
+    """The head of a record in a batch: what stands between PHYSICALOFFSET and BODYLEN is the same for all."""
+    return Struct(f">iiIii qq {same_bytes}s i")
+
+
 _HEAD = _head(8, 8)
 _HEADS = {0: _HEAD, BORN_HOST_V6: _head(20, 8), STORE_HOST_V6: _head(8, 20), HOSTS_V6: _head(20, 20)}
-_START = Struct(">iiIii qq")  # what differs within a batch; the rest, up to BODYLEN, is the same for all
 _BLANK = Struct(">ii")
 _INT = Struct(">i")
 _LONG = Struct(">q")
@@ -148,10 +154,10 @@ def write(view: memoryview, at: int, m: InboundMessage, size: int, topic: bytes,
     Nothing is checked here: who appends has asked `size_of` and the limits.
     """
     _, queue_id, body, props, _, sys_flag, flag, born_ms, born_host, times, prepared, _ = m
-    head = _HEADS[sys_flag & HOSTS_V6]
+    head = _HEADS[sys_flag & HOSTS_V6] if sys_flag & HOSTS_V6 else _HEAD
     head.pack_into(view, at, size, MAGIC, crc32(body) & 0x7FFF_FFFF, queue_id, flag, queue_offset, physical_offset,
                    sys_flag, born_ms, born_host, store_ms, store_host, times, prepared, len(body))
-    view[at + head.size : at + size] = b"".join((body, topic, len(props).to_bytes(2, "big"), props))
+    view[at + head.size : at + size] = b"".join((body, topic, _SHORT.pack(len(props)), props))
 
 
 def encode(m: InboundMessage, queue_offset: int, physical_offset: int, store_ms: int, store_host: bytes) -> bytes:
@@ -170,12 +176,15 @@ def encode_batch(batch: list[InboundMessage], sizes: list[int], topic: bytes, qu
     head = _HEADS[sys_flag & HOSTS_V6]
     shared = head.pack(0, 0, 0, 0, 0, 0, 0, sys_flag, born_ms, born_host, store_ms, store_host, times, prepared, 0)
     same = shared[SYS_FLAG_AT : head.size - 4]
-    start = _START.pack
+    pack = _start(len(same)).pack
     parts: list[bytes] = []
-    for m, size in zip(batch, sizes, strict=True):
-        body, props = m.body, m.properties
-        parts += (start(size, MAGIC, crc32(body) & 0x7FFF_FFFF, queue_id, m.flag, queue_offset, physical_offset),
-                  same, len(body).to_bytes(4, "big"), body, topic, len(props).to_bytes(2, "big"), props)
+    known_bytes, middle = -1, b""
+    for (_, _, body, props, _, _, flag, _, _, _, _, _), size in zip(batch, sizes, strict=True):
+        if len(props) != known_bytes:
+            known_bytes = len(props)
+            middle = topic + known_bytes.to_bytes(2, "big")
+        parts += (pack(size, MAGIC, crc32(body) & 0x7FFF_FFFF, queue_id, flag, queue_offset, physical_offset, same,
+                       len(body)), body, middle, props)
         queue_offset += 1
         physical_offset += size
     return b"".join(parts)

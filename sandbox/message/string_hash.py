@@ -30,57 +30,54 @@ def tags_code(tags: str) -> int:
     return java_hash(tags) if tags else 0
 
 
+@lru_cache(maxsize=1024)
+def tags_code_of_bytes(tags: bytes) -> int:
+    """`tags_code` of the UTF-8 form."""
+    return java_hash(tags.decode("utf-8", "replace"))
+
+
 def index_key_hash(text: str) -> int:
     """`abs(hashCode)` of `topic#key`, where Java's `abs(MIN_VALUE)` stays negative and becomes 0."""
     return abs(h) if (h := java_hash(text)) != -0x8000_0000 else 0
 
 
-_POWERS = [pow(31, n, 1 << 32) for n in range(256)]
 _TAIL = 3  # characters: 1,000 endings of decimal keys, 4,096 of hexadecimal ones
+_TAIL_POWER = 31**_TAIL
 _CACHE_ENTRIES = 8192
-_heads: dict[bytes, int] = {}
+_HEAD_ENTRIES = 512  # per topic
 _tails: dict[bytes, int] = {}
 
 
-def key_prefix_hash(topic: str) -> int:
-    """What `joined_key_hash` needs to know of a topic: the hash of `topic#`."""
-    return java_hash(topic + "#")
+class KeyHasher:
+    """`index_key_hash` of `topic#key` for the keys of one topic, as UTF-8.
 
-
-def joined_key_hash(prefix_hash: int, key: bytes) -> int:
-    """`index_key_hash` of prefix and key, without hashing the prefix again.
-
-    Keys of one application mostly differ at their end, so both parts of a key are remembered.
+    Keys of one application mostly differ at their end, so the hash up to there is remembered, and
+    that of every ending.  Only ASCII parts are, where bytes and UTF-16 units are the same.
     """
-    size = len(key)
-    if size > 255 or not key.isascii():
-        return _joined_slowly(prefix_hash, key)
-    head, tail = key[:-_TAIL], key[-_TAIL:]
-    h = _heads.get(head)
-    if h is None:
-        h = _remember(_heads, head)
-    t = _tails.get(tail)
-    if t is None:
-        t = _remember(_tails, tail)
-    h = (prefix_hash * _POWERS[size] + h * _POWERS[len(tail)] + t) & _MASK
-    if h < 0x8000_0000:
-        return h
-    return 0x1_0000_0000 - h if h != 0x8000_0000 else 0
 
+    __slots__ = ("_heads", "_prefix")
 
-def _remember(cache: dict[bytes, int], part: bytes) -> int:
-    h = 0
-    for unit in part:
-        h = 31 * h + unit
-    h &= _MASK
-    if len(cache) >= _CACHE_ENTRIES:
-        cache.clear()
-    cache[part] = h
-    return h
+    def __init__(self, topic: str) -> None:
+        self._prefix = topic + "#"
+        self._heads: dict[bytes, int] = {}
 
+    def hash(self, key: bytes) -> int:
+        head = self._heads.get(key[:-_TAIL])
+        tail = _tails.get(key[-_TAIL:])
+        if head is None or tail is None:
+            return self._remember(key)
+        h = (head + tail) & _MASK
+        if h < 0x8000_0000:
+            return h
+        return 0x1_0000_0000 - h if h != 0x8000_0000 else 0
 
-def _joined_slowly(prefix_hash: int, key: bytes) -> int:
-    text = key.decode("utf-8", "replace")
-    units = len(text.encode("utf-16-be", "surrogatepass")) // 2
-    h = signed(prefix_hash * pow(31, units, 1 << 32) + java_hash(text))
-    return abs(h) if h != -0x8000_0000 else 0
+    def _remember(self, key: bytes) -> int:
+        if len(key) >= _TAIL and key.isascii():
+            if len(self._heads) >= _HEAD_ENTRIES:
+                self._heads.clear()
+            if len(_tails) >= _CACHE_ENTRIES:
+                _tails.clear()
+            head, tail = key[:-_TAIL], key[-_TAIL:]
+            self._heads[head] = java_hash(self._prefix + head.decode()) * _TAIL_POWER & _MASK
+            _tails[tail] = java_hash(tail.decode())
+        return index_key_hash(self._prefix + key.decode("utf-8", "replace"))

@@ -46,17 +46,22 @@ class CommitLog:
 
     def append(self, m: InboundMessage, size: int, topic: bytes, queue_offset: int) -> Appended:
         """Write one record of `size` bytes.  Raises StoreFull when there is no room for a new file."""
-        file = self._file_for(size)
-        at = file.wrote
+        files = self.files.files
+        if files and (file := files[-1]).wrote + size + record.BLANK_BYTES <= file.size:
+            at = file.wrote
+        else:
+            file = self._file_for(size)
+            at = file.wrote
         now_ms = self._clock.now_ms()
         view = file.view
         if view is None:
             view = self.files.pool.view(file)
-        record.write(view, at, m, size, topic, queue_offset, file.base + at, now_ms, self._host)
+        physical = file.base + at
+        record.write(view, at, m, size, topic, queue_offset, physical, now_ms, self._host)
         file.store_ms = now_ms
         file.used = True
         file.wrote = at + size  # last: until here the record does not exist
-        return file.base + at, now_ms
+        return physical, now_ms
 
     def append_batch(self, batch: list[InboundMessage], sizes: list[int], topic: bytes, queue_offset: int) -> Appended:
         """Write the records of one batch side by side in one file.  Raises StoreFull."""

@@ -68,7 +68,7 @@ class ConsumeQueue:
             file.wrote += fit * UNIT_BYTES
             done += fit
         self.max_physical = physical_end
-        self.max_offset = self.files.max_offset // UNIT_BYTES
+        self.max_offset = (file.base + file.wrote) // UNIT_BYTES
 
     def _file_for(self, queue_offset: int) -> MappedFile:
         files = self.files

@@ -21,6 +21,7 @@ ENTRY_BYTES = 20
 _HEADER = Struct(">qqqqii")
 _SLOT = Struct(">i")
 _ENTRY = Struct(">iqii")  # hash physical time_diff_s previous
+_read_slot, _write_slot, _write_entry = _SLOT.unpack_from, _SLOT.pack_into, _ENTRY.pack_into
 _MAX_INT = 0x7FFF_FFFF
 
 
@@ -92,24 +93,25 @@ class IndexFile:
         if count == 1:  # the first entry still counts its seconds from the preset begin, as in RocketMQ
             self._put_one(view, keys[start])
             return 1 + (self.put(keys, start + 1) if start + 1 < len(keys) and not self.full else 0)
-        slots, entries_at, begin_ms = self.slots, self._entries_at, self.begin_ms
-        read_slot, write_slot, write_entry = _SLOT.unpack_from, _SLOT.pack_into, _ENTRY.pack_into
-        fit = min(len(keys) - start, self.entries - count)
-        for key_hash, physical, store_ms in keys if fit == len(keys) else keys[start : start + fit]:
+        slots, begin_ms, used = self.slots, self.begin_ms, self.slots_used
+        entry_at = self._entries_at + count * ENTRY_BYTES
+        room = self.entries - count
+        part = keys if start == 0 and len(keys) <= room else keys[start : start + room]
+        for key_hash, physical, store_ms in part:
             slot_at = HEADER_BYTES + key_hash % slots * SLOT_BYTES
-            previous = read_slot(view, slot_at)[0]
+            previous = _read_slot(view, slot_at)[0]
             if previous <= 0 or previous > count:
                 previous = 0
-                self.slots_used += 1
+                used += 1
             diff = (store_ms - begin_ms) // 1000 if store_ms > begin_ms > 0 else 0
-            write_entry(view, entries_at + count * ENTRY_BYTES, key_hash, physical,
-                        diff if diff <= _MAX_INT else _MAX_INT, previous)
-            write_slot(view, slot_at, count)
+            _write_entry(view, entry_at, key_hash, physical, diff if diff <= _MAX_INT else _MAX_INT, previous)
+            _write_slot(view, slot_at, count)
+            entry_at += ENTRY_BYTES
             count += 1
-        self.index_count = count
+        self.index_count, self.slots_used = count, used
         self.end_physical, self.end_ms = physical, store_ms
-        _HEADER.pack_into(view, 0, begin_ms, store_ms, self.begin_physical, physical, self.slots_used, count)
-        return fit
+        _HEADER.pack_into(view, 0, begin_ms, store_ms, self.begin_physical, physical, used, count)
+        return len(part)
 
     def _put_one(self, view: memoryview, key: IndexKey) -> None:
         key_hash, physical, store_ms = key

@@ -70,10 +70,8 @@ class IndexService:
         """Records below are indexed; the one that begins here is indexed again when dispatched again."""
         return self.files[-1].end_physical if self.files else 0
 
-    def _writable(self) -> IndexFile:
-        """The newest file with room.  Raises StoreFull."""
-        if self.files and not self.files[-1].full:
-            return self.files[-1]
+    def _next_file(self) -> IndexFile:
+        """A new file after the full one.  Raises StoreFull."""
         before = self.files[-1] if self.files else None
         now_ms = self._clock.now_ms()
         while self._disk.size_of(f"{DIRECTORY}/{(name := stamp(now_ms, self._config.utc_offset_minutes))}") is not None:
@@ -98,7 +96,10 @@ class IndexService:
         """Add entries in the given order, over as many files as it takes.  Raises StoreFull."""
         done = 0
         while done < len(keys):
-            done += self._writable().put(keys, done)
+            file = self.files[-1] if self.files else None
+            if file is None or file.index_count >= file.entries:
+                file = self._next_file()
+            done += file.put(keys, done)
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> IndexWalk:
         """What a broker finds: at most 64 offsets, and no look at the records."""

@@ -1,15 +1,16 @@
 """From the log to the queues and the index: what makes a stored message readable."""
 
+import contextlib
 import logging
-from collections.abc import Callable, Container
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Container, Sequence
+from typing import Protocol
 
 from sandbox.journal.events import MessagesStored
 from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import StoreFull
 from sandbox.message import properties as names
-from sandbox.message import sys_flag as flags
-from sandbox.message.string_hash import tags_code
+from sandbox.message.string_hash import tags_code_of_bytes
+from sandbox.message.sys_flag import OUT_OF_QUEUE, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sandbox.store.commit_log import CommitLog
 from sandbox.store.consume_queue import ConsumeQueue
 from sandbox.store.index_file import IndexKey
@@ -29,15 +30,11 @@ Arrival = Callable[[str, int, int, int, int, dict[str, str] | None], None]
 
 Item = tuple[int, int, int, bytes]  # physical offset, store bytes, store time, encoded properties
 
+Run = tuple[str, int, int, int, Sequence[Item]]
+"""Messages that lie side by side in one queue: topic, queue id, first queue offset, sys flag, items.
 
-class Run(NamedTuple):
-    """Messages of one queue that lie side by side in it.  RocketMQ: `DispatchRequest`, for one message."""
-
-    topic: str
-    queue_id: int
-    queue_offset: int
-    sys_flag: int
-    items: list[Item]
+RocketMQ: `DispatchRequest`, which is one message.
+"""
 
 
 class Queues(Protocol):
@@ -50,7 +47,7 @@ class ReputMessageService:
     """Builds queues and index, in life and in recovery.  RocketMQ: `ReputMessageService`.
 
     What this process has just put is handed over with `add`, so that it need not be parsed again;
-    everything else is read from the log.  Both ways meet in `_build`, and a test holds them to
+    everything else is read from the log.  Both ways meet in `_build_all`, and a test holds them to
     the same bytes.
     """
 
@@ -93,7 +90,7 @@ class ReputMessageService:
             return
         self._busy = True
         try:
-            while self._log.max_offset > self.position:
+            while self._pending or self._log.max_offset > self.position:
                 start, runs = self.position, self._take()
                 built = self._build_all(runs)
                 if self._journal.tracing and not quiet:
@@ -107,18 +104,74 @@ class ReputMessageService:
             self._busy = False
 
     def _build_all(self, runs: list[Run]) -> list[Run]:
-        """Build until there is no room; returns the runs that are whole."""
-        for i, run in enumerate(runs):
-            try:
-                self._build(run)
-            except StoreFull as why:
-                log.warning("cannot dispatch from %d: %s", run.items[0][0], why)
-                return runs[:i]
+        """Queue units and index entries, until there is no room; returns the runs that are whole."""
+        keys: list[IndexKey] = []
+        built = 0
+        try:
+            for topic, queue_id, queue_offset, sys_flag, items in runs:
+                before = len(keys)
+                units = self._read(topic, sys_flag, items, keys)
+                if not sys_flag & OUT_OF_QUEUE:
+                    try:
+                        self._build_queue(self._queues.queue(topic, queue_id), queue_offset, units, items)
+                    except StoreFull:
+                        del keys[before:]
+                        raise
+                built += 1
+            if keys:
+                self._index.put(keys)
+        except StoreFull as why:
+            log.warning("cannot dispatch beyond %d runs: %s", built, why)
+            self._index_what_fits(keys)
+            return runs[:built]
+        self.dispatched_ms = runs[-1][4][-1][2] if runs else self.dispatched_ms
         return runs
+
+    def _index_what_fits(self, keys: list[IndexKey]) -> None:
+        """Index the runs that are whole.  Entries that find no room either are lost: the queue has the message."""
+        fresh = [key for key in keys if key[1] > self._index.end_physical]
+        with contextlib.suppress(StoreFull):
+            self._index.put(fresh)
+
+    def _read(self, topic: str, sys_flag: int, items: Sequence[Item], keys: list[IndexKey]) -> list[int]:
+        """The queue units of a run, flat; adds its index entries to `keys`: the unique key, then each word of KEYS."""
+        indexed = self._index_enable and sys_flag & TRANSACTION_MASK != TRANSACTION_ROLLBACK
+        hash_of = self._index.hasher(topic).hash
+        end_physical = self._index.end_physical
+        delayed = topic == SCHEDULE_TOPIC
+        units: list[int] = []
+        for physical, size, store_ms, text in items:
+            tags, unique, words = names.dispatched(text)
+            if delayed:
+                units += (physical, size, self.tags_code_of(topic, text, store_ms))
+            else:
+                units += (physical, size, tags_code_of_bytes(tags) if tags else 0)
+            if not indexed or physical < end_physical:
+                continue
+            if unique:
+                keys.append((hash_of(unique), physical, store_ms))
+            if words:
+                if b" " in words:
+                    keys += [(hash_of(word), physical, store_ms) for word in words.split(b" ") if word]
+                else:
+                    keys.append((hash_of(words), physical, store_ms))
+        return units
+
+    def _build_queue(self, queue: ConsumeQueue, queue_offset: int, units: list[int], items: Sequence[Item]) -> None:
+        """Append the units of a run, but not those that were dispatched before a crash."""
+        last = items[-1]
+        physical_end = last[0] + last[1]
+        if items[0][0] + items[0][1] <= queue.max_physical:
+            known = sum(1 for item in items if item[0] + item[1] <= queue.max_physical)
+            if known == len(items):
+                return
+            units = units[known * 3 :]
+            queue_offset += known
+        queue.put_run(queue_offset, units, len(units) // 3, physical_end, last[2])
 
     def _stand_back(self, built: list[Run], start: int) -> None:
         """Begin the next run after what is built; everything is still in the log, and doing it twice does no harm."""
-        last = built[-1].items[-1] if built else None
+        last = built[-1][4][-1] if built else None
         self.position = last[0] + last[1] if last else start
         self._pending.clear()
         self._failed()
@@ -130,7 +183,7 @@ class ReputMessageService:
             self.position = self._log.max_offset
             return runs
         runs = self.from_log(self.position)
-        last = runs[-1].items[-1] if len(runs) == _READ_AT_ONCE else None
+        last = runs[-1][4][-1] if len(runs) == _READ_AT_ONCE else None
         self.position = last[0] + last[1] if last else self._log.max_offset
         return runs
 
@@ -141,41 +194,10 @@ class ReputMessageService:
             topic = str(view[found.topic_at : found.topic_at + found.topic_bytes], "utf-8", "replace")
             text = bytes(view[found.properties_at : found.properties_at + found.properties_bytes])
             item = (found.physical_offset, found.size, found.store_ms, text)
-            runs.append(Run(topic, found.queue_id, found.queue_offset, found.sys_flag, [item]))
+            runs.append((topic, found.queue_id, found.queue_offset, found.sys_flag, (item,)))
             if len(runs) == _READ_AT_ONCE:
                 break
         return runs
-
-    def _build(self, run: Run) -> None:
-        """Queue units and index entries of one run."""
-        topic, queue_id, queue_offset, sys_flag, items = run
-        kind = sys_flag & flags.TRANSACTION_MASK
-        if kind != flags.TRANSACTION_PREPARED and kind != flags.TRANSACTION_ROLLBACK:
-            self._build_queue(topic, queue_id, queue_offset, items)
-        self.dispatched_ms = items[-1][2]
-        if not self._index_enable or kind == flags.TRANSACTION_ROLLBACK:
-            return
-        keys: list[IndexKey] = []
-        end_physical = self._index.end_physical
-        for physical, _, store_ms, text in items:
-            if physical >= end_physical:
-                self._index.keys_of(topic, text, physical, store_ms, keys)
-        if keys:
-            self._index.put(keys)
-
-    def _build_queue(self, topic: str, queue_id: int, queue_offset: int, items: list[Item]) -> None:
-        queue = self._queues.queue(topic, queue_id)
-        units: list[int] = []
-        done = queue.max_physical
-        physical_end = done
-        for physical, size, store_ms, text in items:
-            physical_end = physical + size
-            if physical_end <= done:  # dispatched before a crash
-                queue_offset += 1
-                continue
-            units += (physical, size, self.tags_code_of(topic, text, store_ms))
-        if units:
-            queue.put_run(queue_offset, units, len(units) // 3, physical_end, items[-1][2])
 
     def tags_code_of(self, topic: str, properties: bytes, store_ms: int) -> int:
         """What the queue unit holds: the hash of the tags, or when a delayed message is due."""
@@ -184,18 +206,12 @@ class ReputMessageService:
             if level is not None and level.isdigit() and int(level) > 0:
                 return store_ms + self._delay_levels_ms[min(int(level), len(self._delay_levels_ms)) - 1]
         tags = names.find(properties, _TAGS)
-        return tags_code(tags.decode("utf-8", "replace")) if tags else 0
+        return tags_code_of_bytes(tags) if tags else 0
 
     def _record(self, runs: list[Run]) -> None:
-        if len(runs) == 1:
-            topic, queue_id, first, sys_flag, items = runs[0]
-            if sys_flag & flags.TRANSACTION_MASK in (flags.TRANSACTION_NONE, flags.TRANSACTION_COMMIT):
-                size = items[0][1] if len(items) == 1 else sum(item[1] for item in items)
-                self._journal.write(MessagesStored(topic, self._broker, queue_id, first, len(items), items[0][0], size))
-            return
         ranges: dict[tuple[str, int], list[int]] = {}
         for topic, queue_id, first, sys_flag, items in runs:
-            if sys_flag & flags.TRANSACTION_MASK in (flags.TRANSACTION_PREPARED, flags.TRANSACTION_ROLLBACK):
+            if sys_flag & OUT_OF_QUEUE:
                 continue
             size = items[0][1] if len(items) == 1 else sum(item[1] for item in items)
             stored = ranges.get((topic, queue_id))
@@ -213,7 +229,7 @@ class ReputMessageService:
         for topic, queue_id, first, sys_flag, items in runs:
             if awaited is not None and (topic, queue_id) not in awaited:
                 continue
-            if sys_flag & flags.TRANSACTION_MASK in (flags.TRANSACTION_PREPARED, flags.TRANSACTION_ROLLBACK):
+            if sys_flag & OUT_OF_QUEUE:
                 continue  # RocketMQ wakes pulls for these too; they would find nothing
             for i, (_, _, store_ms, text) in enumerate(items, first + 1):
                 arrived(topic, queue_id, i, self.tags_code_of(topic, text, store_ms), store_ms,
