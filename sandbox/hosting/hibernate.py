@@ -54,7 +54,7 @@ class SandboxRecord:
 def save(directory: Path, record: SandboxRecord) -> None:
     """Write through a draft, so that a crash leaves the old file or the new one, never half of one."""
     data = orjson.dumps({"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]},
-                        option=orjson.OPT_INDENT_2)
+                        option=orjson.OPT_INDENT_2, default=_plain)
     replace_file(directory / FILE_NAME, data)
 
 
@@ -82,6 +82,12 @@ def load_snapshot(directory: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, orjson.JSONDecodeError):
         return None
     return snapshot
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):  # a NamedTuple inside an actor's settings
+        return list(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -130,7 +130,7 @@ class Sandbox:
     def act(self, action: Action, by: str) -> int:
         """Carry `action` out; returns the seq of its ActionTaken.  Refusals leave nothing behind, not even an event."""
         carry_out = prepare(self, action)
-        seq = self.journal.write(ActionTaken(name_of(action), fields_of(action), by))
+        seq = self.journal.write(ActionTaken(name_of(action), _plain(fields_of(action)), by))
         with self.journal.caused_by(seq):
             carry_out(seq, by)
         if self.record.built:
@@ -186,6 +186,15 @@ class Sandbox:
             reason = "after a kill" if self.crashed else "visit"
             self.journal.write(SandboxWoken(reason, max(0, wall_ms - record.wall_ms), record.epoch))
         self.journal.write(ClockChanged(record.rate, "wake", wall_ms))
+
+
+def _plain(value: Any) -> Any:
+    """As JSON values: a NamedTuple becomes an object."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _known(changes: dict[str, Any]) -> dict[str, Any]:
