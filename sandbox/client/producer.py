@@ -67,7 +67,9 @@ class Producer:
             await self.instance.heartbeat()
 
     async def shutdown(self) -> None:
-        """Leave the group; the instance ends with its last user."""
+        """Leave the group; the instance ends with its last user.  A hung process goes on first."""
+        if self.state == "hung":
+            self.resume()
         if self.state != "running":
             return
         self._become("stopping")

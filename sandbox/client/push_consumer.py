@@ -97,7 +97,10 @@ class PushConsumer:
         try:
             await self._start(self._lifecycle("start"))
         except SandboxError:
+            if self.instance.consumers.get(self.group) is self:
+                del self.instance.consumers[self.group]
             self._end_at_once("refused")
+            await self.instance.shutdown()
             raise
 
     async def _start(self, steps: Lifecycle) -> None:
@@ -128,8 +131,13 @@ class PushConsumer:
             self.instance.wake_rebalance("started")
 
     async def shutdown(self) -> None:
-        """Leave cleanly, in RocketMQ's order (spec 2.3): what was not finished is delivered again elsewhere."""
-        if self.state not in ("running", "starting"):
+        """Leave cleanly, in RocketMQ's order (spec 2.3): what was not finished is delivered again elsewhere.
+
+        A hung process hears of it when it goes on, so it goes on first.
+        """
+        if self.state == "hung":
+            self.resume()
+        if self.state != "running":
             return
         self.become("stopping")
         steps = self._lifecycle("stop")
