@@ -35,7 +35,7 @@ def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: st
     _demand_room(visitor)
     _sweep()
     slug = new_slug()
-    engine.answer(engine.port().create(slug, template, preset=preset), engine.OPENING_PATIENCE_S)
+    _open(slug, template, preset)
     now = timezone.now()
     sandbox = Sandbox(slug=slug, name=name or slug, template=template, preset=preset, visited_at=now,
                       expires_at=now + access.ANONYMOUS_LIFE)  # fmt: skip
@@ -147,6 +147,16 @@ def _demand_room(visitor: Visitor) -> None:
     if made >= LIMITS.creations_per_hour_per_address:
         raise ActionRefused(429, "{made} sandboxes were started from your address within an hour.",
                             "Wait a while, or sign in.", made=made)  # fmt: skip
+
+
+def _open(slug: str, template: str, preset: str) -> None:
+    """Its directory and its actors; nothing stays behind where that fails."""
+    port = engine.port()
+    try:
+        engine.answer(port.create(slug, template, preset=preset), engine.OPENING_PATIENCE_S)
+    except SandboxError:
+        port.delete(slug)  # unknown to the engine or half made: either way nobody waits for it
+        raise
 
 
 def _claim(token: str) -> Grant:

@@ -30,7 +30,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "csp",
-    "django_htmx",
     "ninja",  # serves the API page's own script and style: no third-party host
     "queueviz",
 ]
@@ -158,5 +157,6 @@ LOGGING = {
         "django.request": {"level": "ERROR"},  # a 404 is an answer, not an incident
         "daphne": {"level": "WARNING"},
         "twisted": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
     },
 }
