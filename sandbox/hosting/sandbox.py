@@ -60,6 +60,7 @@ class Sandbox:
         self.walls = Walls(ground.wall, self.journal)
         self.console = Console(around, self.actors, self.nodes.addresses)
         self._restored = False
+        self.ended = False  # closed or crashed: another object is the next life
 
     @property
     def slug(self) -> str:
@@ -112,6 +113,7 @@ class Sandbox:
         self.nodes.stop()
         self.journal.write(SandboxSlept(reason))
         record.clock_ms = self.clock.now_ms()
+        self.ended = True
         self.diary.close()
         self.clock.close()
         record.wall_ms, record.running = self.ground.wall.now_ms(), False
@@ -122,6 +124,7 @@ class Sandbox:
         self.actors.crash_all()
         self.console.crash()
         self.nodes.kill()
+        self.ended = True
         self.diary.abandon()
         self.clock.close()
 

@@ -1,0 +1,150 @@
+"""A whole sandbox in virtual time: templates, members that come and go, resets, sleep and crash."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.hosting.world import World
+from sandbox.journal.events import (
+    MessagesConsumed,
+    MessagesStored,
+    QueueLocked,
+    SandboxWoken,
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One data home for the module: the flights table is sorted once."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path) as made:
+        yield made
+
+
+def flights(tmp_path: Path, home: Path, seed: int = 1) -> World:
+    (tmp_path / "feeds").symlink_to(home / "feeds", target_is_directory=True)
+    (home / "feeds").mkdir(exist_ok=True)
+    return World(tmp_path, "flights", seed=seed)
+
+
+def test_the_flights_of_2013_are_stored_and_consumed_by_both_groups(tmp_path: Path, home: Path) -> None:
+    with flights(tmp_path, home) as world:
+        world.run(40)
+        stored = sum(entry.event.count for entry in world.entries(MessagesStored))
+        consumed = {"gate-display": 0, "maintenance": 0}
+        for entry in world.entries(MessagesConsumed):
+            assert entry.event.outcome == "SUCCESS"
+            consumed[entry.event.group] += len(entry.event.offsets)
+        assert stored > 200
+        assert consumed["gate-display"] > stored * 0.9
+        assert consumed["maintenance"] > stored * 0.5
+
+
+def test_the_board_shows_counters_that_move(tmp_path: Path, home: Path) -> None:
+    with flights(tmp_path, home) as world:
+        world.run(20)
+        first = world.read("board/gate-display/flights")
+        world.run(5)
+        second = world.read("board/gate-display/flights")
+        assert second.seq > first.seq
+        before, after = first.data["queues"], second.data["queues"]
+        assert set(before) == {f"broker-a:{n}" for n in range(8)}
+        assert sum(int(row["max"]) for row in after.values()) > sum(int(row["max"]) for row in before.values())
+        for row in after.values():
+            assert int(row["committed"]) <= int(row["in_memory"]) <= int(row["next_pull"]) <= int(row["max"])
+            assert row["owner"] == row["assigned"]
+        assert [member["actor"] for member in second.data["members"].values()] == ["A", "B", "C"]
+        assert second.data["header"]["next_actor"] == "F"
+
+
+def test_one_more_consumer_gets_the_queues_that_were_forecast(tmp_path: Path, home: Path) -> None:
+    with flights(tmp_path, home) as world:
+        world.run(15)
+        forecast = world.ask("plan-rebalance", group="gate-display", topic="flights", add=1)
+        assert forecast["moves"] > 0
+        world.act("StartConsumer", group="gate-display")
+        world.run(25)
+        owned: dict[str, list[str]] = {}
+        for queue, row in world.read("board/gate-display/flights").data["queues"].items():
+            owned.setdefault(row["owner"], []).append(queue)
+        assert owned == {client_id: queues for client_id, queues in forecast["after"].items() if queues}
+
+
+def test_a_crashed_orderly_member_leaves_its_locks_for_a_minute(tmp_path: Path, home: Path) -> None:
+    with flights(tmp_path, home) as world:
+        world.run(30)
+        crashed = world.sandbox.actors.get("D").client_id
+        world.act("CrashActor", actor="D")
+        world.run(20)
+        rows = world.read("locks/maintenance").data["queues"].values()
+        left = [row for row in rows if row["lock"] is not None and row["lock"]["holder"] == crashed]
+        assert left, "nobody unlocked them"
+        assert any(row["waiting"] for row in left), "the other member asks in vain"
+        took_s = world.run_until(lambda: all(
+            row["lock"]["holder"] != crashed for row in world.read("locks/maintenance").data["queues"].values()
+            if row["lock"] is not None), within_s=90)
+        assert took_s > 10
+        taken_over = [entry for entry in world.entries(QueueLocked) if entry.event.how == "taken_over"]
+        assert {entry.event.previous for entry in taken_over} == {crashed}
+
+
+def test_sleep_and_wake_bring_everything_back(tmp_path: Path, home: Path) -> None:
+    with flights(tmp_path, home) as world:
+        world.run(30)
+        world.act("ChangeActor", actor="A", work_ms=[900, 900], slow_key="N14228", slow_ms=5_000)
+        world.act("CrashActor", actor="C")
+        world.run(5)
+        before = world.snapshot()
+        epoch, seq = before["epoch"], int(before["seq"])
+        world.sleep()
+        world.wake()
+        assert world.sandbox.clock.now_ms() < before["at_ms"] + 5_000, "sandbox time goes on where it stopped"
+        world.run(30)
+        after = world.snapshot()
+        assert after["epoch"] != epoch
+        assert [entry.event.reason for entry in world.entries(SandboxWoken)] == ["visit"]
+        assert world.entries()[0].seq > seq, "no number is used twice"
+        states = {member["actor"]: member["state"] for group in after["groups"] for member in group["members"]}
+        assert states == {"A": "running", "B": "running", "C": "crashed", "D": "running", "E": "running"}
+        actor = world.sandbox.actors.get("A")
+        assert actor.settings.work_ms == (900, 900)
+        assert actor.slow == ("N14228", 5_000)
+        old = {(q["topic"], q["queue_id"]): int(q["committed"]) for q in before["groups"][0]["queues"]}
+        new = {(q["topic"], q["queue_id"]): int(q["committed"]) for q in after["groups"][0]["queues"]}
+        assert all(new[queue] >= offset for queue, offset in old.items())
+        assert sum(new.values()) > sum(old.values()), "and they consume on"
+
+
+def test_after_a_kill_the_journal_jumps_and_little_is_repeated(tmp_path: Path, home: Path) -> None:
+    with flights(tmp_path, home) as world:
+        world.run(30)
+        stored = {queue: int(row["max"]) for queue, row in
+                  world.read("board/gate-display/flights").data["queues"].items()}
+        last = world.sandbox.journal.next_seq
+        world.kill()
+        world.wake()
+        assert world.sandbox.record.wakes == 2
+        assert world.entries()[0].seq == (last // 10_000 + 1) * 10_000
+        assert [entry.event.reason for entry in world.entries(SandboxWoken)] == ["after a kill"]
+        world.run(30)
+        rows = world.read("board/gate-display/flights").data["queues"]
+        assert all(int(rows[queue]["max"]) >= high for queue, high in stored.items()), "what was stored is there"
+        assert all(int(rows[queue]["committed"]) >= stored[queue] - 60 for queue in rows)
+
+
+def test_the_same_seed_writes_the_same_journal(tmp_path: Path, home: Path) -> None:
+    def story(name: str) -> list[tuple[object, ...]]:
+        directory = tmp_path / name
+        directory.mkdir()
+        with flights(directory, home, seed=7) as world:
+            world.run(12)
+            world.act("CrashActor", actor="B")
+            world.run(12)
+            return [tuple(entry) for entry in world.entries()]
+
+    assert story("first") == story("second")
