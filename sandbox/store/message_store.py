@@ -1,17 +1,14 @@
 """Messages on disk, found again by queue, key and time."""
 
-import logging
 from collections.abc import Callable, Container, Iterable
-from itertools import accumulate, repeat
 
 from sandbox.journal.events import CommitLogRolled, DiskChanged, IndexFileRolled, RecoveryDone
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
-from sandbox.kernel.errors import CorruptRecord, StoreError, StoreFull
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import record
 from sandbox.message.filter import MessageFilter
 from sandbox.message.message import InboundMessage, StoredMessage
-from sandbox.message.sys_flag import OUT_OF_QUEUE
 from sandbox.store import consume_queue
 from sandbox.store.checkpoint import FILE as CHECKPOINT_FILE
 from sandbox.store.checkpoint import StoreCheckpoint
@@ -30,15 +27,12 @@ from sandbox.store.mapped_file_queue import MappedFileQueue
 from sandbox.store.queue_read import QueueReader
 from sandbox.store.recovery import Recovery
 from sandbox.store.reput import Arrival, ReputMessageService
-from sandbox.store.results import GetResult, PutMessageStatus, PutResult, QueryResult, QueueUnit, RecoveryReport
-
-log = logging.getLogger(__name__)
+from sandbox.store.results import GetResult, PutResult, QueryResult, QueueUnit, RecoveryReport
+from sandbox.store.writer import MessageWriter
 
 ABORT_FILE = "abort"  # there while the store is in use; found at the start, it tells of a bad end
 LOCK_FILE = "lock"
 _QUERY_ROUNDS = 3
-_PUT_OK = PutMessageStatus.PUT_OK
-_result = tuple.__new__  # a third of what the NamedTuple's own constructor costs, at the hottest place
 
 
 class MessageStore:
@@ -57,11 +51,8 @@ class MessageStore:
         self._clock = clock
         self._journal = journal
         self._lock: Lock | None = None
-        self._open = False
-        self._failing = False
+        self._broken: set[str] = set()
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
-        self._next_offset: dict[tuple[str, int], int] = {}
-        self._topic_parts: dict[str, bytes] = {}
         self.pool = MapPool(disk, config.max_mapped_files)
         files = MappedFileQueue(disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes)
         self.log = CommitLog(files, clock=clock, store_host=store_host, rolled=self._log_rolled)
@@ -69,14 +60,15 @@ class MessageStore:
         self.checkpoint = StoreCheckpoint(disk)
         self.reput = ReputMessageService(self.log, self, self.index, journal, broker=broker,
                                          delay_levels_ms=config.delay_levels_ms, index_enable=config.index_enable,
-                                         failed=lambda: self._set_failing(True))
+                                         stuck=lambda stuck: self._set_failing("dispatch", stuck))
         self.flush = FlushService(config, clock=clock, disk=disk, flusher=flusher, log_files=files,
                                   queues=self._queues.values, checkpoint=self.checkpoint)
         self.flush.logics_ms = lambda: self.reput.dispatched_ms
-        self.flush.failing = self._set_failing
+        self.flush.failing = lambda broken: self._set_failing("flush", broken)
         self.cleaning = CleaningService(config, clock=clock, disk=disk, journal=journal, broker=broker,
                                         commit_log=self.log, queues=self._queues.values, index=self.index,
                                         idle=self.pool.rest)
+        self._writer = MessageWriter(config, self.log, self.reput, self.cleaning)
         self._reader = QueueReader(config, self.log, self._queues)
 
     # Life.
@@ -91,7 +83,7 @@ class MessageStore:
             raise
         self._journal.write(RecoveryDone(self.broker, self.broker_id, report.kind, report.from_offset,
                                          report.truncated_bytes, report.messages, report.steps))
-        self._open = True
+        self._writer.opened = True
         return report
 
     def _load(self) -> RecoveryReport:
@@ -104,7 +96,7 @@ class MessageStore:
         gone = self.index.load(trusted_until_ms=None if clean else self.checkpoint.index_ms)
         recovery.steps.append(f"index files {len(self.index.files)}, deleted {len(gone)}")
         report = recovery.recover(self._queues, clean=clean)
-        self._next_offset = {key: queue.max_offset for key, queue in self._queues.items()}
+        self._writer.next_offset = {key: queue.max_offset for key, queue in self._queues.items()}
         self.cleaning.check_disk()
         return report
 
@@ -115,14 +107,15 @@ class MessageStore:
                     self.queue(topic, int(name)).files.load()
 
     def start(self) -> None:
-        """Run the timers, and leave the mark that a bad end would leave behind.  Raises StoreFull."""
+        """Run the timers, and leave the mark that a bad end would leave behind.  Raises StoreFull, or OSError."""
         self.disk.write(ABORT_FILE, b"")
+        self.disk.sync(ABORT_FILE)  # else a power cut may take the mark, and recovery trusts too much
         self.flush.start()
         self.cleaning.start()
 
     def close(self) -> None:
         """Stop cleanly: what was put is dispatched and durable.  Raises OSError when that fails."""
-        if not self._open:
+        if not self._writer.opened:
             return
         self.dispatch()
         self._stop_timers()
@@ -147,7 +140,7 @@ class MessageStore:
         self.cleaning.stop()
 
     def _release(self) -> None:
-        self._open = False
+        self._writer.opened = False
         self.reput.forget()
         self.pool.close()
         if self._lock is not None:
@@ -158,66 +151,11 @@ class MessageStore:
 
     def put_message(self, m: InboundMessage) -> PutResult:
         """Append, and promise a queue offset.  Readers see it after `dispatch`."""
-        if not self._open or self._failing or self.cleaning.full:
-            return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        topic, queue_id, body, properties, _, sys_flag, _, _, _, _, _, _ = m
-        part = self._topic_parts.get(topic) or self._topic_part(topic)
-        if part is None or len(body) > self.config.max_message_bytes:
-            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        if len(properties) > record.MAX_PROPERTIES_BYTES:
-            return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
-        size = record.size_of(len(body), len(part) - 1, len(properties), sys_flag)
-        if size + record.BLANK_BYTES > self.config.commit_log_file_bytes:
-            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        key = (topic, queue_id)
-        counted = not sys_flag & OUT_OF_QUEUE
-        queue_offset = self._next_offset.get(key, 0) if counted else 0
-        try:
-            physical, now_ms = self.log.append(m, size, part, queue_offset)
-        except StoreFull as why:
-            log.warning("cannot append: %s", why)
-            return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
-        if counted:
-            self._next_offset[key] = queue_offset + 1
-        self.reput.add((topic, queue_id, queue_offset, sys_flag, ((physical, size, now_ms, properties),)))
-        return _result(PutResult, (_PUT_OK, physical, size, now_ms, queue_offset, 1, ()))
+        return self._writer.put(m)
 
     def put_messages(self, batch: list[InboundMessage]) -> PutResult:
         """Append a batch for one queue: consecutive offsets, one file, all or nothing."""
-        if not self._open or self._failing or self.cleaning.full or not batch:
-            return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        topic, queue_id, _, _, _, sys_flag, _, _, _, _, _, _ = batch[0]
-        part = self._topic_parts.get(topic) or self._topic_part(topic)
-        if part is None or sum(len(m[2]) for m in batch) > self.config.max_message_bytes:
-            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        texts = [m[3] for m in batch]
-        if max(map(len, texts)) > record.MAX_PROPERTIES_BYTES:
-            return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
-        fixed = record.size_of(0, len(part) - 1, 0, sys_flag)
-        sizes = [fixed + len(m[2]) + len(m[3]) for m in batch]
-        total = sum(sizes)
-        if total + record.BLANK_BYTES > self.config.commit_log_file_bytes:
-            return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        queue_offset = self._next_offset.get((topic, queue_id), 0)
-        try:
-            physical, now_ms = self.log.append_batch(batch, sizes, part, queue_offset)
-        except StoreFull as why:
-            log.warning("cannot append a batch: %s", why)
-            return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
-        self._next_offset[topic, queue_id] = queue_offset + len(batch)
-        offsets = tuple(accumulate(sizes[:-1], initial=physical))
-        items = list(zip(offsets, sizes, repeat(now_ms), texts, strict=False))
-        self.reput.add((topic, queue_id, queue_offset, sys_flag, items))
-        return PutResult(_PUT_OK, physical, total, now_ms, queue_offset, len(batch), offsets)
-
-    def _topic_part(self, topic: str) -> bytes | None:
-        """The topic as records hold it; None when its name is too long for them."""
-        try:
-            part = record.topic_part(topic)
-        except ValueError:
-            return None
-        self._topic_parts[topic] = part
-        return part
+        return self._writer.put_batch(batch)
 
     def dispatch(self) -> None:
         """Make what was put readable, and see to its flush.  Once per turn."""
@@ -345,11 +283,11 @@ class MessageStore:
 
     @property
     def writable(self) -> bool:
-        return self._open and not self._failing and not self.cleaning.full
+        return self._writer.writable
 
     @property
     def disk_state(self) -> str:
-        if self._failing:
+        if self._writer.failing:
             return "failing"
         return "full" if self.cleaning.full else "ok"
 
@@ -357,7 +295,7 @@ class MessageStore:
         """Drop the queues at once; the log keeps the records until their file expires."""
         for key in [key for key in self._queues if key[0] == topic]:
             self._queues.pop(key).files.destroy()
-            self._next_offset.pop(key, None)
+            self._writer.next_offset.pop(key, None)
         self.disk.remove_tree(f"{consume_queue.DIRECTORY}/{topic}")
 
     def clean(self, *, manual: bool = False) -> None:
@@ -388,10 +326,10 @@ class MessageStore:
             return False
         return key in message.properties.get("KEYS", "").split(" ") or message.properties.get("UNIQ_KEY") == key
 
-    def _set_failing(self, failing: bool) -> None:
-        if failing != self._failing:
-            self._failing = failing
+    def _set_failing(self, what: str, broken: bool) -> None:
+        """A flush that failed, or a dispatch without room: no puts until it works again."""
+        (self._broken.add if broken else self._broken.discard)(what)
+        failing = bool(self._broken)
+        if failing != self._writer.failing:
+            self._writer.failing = failing
             self._journal.write(DiskChanged(self.broker, "failing" if failing else "ok"))
-
-
-__all__ = ["MessageStore", "StoreError"]

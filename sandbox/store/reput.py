@@ -52,8 +52,9 @@ class ReputMessageService:
     """
 
     def __init__(self, log: CommitLog, queues: Queues, index: IndexService, journal: Journal, *, broker: str,
-                 delay_levels_ms: tuple[int, ...], index_enable: bool, failed: Callable[[], None]) -> None:
-        self._failed = failed
+                 delay_levels_ms: tuple[int, ...], index_enable: bool, stuck: Callable[[bool], None]) -> None:
+        self._tell_stuck = stuck
+        self._stuck = False
         self._log = log
         self._queues = queues
         self._index = index
@@ -84,7 +85,7 @@ class ReputMessageService:
 
         A wake-up may put new messages; they are dispatched before this returns.  `quiet`: these
         messages were told to the journal before.  Without room for a queue or index file
-        `failed` is called, and the rest waits for the next run.
+        `stuck` is told, and the rest waits for the next run.
         """
         if self._busy:
             return
@@ -100,6 +101,9 @@ class ReputMessageService:
                 if len(built) < len(runs):
                     self._stand_back(built, start)
                     return
+            if self._stuck:
+                self._stuck = False
+                self._tell_stuck(False)
         finally:
             self._busy = False
 
@@ -174,7 +178,9 @@ class ReputMessageService:
         last = built[-1][4][-1] if built else None
         self.position = last[0] + last[1] if last else start
         self._pending.clear()
-        self._failed()
+        if not self._stuck:
+            self._stuck = True
+            self._tell_stuck(True)
 
     def _take(self) -> list[Run]:
         """The next runs: those handed over if they begin where we stand, else read from the log."""
