@@ -148,11 +148,10 @@ class ClientInstance:
     @property
     def timers(self) -> dict[str, int]:
         """When each job of the timer table runs next, in ms."""
-        now_s, now_ms = self.clock.monotonic(), self.clock.now_ms()
         due = {name: job.due_s for name, job in self._periodic.items()}
         if self._rebalance_alarm.due_s is not None:
             due["rebalance"] = self._rebalance_alarm.due_s
-        return {name: now_ms + round((due_s - now_s) * 1000) for name, due_s in due.items()}
+        return {name: self.clock.ms_at(due_s) for name, due_s in due.items()}
 
     # Routes and addresses.
 

@@ -23,6 +23,9 @@ class ProcessClock:
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
+    def ms_at(self, moment: float) -> int:
+        return self._clock.ms_at(moment)
+
     def call_later(self, delay: float, fn: Callable[[], None]) -> TimerHandle:
         def due() -> None:
             if self.stopped:

@@ -262,7 +262,7 @@ class PushConsumer:
         due = self.instance.timers
         rounds = self.service.lock_round if isinstance(self.service, ConsumeMessageOrderlyService) else None
         if rounds is not None:
-            due["lock"] = self.clock.now_ms() + round((rounds.due_s - self.clock.monotonic()) * 1000)
+            due["lock"] = self.clock.ms_at(rounds.due_s)
         return due
 
     def in_doubt(self) -> int:

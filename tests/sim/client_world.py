@@ -3,8 +3,9 @@
 Everything is the product's own code over a loopback network; only time and disk are the simulation's.
 """
 
+from collections import Counter
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
@@ -23,8 +24,10 @@ from sandbox.message.queue import MessageQueue
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.name_server import NameServer
 from sandbox.remoting.bodies import TopicConfig
+from sandbox.remoting.channel import Connector, Listener
 from sandbox.sim.disk import SimDisk
 from sandbox.sim.loop import SimLoop
+from sandbox.sim.network import SimNetwork
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import InlineFlusher
 from sandbox.store.message_store import MessageStore
@@ -70,13 +73,18 @@ class Work:
         self.failing: set[str] = set()
         self.begun: list[tuple[float, str, MessageQueue, int, int]] = []  # second, key, queue, offset, reconsume times
         self.finished: list[str] = []
+        self.at_work: Counter[MessageQueue] = Counter()
 
     async def __call__(self, messages: list[Message], context: Any) -> Any:
         status = self.success
         for message in messages:
             at_s = self._world.clock.monotonic()
             self.begun.append((at_s, message.keys, context.queue, message.queue_offset or 0, message.reconsume_times))
-            await self._world.clock.sleep(self.slow.get(message.keys, self.usual_s))
+            self.at_work[context.queue] += 1
+            try:
+                await self._world.clock.sleep(self.slow.get(message.keys, self.usual_s))
+            finally:
+                self.at_work[context.queue] -= 1
             self.finished.append(message.keys)
             if message.keys in self.failing:
                 status = self.later
@@ -87,15 +95,25 @@ class Work:
         return [key for _, key, *_ in self.begun]
 
 
-class World:
-    """`queues` queues of topic T, registered and ready for clients."""
+class Network(Protocol):
+    """What both networks have."""
 
-    def __init__(self, queues: int = 8, *, wire: bool = False) -> None:
+    def listen(self, address: str, listener: Listener) -> None: ...
+    def unlisten(self, address: str) -> None: ...
+    def connector(self, local_ip: str) -> Connector: ...
+
+
+class World:
+    """`queues` queues of topic T, registered and ready for clients.  With a seed the network is `cruel`."""
+
+    def __init__(self, queues: int = 8, *, seed: int | None = None) -> None:
         self.loop = SimLoop()
         self.clock = ScaledClock(self.loop, start_ms=START_MS)
         self.journal = Journal(self.clock, keep=1_000_000)
-        self.network = LoopbackNetwork(self.loop, wire=wire, clock=self.clock)
-        self.chance = Chance("client world")
+        self.chance = Chance("client world" if seed is None else seed)
+        self.cruel = SimNetwork(self.loop, self.chance.fork("network"), latency_ms=(0.2, 30.0))
+        self.network: Network = LoopbackNetwork(self.loop, clock=self.clock) if seed is None else self.cruel
+        self._clients = 0
         self.files = Files()
         self.name_server = NameServer(
             NameServerConfig(address=NAME_SERVER), clock=self.clock, journal=self.journal, name="ns-1"
@@ -124,16 +142,24 @@ class World:
         self.network.listen(BROKER_ADDRESS, self.broker)
         return self.broker
 
-    def instance(self, name: str) -> ClientInstance:
+    def instance(self, name: str, *, ip: str | None = None) -> ClientInstance:
+        """A process of its own, on a machine of its own unless `ip` says which."""
+        if ip is None:
+            self._clients += 1
+            ip = f"10.0.1.{self._clients}"
         return ClientInstance(
-            ClientConfig(name_servers=(NAME_SERVER,), instance_name=name), clock=self.clock, chance=self.chance,
-            connector=self.network.connector("10.0.0.9"), journal=self.journal, files=self.files,
+            ClientConfig(name_servers=(NAME_SERVER,), ip=ip, instance_name=name), clock=self.clock,
+            chance=self.chance, connector=self.network.connector(ip), journal=self.journal, files=self.files,
         )  # fmt: skip
 
-    def consumer(self, name: str, work: Work, *, expression: str = "*", **config: Any) -> PushConsumer:
+    def consumer(
+        self, name: str, work: Work, *, expression: str = "*", like: PushConsumer | None = None, **config: Any
+    ) -> PushConsumer:
+        """A member of group G; `like` another one: on the same machine."""
         config.setdefault("group", "G")
         config.setdefault("from_where", ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-        consumer = PushConsumer(PushConsumerConfig(**config), self.instance(name), work)
+        instance = self.instance(name, ip=like.instance.config.ip if like else None)
+        consumer = PushConsumer(PushConsumerConfig(**config), instance, work)
         consumer.subscribe("T", expression)
         self.run(consumer.start())
         self.loop.run_for(0.2)

@@ -338,7 +338,8 @@ def test_broadcasting_delivers_every_message_to_every_member(world: World) -> No
     world.send(16)
     world.pass_s(12)
     assert all(sorted(work.keys) == sorted(f"k{i}" for i in range(16)) for work in works)
-    assert sorted(world.files.content) == [f"127.0.0.1@{name}/G/offsets.json" for name in "abc"]
+    assert sorted(world.files.content) == [
+        f"10.0.1.{i}@{name}/G/offsets.json" for i, name in enumerate("abc", 1)]
     assert all(event.client_id for event in world.events(OffsetCommitted))
 
 
@@ -349,7 +350,7 @@ def test_a_broadcasting_member_goes_on_from_its_own_file(world: World) -> None:
     world.run(first.shutdown())
     world.send(8)
     work = Work(world)
-    world.consumer("a", work, model=MessageModel.BROADCASTING)
+    world.consumer("a", work, model=MessageModel.BROADCASTING, like=first)
     world.pass_s(1)
     assert sorted(work.keys) == sorted(f"k{i}" for i in range(16, 24))
 
