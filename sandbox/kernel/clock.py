@@ -35,6 +35,7 @@ class Clock(Protocol):
 
     def now_ms(self) -> int: ...
     def monotonic(self) -> float: ...
+    def ms_at(self, moment: float) -> int: ...
     def call_later(self, delay: float, fn: Callable[[], None]) -> TimerHandle: ...
     async def sleep(self, delay: float) -> None: ...
 
@@ -90,6 +91,10 @@ class ScaledClock:
 
     def now_ms(self) -> int:
         return self._start_ms + int(self.monotonic() * 1000 + 1e-6)
+
+    def ms_at(self, moment: float) -> int:
+        """What `now_ms` says at a `monotonic` moment: the same number whenever one asks."""
+        return self._start_ms + int(moment * 1000 + 1e-6)
 
     def monotonic(self) -> float:
         if self._rate == 0.0:
