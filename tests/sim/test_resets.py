@@ -36,7 +36,7 @@ def committed(world: World) -> dict[str, int | None]:
 def wish_of(dice: Random, world: World) -> dict[str, Any]:
     now_ms = world.sandbox.clock.now_ms()
     target = dice.choice(["time", "earliest", "latest", "offset", "shift"])
-    value = {"time": now_ms - dice.randrange(40_000), "offset": dice.randrange(80), "shift": dice.randrange(-60, 30)}
+    value = {"time": now_ms - dice.randrange(40_000), "offset": dice.randrange(400), "shift": dice.randrange(-60, 60)}
     wish: dict[str, Any] = {"group": GROUP, "topic": "orders", "target": target}
     if target in value:
         wish["value"] = value[target]
