@@ -20,6 +20,7 @@ from sandbox.store.message_store import MessageStore
 from sandbox.transport.loopback import LoopbackNetwork
 
 ADDRESS = "127.0.0.1:10911"
+LOG_FILE_BYTES = 256 * 1024 * 1024
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def running_broker() -> Iterator[tuple[Broker, LoopbackNetwork]]:
     journal = Journal(clock)
     network = LoopbackNetwork(loop, clock=clock)
     with tempfile.TemporaryDirectory() as directory:
-        store = MessageStore(MessageStoreConfig(commit_log_file_bytes=256 * 1024 * 1024), disk=FileDisk(Path(directory)),
+        store = MessageStore(MessageStoreConfig(commit_log_file_bytes=LOG_FILE_BYTES), disk=FileDisk(Path(directory)),
                              clock=clock, journal=journal, broker="broker-a", broker_id=0,
                              store_host=host_bytes("127.0.0.1", 10911), flusher=InlineFlusher())
         broker = Broker(BrokerConfig(name="broker-a", address=ADDRESS), store=store, clock=clock, chance=Chance(1),
