@@ -1,0 +1,48 @@
+"""Index: from a key to its message in five stations (channel `index/…`, question `walk-index`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Place, data_of
+
+
+def channel(place: Place) -> str | None:
+    return f"index/{place.slug}/{place.node}" if place.node else None
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    name = channel(place)
+    data = data_of(readings, name) or {}
+    files = [{"name": key, **row} for key, row in sorted((data.get("files") or {}).items())]
+    entries = [{"no": key, **row} for key, row in (data.get("entries") or {}).items()]
+    topics = [t["topic"] for t in place.topics if not t["topic"].startswith("%")]
+    return {
+        "files": files,
+        "entries": sorted(entries, key=_newest)[:12],
+        "topics": topics,
+        "topic": place.query.get("topic") or (topics[0] if topics else ""),
+        "key": place.query.get("key", ""),
+        "node": place.node,
+        "now_ms": now_of(place, readings, name),
+        "live": live_config(place, readings, {"index": name}, tab="index"),
+        "texts": texts(),
+    }
+
+
+def _newest(entry: Mapping[str, Any]) -> tuple[str, int]:
+    file, _, no = str(entry["no"]).rpartition(":")
+    return ("".join(chr(0x10FFFF - ord(c)) for c in file), -int(no or 0))
+
+
+INDEX = BoardPage(
+    name="index",
+    path="index/",
+    template="queueviz/boards/index.html",
+    twin="queueviz/partials/twin_index.html",
+    channels=lambda place: [name] if (name := channel(place)) else [],
+    context=_context,
+)

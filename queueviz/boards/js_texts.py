@@ -1,0 +1,132 @@
+"""Sentences the moving page needs, translated here and handed over as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.fact_texts import FACTS, QUIET
+
+TEXTS: dict[str, Any] = {
+    "conn.connected": _("Connected"),
+    "conn.rate": _("{fps} fps · {ms} ms"),
+    "conn.catching": _("Catching up"),
+    "conn.stale": _("Stale {age}"),
+    "conn.offline": _("Offline"),
+    "conn.frozen": _("Frozen"),
+    "conn.lost": _("Connection lost. You see event #{seq}, {age} old. Trying again in {wait}."),
+    "conn.lost_now": _("Connection lost. You see event #{seq}, {age} old. Trying again now."),
+    "conn.try": _("Try now"),
+    "conn.connecting": _("Connecting"),
+    "conn.slow": _("This connection is too slow for live pictures. The page looks again every 5 s."),
+    "conn.ended": _("{channel} ended: {reason}"),
+    "watchers": _("{n} watching"),
+    "strip.min": _("min"),
+    "strip.next": _("next pull"),
+    "strip.pinned": _("{key} held {age}"),
+    "strip.beyond": _("committed beyond max"),
+    "strip.below": _("committed, deleted since"),
+    "strip.none": _("no stored offset"),
+    "strip.sentence": _(
+        "{queue}, {owner}: min {min}, committed {committed}, in memory {memory}, next pull {next}, max {max}, lag {lag}"
+    ),
+    "strip.head": _("Strips show the last {n} messages; head is pinned right"),
+    "owner.reads": _("read by {who}"),
+    "owner.waits": _("assigned to {who}, not consuming"),
+    "owner.nobody": _("read by nobody"),
+    "kpi.none": _("none"),
+    "strategy.AVG": _("Averagely"),
+    "strategy.AVG_BY_CIRCLE": _("By circle"),
+    "strategy.CONSISTENT_HASH": _("Consistent hash"),
+    "unit.messages": _("msgs"),
+    "unit.rate": _("msg/s"),
+    "state.starting": _("Starting"),
+    "state.running": _("Running"),
+    "state.hung": _("No heartbeat"),
+    "state.stopping": _("Stopping"),
+    "state.stopped": _("Stopped"),
+    "state.crashed": _("Crashed"),
+    "state.refused": _("Refused"),
+    "state.removed": _("Removed"),
+    "state.unknown": _("Unknown"),
+    "card.hung": _("Silent **{age}**. The broker drops it in **{left}**; only then do {queues} move."),
+    "card.hung_free": _("Silent **{age}**. The broker drops it in **{left}**."),
+    "card.crashed_locks": _(
+        "Crashed **{age}** ago. Its locks on {queues} expire in **{left}**; until then nobody consumes them."
+    ),
+    "card.crashed": _("Crashed **{age}** ago. The broker saw its connection close."),
+    "card.stopped": _("Stopped cleanly **{age}** ago: finished, committed, unlocked."),
+    "card.starting": _("Starting: route, heartbeat, first rebalance."),
+    "card.refused": _("The broker refuses it: {reason}"),
+    "card.idle": _("{n} queues, {m} members: {who} gets nothing."),
+    "card.wire": _("A real client. Its buffers are its own business."),
+    "card.slow_key": _("{key} takes {age} each"),
+    "card.flow": _("Holds back: {limit} limit reached"),
+    "meter.count": _("Buffered"),
+    "meter.bytes": _("Bytes"),
+    "meter.span": _("Span"),
+    "meter.threads": _("Threads"),
+    "limit.count": _("count"),
+    "limit.size": _("size"),
+    "limit.span": _("span"),
+    "forecast": _("moves {n} of {m}"),
+    "forecast.lane": _("{n} of {m} move"),
+    "lane.torn": _("two owners {age}"),
+    "lock.sentence": _("lock held by {who}, {left} left"),
+    "lock.none": _("not locked"),
+    "lock.lost": _("lost with master"),
+    "lock.granted": _("granted"),
+    "lock.denied": _("denied, {who} holds it for {left}"),
+    "lock.attempt": _("{who} asked for {queue}"),
+    "lock.waits": _("waits"),
+    "lock.suspended": _("paused {left}"),
+    "chart.now": _("now"),
+    "chart.crashed": _("{who} crashed"),
+    "chart.silent": _("{who} went silent"),
+    "chart.reset": _("reset"),
+    "chart.rebalance": _("rebalance"),
+    "chart.summary": _("Lag by queue over the last five minutes. Highest now: {queue} with {lag}."),
+    "tape.more": _("{n} bytes"),
+    "tape.offset": _("commit log offset"),
+    "tape.size": _("size"),
+    "tape.tag": _("tag hash"),
+    "tape.summary": _("The newest {n} messages of the commit log, in byte order"),
+    "journal.gap": _("missed {n} events, loaded"),
+    "journal.none": _("Nothing has happened yet."),
+    "time.live": _("LIVE"),
+    "time.frozen": _("Frozen, go live"),
+    "time.frozen_more": _("Frozen, {n} events missed"),
+    "time.stopped": _("World stopped"),
+    "time.event": _("event #{seq}"),
+    "time.freeze": _("Freeze view"),
+    "time.resume": _("Resume view"),
+    "act.sent": _("sent #{seq}"),
+    "act.failed": _("The server did not answer. Try again."),
+    "act.nobody": _("Nobody is running just now. Wait a moment."),
+    "act.offline": _("Not while the connection is lost"),
+    "act.crash": _("Crash {who}? It will not commit, unlock or unregister."),
+    "say.lock": _("{queue} lock granted to {who}"),
+    "say.crashed": _("{who} crashed"),
+    "say.hung": _("{who} stopped answering"),
+    "say.pinned": _("{queue} is held by {key}"),
+    "say.reset": _("Offsets of {group} were moved"),
+    "reset.stale": _("Queues moved since this preview; looking again."),
+    "reset.preview": _("Preview: {again} delivered again, {skipped} skipped, lag {lag} afterwards"),
+    "walk.step": _("Station {n} of {m}"),
+}
+
+
+def texts() -> dict[str, Any]:
+    """Everything in the reader's language, ready for JSON."""
+    facts = {
+        name: {
+            "tone": fact.tone,
+            "word": str(fact.word),
+            "text": str(fact.text),
+            "mark": fact.mark,
+            "quiet": name in QUIET,
+        }
+        for name, fact in FACTS.items()
+    }
+    return {"texts": {key: str(text) for key, text in TEXTS.items()}, "facts": facts}

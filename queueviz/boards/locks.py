@@ -1,0 +1,110 @@
+"""Locks: who owns which queue of an orderly group, how long still, and why somebody waits (channel `locks/…`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from queueviz.boards import rows
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Place, data_of
+
+
+class LockView(NamedTuple):
+    key: str
+    short: str
+    broker: str
+    row: Mapping[str, Any]
+    holder: str  # letter
+    holder_me: str
+    left_s: int | None
+    share: float
+    trusted_share: float
+    stale: bool
+    assigned: str
+    waiting: str
+    lost: bool
+
+
+def channel(place: Place) -> str | None:
+    group = place.group(orderly=True)
+    return f"locks/{place.slug}/{quote(str(group['group']), safe='')}" if group else None
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    name = channel(place)
+    data = data_of(readings, name) or {}
+    group = place.group(orderly=True)
+    now_ms = now_of(place, readings, name)
+    lives = data.get("lives") or {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
+    members = rows.member_views(data)
+    return {
+        "group": group["group"] if group else None,
+        "orderly_groups": [g for g in place.groups if g.get("listener") == "orderly"],
+        "orderly": bool(group and group.get("listener") == "orderly"),
+        "lives": lives,
+        "members": members,
+        "locks": _views(data, lives, now_ms),
+        "attempts": attempts(data),
+        "brokers": data.get("brokers") or {},
+        "now_ms": now_ms,
+        "live": live_config(place, readings, {"locks": name}, tab="locks", group=group["group"] if group else None),
+        "texts": texts(),
+    }
+
+
+def _views(data: Mapping[str, Any], lives: Mapping[str, int], now_ms: int) -> list[LockView]:
+    members, found = data.get("members", {}), []
+    queues, brokers = data.get("queues", {}), data.get("brokers") or {}
+    shorts = rows.short_names(queues)
+    for key in sorted(queues, key=rows.order):
+        row, lock = queues[key], queues[key].get("lock")
+        holder = members.get(lock["holder"]) if lock else None
+        left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
+        trusted = max(0, (lock.get("trusted_until_ms") or 0) - now_ms) if lock else 0
+        broker = rows.QueueName.of(key).broker
+        found.append(
+            LockView(
+                key, shorts[key], broker, row,
+                (holder or {}).get("letter", "?") if lock else "",
+                rows.colour(holder),
+                None if left is None else -(-left // 1000),
+                0.0 if not left else min(1.0, left / lives["broker_ms"]),
+                min(1.0, trusted / lives["client_ms"]),
+                bool(lock) and lock["holder"] != row.get("assigned"),
+                (members.get(row.get("assigned")) or {}).get("letter", ""),
+                ", ".join((members.get(c) or {}).get("letter", c) for c in row.get("waiting") or ()),
+                brokers.get(broker, "running") != "running",
+            )
+        )  # fmt: skip
+    return found
+
+
+def attempts(data: Mapping[str, Any], most: int = 40) -> list[dict[str, Any]]:
+    """The newest first, with letters for client ids."""
+    members, given = data.get("members", {}), data.get("attempts") or {}
+    shorts = rows.short_names(data.get("queues", {}))
+
+    def letter(client_id: str | None) -> str:
+        return str((members.get(client_id) or {}).get("letter") or client_id or "–")
+
+    found = []
+    for number in sorted(given, key=int, reverse=True)[:most]:
+        row = given[number]
+        found.append(
+            {**row, "no": number, "who": letter(row["client_id"]), "me": rows.colour(members.get(row["client_id"])),
+             "held_by": letter(row.get("holder")), "short": shorts.get(row["queue"], row["queue"])}
+        )  # fmt: skip
+    return found
+
+
+LOCKS = BoardPage(
+    name="locks",
+    path="locks/",
+    template="queueviz/boards/locks.html",
+    twin="queueviz/partials/twin_locks.html",
+    channels=lambda place: [name] if (name := channel(place)) else [],
+    context=_context,
+)

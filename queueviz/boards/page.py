@@ -1,0 +1,99 @@
+"""What a board is, to the views that serve it.
+
+A view knows a sandbox, a snapshot and the query string; a board says which live channels its page shows, which template
+draws it and which values that template needs.  The view reads the channels in one crossing and hands the readings back:
+
+    place = Place(slug, snapshot, request.GET)
+    page = BOARDS["board"]
+    names = page.channels(place)
+    readings = dict(zip(names, port.read(names).result(2), strict=True))
+    return render(request, page.template, shell | page.context(place, readings))
+
+Boards import no models and touch no engine: values in, values out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reader stands: one sandbox, as it is now, and what the address asks for."""
+
+    slug: str
+    snapshot: Mapping[str, Any]  # catalogue 9
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> list[Mapping[str, Any]]:
+        """Consumer groups of the sandbox, by name."""
+        return sorted(self.snapshot.get("groups", ()), key=lambda group: str(group["group"]))
+
+    def group(self, *, orderly: bool = False) -> Mapping[str, Any] | None:
+        """The group the address names, else the first one (the first orderly one where that is asked for)."""
+        groups = self.groups
+        for group in groups:
+            if group["group"] == self.query.get("group"):
+                return group
+        if orderly:
+            groups = [group for group in groups if group.get("listener") == "orderly"] or groups
+        return groups[0] if groups else None
+
+    def topic(self, group: Mapping[str, Any] | None) -> str | None:
+        """The topic the address names, else the first the group subscribes to, else the first ordinary one."""
+        if asked := self.query.get("topic"):
+            return asked
+        subscribed = [s["topic"] for s in (group or {}).get("subscription", ()) if not s["topic"].startswith("%")]
+        if subscribed:
+            return str(subscribed[0])
+        ordinary = [t["topic"] for t in self.topics if t.get("kind", "normal") == "normal"]
+        return str(ordinary[0]) if ordinary else None
+
+    @property
+    def topics(self) -> list[Mapping[str, Any]]:
+        """Topics a reader may pick: the system's own are left out."""
+        return [t for t in self.snapshot.get("topics", ()) if t.get("kind", "normal") != "system"]
+
+    @property
+    def node(self) -> str | None:
+        """The broker node whose store a page shows: the one asked for, else the first master."""
+        names = [node_name(b) for b in self.snapshot.get("brokers", ())]
+        asked = self.query.get("node")
+        return asked if asked in names else (names[0] if names else None)
+
+
+def node_name(broker: Mapping[str, Any]) -> str:
+    """`broker-a` for a master, `broker-a.1` for its first slave."""
+    return str(broker["broker"]) if not broker.get("broker_id") else f"{broker['broker']}.{broker['broker_id']}"
+
+
+def data_of(readings: Mapping[str, Any], name: str | None) -> Mapping[str, Any] | None:
+    """The data of one reading, or None where the engine refused it or was not asked."""
+    reading = readings.get(name) if name else None
+    data = getattr(reading, "data", None)
+    return data if isinstance(data, Mapping) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardPage:
+    """One page with live drawings."""
+
+    name: str  # the tab, and the key of its table twin: GET /s/<slug>/part/<name>/
+    path: str  # below /s/<slug>/, "" for the Board itself
+    template: str
+    twin: str | None = None  # template of the table twin, refreshed every 2 s while open
+    channels: Callable[[Place], list[str]]
+    context: Callable[[Place, Mapping[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A panel of a page that htmx fetches by itself: GET /s/<slug>/part/<name>/."""
+
+    name: str
+    template: str
+    channels: Callable[[Place], list[str]]
+    context: Callable[[Place, Mapping[str, Any]], dict[str, Any]]

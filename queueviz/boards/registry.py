@@ -1,0 +1,31 @@
+"""All boards and parts, by name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.board import BOARD, RAIL
+from queueviz.boards.index import INDEX
+from queueviz.boards.locks import LOCKS
+from queueviz.boards.page import BoardPage, Part
+from queueviz.boards.plain import JOURNAL, SETTINGS, TOPIC_FORM, TOPICS
+from queueviz.boards.reset import DIALOG, RESET
+
+
+class Tab(NamedTuple):
+    name: str
+    path: str
+    title: object
+
+
+BOARDS: dict[str, BoardPage] = {page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS)}
+PARTS: dict[str, Part] = {part.name: part for part in (RAIL, DIALOG, TOPIC_FORM)}
+TABS = (
+    Tab("board", "", _("Board")),
+    Tab("locks", "locks/", _("Locks")),
+    Tab("index", "index/", _("Index")),
+    Tab("topics", "topics/", _("Topics")),
+    Tab("journal", "journal/", _("Journal")),
+)

@@ -1,0 +1,181 @@
+"""Queue rows and members of a board channel, as the first paint and the table twin show them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from queueviz.boards.strip_plan import StripOptions
+from queueviz.boards.strip_scale import window_for
+
+AGE_LIMIT_MS = 15_000  # older unconsumed messages turn a row vermilion
+PATIENCE_MS = 15_000  # how long the broker holds a pull
+
+
+class QueueName(NamedTuple):
+    """`broker-a:3@10.0.0.11@4021#1`, taken apart."""
+
+    broker: str
+    queue_id: str
+    member: str
+
+    @classmethod
+    def of(cls, key: str) -> QueueName:
+        head, _, member = key.partition("@")
+        broker, _, queue_id = head.rpartition(":")
+        return cls(broker, queue_id, member)
+
+
+def short_names(keys: Iterable[str]) -> dict[str, str]:
+    """`q3` on one broker, `a:3` on several: what tells the brokers apart, then the id."""
+    names = {key: QueueName.of(key) for key in keys}
+    brokers = sorted({name.broker for name in names.values()})
+    if len(brokers) < 2:
+        return {key: f"q{name.queue_id}" for key, name in names.items()}
+    same = len(os.path.commonprefix(brokers))
+    return {key: f"{name.broker[same:] or name.broker}:{name.queue_id}" for key, name in names.items()}
+
+
+class QueueView(NamedTuple):
+    key: str
+    name: str
+    broker: str
+    short: str
+    row: Mapping[str, Any]
+    me: str  # class with the consumer's colour
+    letter: str
+    own: str  # reads, waits, nobody
+    who: str
+    lag: int | None
+    age_ms: int | None
+    bad: bool
+    strip: StripOptions
+    lock_left_s: int | None
+    lock_stale: bool
+    lock_share: float
+
+
+def order(key: str) -> tuple[str, int, str]:
+    name = QueueName.of(key)
+    return name.broker, int(name.queue_id or 0), name.member
+
+
+def colour(member: Mapping[str, Any] | None) -> str:
+    return f"me-{member['colour']}" if member and member.get("colour") is not None else "me-none"
+
+
+def lag_of(row: Mapping[str, Any]) -> int | None:
+    if row.get("max") is None or row.get("committed") is None:
+        return None
+    return int(row["max"]) - int(row["committed"])
+
+
+def queue_views(
+    data: Mapping[str, Any] | None, *, now_ms: int, captions: Mapping[str, str], selected: str | None = None
+) -> list[QueueView]:
+    """One view per queue, in broker and id order, all strips in one window."""
+    data = data or {}
+    rows, members = data.get("queues", {}), data.get("members", {})
+    shorts = short_names(rows)
+    window = window_for([lag for row in rows.values() if (lag := shown_lag(row)) is not None])
+    found = []
+    for key in sorted(rows, key=order):
+        row, name = rows[key], QueueName.of(key)
+        who_id = row.get("owner") or row.get("assigned")
+        member = members.get(who_id) if who_id else None
+        running = member is None or member.get("state") in ("running", "starting")
+        lag, age = lag_of(row), _age(row, now_ms)
+        lock = row.get("lock")
+        left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
+        pinned = {**captions, "pinned": pinned_caption(row, now_ms, captions)}
+        held = row.get("held_until_ms")
+        found.append(
+            QueueView(
+                key=key,
+                name=f"q{name.queue_id}",
+                broker=name.broker,
+                short=shorts[key],
+                row=row,
+                me=colour(member),
+                letter=(member or {}).get("letter", "") if who_id else "",
+                own="nobody" if not who_id else "reads" if row.get("owner") and running else "waits",
+                who=(member or {}).get("actor") or who_id or "",
+                lag=lag,
+                age_ms=age,
+                bad=bool(age and age > AGE_LIMIT_MS),
+                strip=StripOptions(
+                    window=window,
+                    selected=key == selected,
+                    now_ms=now_ms,
+                    silent=not running,
+                    local=bool(name.member),
+                    held=(held - now_ms) / PATIENCE_MS if held else None,
+                    captions=pinned,
+                ),
+                lock_left_s=None if left is None else -(-left // 1000),
+                lock_stale=bool(lock) and lock["holder"] != (row.get("assigned") or row.get("owner")),
+                lock_share=0.0 if not left else min(1.0, left / 60_000),
+            )
+        )
+    return found
+
+
+def shown_lag(row: Mapping[str, Any]) -> int | None:
+    """How far back a strip must reach: to the pin, or to the next pull where nothing is committed."""
+    behind = [int(row["max"]) - int(row[name]) for name in ("committed", "in_memory", "next_pull")
+              if row.get("max") is not None and row.get(name) is not None]  # fmt: skip
+    return max(behind) if behind else None
+
+
+def pinned_caption(row: Mapping[str, Any], now_ms: int, captions: Mapping[str, str]) -> str:
+    from queueviz.templatetags.formats import duration
+
+    oldest = row.get("oldest")
+    if not oldest:
+        return ""
+    return captions["pinned"].format(
+        key=oldest.get("key") or oldest["offset"], age=duration(now_ms - oldest["since_ms"])
+    )
+
+
+def _age(row: Mapping[str, Any], now_ms: int) -> int | None:
+    stored = row.get("oldest_stored_ms")
+    return None if stored is None or not lag_of(row) else max(0, now_ms - stored)
+
+
+class MemberView(NamedTuple):
+    client_id: str
+    me: str
+    member: Mapping[str, Any]
+    bars: list[dict[str, Any]]
+    running: bool
+    wire: bool
+
+
+METERS = (("count", "buffered", "count"), ("span", "span", "span"), ("threads", "busy", None))
+
+
+def member_views(data: Mapping[str, Any] | None) -> list[MemberView]:
+    members = (data or {}).get("members", {})
+    found = []
+    for client_id in sorted(members, key=lambda c: (str(members[c].get("letter", "")), c)):
+        member = members[client_id]
+        bars = []
+        for name, field, limit in METERS:
+            allowed = member.get("threads") if limit is None else (member.get("limits") or {}).get(limit)
+            value = member.get(field)
+            share = min(1.0, value / allowed) if value is not None and allowed else 0.0
+            warn = name != "threads" and share > 0.6
+            bars.append({"name": name, "value": value, "allowed": allowed, "share": f"{share:.3f}", "warn": warn})
+        found.append(
+            MemberView(
+                client_id,
+                colour(member),
+                member,
+                bars,
+                member.get("state") in ("running", "starting", "stopping"),
+                member.get("transport") == "tcp",
+            )
+        )
+    return found

@@ -1,0 +1,146 @@
+"""Small things every template needs: tabs, vendor files with their hash, looking into dictionaries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.registry import TABS
+from queueviz.boards.reset_plan import shown
+from queueviz.templatetags.formats import number
+
+register = template.Library()
+
+
+@register.simple_tag
+def tabs() -> tuple[Any, ...]:
+    return TABS
+
+
+@register.simple_tag
+def speeds() -> tuple[tuple[float, str], ...]:
+    """Rates of the sandbox clock on the transport bar."""
+    return ((0.25, "¼×"), (1, "1×"), (4, "4×"), (20, "20×"))
+
+
+@register.filter
+def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
+    return (mapping or {}).get(key)
+
+
+@register.filter
+def is_list(value: object) -> bool:
+    return isinstance(value, list | tuple)
+
+
+@register.simple_tag
+def vendor_script(package: str, name: str) -> SafeString:
+    """A script of somebody else, named with version and hash."""
+    entry = _vendored()[package, name]
+    return format_html(
+        '<script src="{}" integrity="{}" defer></script>', static(f"vendor/{entry['file']}"), entry["integrity"]
+    )
+
+
+@register.simple_tag
+def vendor_url(package: str, name: str) -> str:
+    return static(f"vendor/{_vendored()[package, name]['file']}")
+
+
+@cache
+def _vendored() -> dict[tuple[str, str], dict[str, str]]:
+    listing = json.loads((settings.BASE_DIR / "static" / "vendor" / "VENDOR.json").read_text())
+    return {(entry["package"], entry["file"].rsplit("/", 1)[-1]): entry for entry in listing}
+
+
+@register.filter
+def to_json(value: object) -> str:
+    """For a data attribute: the template escapes the quotes."""
+    return json.dumps(value, default=str)
+
+
+@register.simple_tag
+def reset_plan(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return shown(answer)
+
+
+@register.simple_tag
+def walk(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The stations of an index walk, with what the drawing needs beside the answer."""
+    files = []
+    for file in answer.get("files", ()):
+        chain = list(file.get("chain") or ())
+        slot, slots = file.get("slot") or 0, file.get("slots") or 1
+        first = max(0, min(slot - 3, slots - 7))
+        tested = [entry for entry in chain if entry["verdict"] in ("match", "other_key")]
+        files.append(
+            {
+                **file,
+                "chain": chain,
+                "window": range(first, min(slots, first + 7)),
+                "tested": tested,
+                "matches": [entry for entry in tested if entry["verdict"] == "match"],
+            }
+        )
+    return {"files": files, "negative": int(answer.get("hash_signed") or 0) < 0}
+
+
+VERDICTS = {
+    "match": _("key matches"),
+    "other_key": _("same hash, other key"),
+    "other_hash": _("other hash"),
+    "too_old": _("older than asked"),
+    "too_new": _("newer than asked"),
+}
+ENDS = {
+    "slot_empty": _("Nothing found: slot {slot} is empty"),
+    "chain_ended": _("Nothing found: the chain ended after {entries} entries"),
+    "left_window": _("Nothing found: the chain left the time window after {entries} entries"),
+    "no_key": _("Nothing found: no key is stored with this message"),
+    "not_dispatched": _("Nothing found: the message waits for dispatch"),
+    "no_file": _("Nothing found: there is no index file"),
+}
+
+
+@register.simple_tag
+def verdict(code: str) -> object:
+    return VERDICTS.get(code, code)
+
+
+@register.simple_tag
+def walk_end(ended: Mapping[str, Any] | None) -> str:
+    """Which station the walk ended at, and why."""
+    code, values = str((ended or {}).get("code", "")), (ended or {}).get("values") or {}
+    text = str(ENDS.get(code, _("Nothing found")))
+    return text.format_map({name: number(value) for name, value in values.items()} | _Missing())
+
+
+class _Missing(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return number(None)
+
+
+STAGES = {
+    "empty": _("one name server, one broker, nothing else"),
+    "flights": _("a year of flights at 600 times their speed, read by two groups"),
+    "orders": _("two brokers, eight queues, three concurrent consumers"),
+    "payments": _("orderly consumers and their queue locks"),
+    "cluster": _("master and slave, two name servers"),
+    "shrink": _("sixteen queues that want to become eight"),
+    "index": _("two hundred messages with keys, two of them colliding"),
+    "retries": _("one delivery in five fails; one key always does"),
+}
+
+
+@register.simple_tag
+def stage_text(name: str) -> object:
+    return STAGES.get(name, "")

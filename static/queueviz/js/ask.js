@@ -1,0 +1,135 @@
+/* Doing things: buttons and small dialogs post an action by htmx. The answer is an event number; the button shows it until
+   the stream has passed it. A refusal is a sentence beside the control, and focus moves there. */
+import { $, $$, el } from "./dom.js";
+import { number } from "./format.js";
+import { t } from "./words.js";
+
+const sent = new Map(); // seq → button
+
+export function setUpActions({ slug, can }) {
+  const url = `/s/${slug}/actions/`;
+  document.body.addEventListener("click", (event) => {
+    const button = event.target.closest("button, a");
+    if (!button || button.getAttribute("aria-disabled") === "true") return button && event.preventDefault();
+    if (button.dataset.ask) openAsk(button.dataset.ask, button);
+    else if (button.dataset.act) actOn(button, url);
+    else if (button.dataset.close !== undefined) button.closest("dialog").close();
+    else if (button.dataset.copy !== undefined) copy(button);
+  });
+  document.body.addEventListener("htmx:configRequest", ({ detail }) => {
+    for (const name of Object.keys(detail.parameters)) if (name.startsWith("ui-")) delete detail.parameters[name];
+  });
+  document.body.addEventListener("queueviz:acted", ({ target, detail }) => acted(target, detail.seq));
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => $(".refusal", detail.target)?.focus());
+  document.body.addEventListener("htmx:sendError", ({ detail }) => refuse(detail.elt, t("act.failed")));
+  document.body.addEventListener("htmx:responseError", ({ detail }) => refuse(detail.elt, t("act.failed")));
+  $("#share")?.addEventListener("click", () => {
+    openAsk("share");
+    const field = $("#ask [data-address]");
+    field.value = location.href;
+    field.select();
+  });
+  return { act: (values, near) => post(url, values, near), can: (verb) => can.includes(verb) };
+}
+
+/** A card's button: the verb is on it, the actor on its card. */
+function actOn(button, url) {
+  const actor = button.closest("[data-actor]")?.dataset.actor;
+  if (button.dataset.act === "slow") openAsk("slow", button, actor);
+  else post(url, { action: button.dataset.act, actor }, button);
+}
+
+export function post(url, values, near) {
+  const slot = near.closest(".cons, section, form")?.querySelector(".answer") ?? near.parentElement.querySelector(".answer");
+  slot?.replaceChildren();
+  return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" });
+}
+
+export function openAsk(name, opener = null, actor = null) {
+  const dialog = $("#ask"), template = document.querySelector(`template[data-ask-form="${name}"]`);
+  if (!dialog || !template) return;
+  dialog.replaceChildren(template.content.cloneNode(true));
+  const form = $("form", dialog);
+  dialog.setAttribute("aria-labelledby", "ask-title");
+  dialog.removeAttribute("aria-label");
+  if (actor !== null && form) {
+    form.elements.actor.value = actor;
+    const card = document.querySelector(`[data-actor="${CSS.escape(actor)}"]`);
+    const letter = $("[data-letter]", dialog);
+    if (letter && card) {
+      letter.textContent = $(".badge", card).textContent;
+      letter.className = `badge ${[...card.classList].find((c) => c.startsWith("me-")) ?? ""}`;
+    }
+  }
+  fill[name]?.(form, opener);
+  htmx.process(dialog);
+  dialog.dispatchEvent(new CustomEvent("queueviz:asking", { bubbles: true, detail: { name, form } }));
+  dialog.showModal();
+}
+
+/** What a form needs beyond its fields. */
+const fill = {
+  slow(form) {
+    for (const radio of $$('[name="how"]', form)) radio.name = "ui-how";
+    const choose = () => {
+      const chosen = form.querySelector('[name="ui-how"]:checked').value;
+      for (const box of $$("[data-how]", form)) {
+        box.hidden = box.dataset.how !== chosen;
+        for (const input of $$("input", box)) input.disabled = box.hidden;
+      }
+    };
+    form.addEventListener("change", choose);
+    choose();
+    const held = document.querySelector(".q[aria-selected='true']");
+    const key = held?.dataset.oldestKey ?? document.querySelector("[data-oldest-key]")?.dataset.oldestKey;
+    if (key) $("[data-slow-key]", form).value = key;
+  },
+  consumer(form) {
+    const join = () => (form.elements.subscriptions.value = JSON.stringify([{ topic: $("[data-topic]", form).value, expression: $("[data-expression]", form).value || "*" }]));
+    form.addEventListener("input", join);
+    join();
+  },
+};
+
+function acted(target, seq) {
+  const dialog = target.closest?.("dialog#ask");
+  if (dialog) dialog.close();
+  target.closest?.(".cons, section, form")?.querySelector(".answer")?.replaceChildren();
+  const button = dialog ? null : target.matches?.("button") ? target : target.querySelector?.("button");
+  if (!button || !seq) return;
+  button.dataset.sent = t("act.sent", { seq: number(seq) });
+  sent.set(seq, button);
+  setTimeout(() => settle(seq), 4000);
+}
+
+function settle(seq) {
+  const button = sent.get(seq);
+  if (button) delete button.dataset.sent;
+  sent.delete(seq);
+}
+
+/** The stream has reached this event: waiting buttons up to it are answered. */
+export function reached(seq) {
+  for (const mark of sent.keys()) if (BigInt(mark) <= BigInt(seq)) settle(mark);
+}
+
+export function refuse(near, line) {
+  const slot = near.closest?.(".cons, form, section, dialog")?.querySelector(".answer");
+  const node = el("div", { class: "refusal", role: "alert", tabindex: "-1" }, line);
+  if (slot) slot.replaceChildren(node);
+  else toast(line);
+  if (slot) node.focus();
+}
+
+export function toast(line) {
+  const node = el("div", { class: "toast" }, line);
+  $("#toasts").append(node);
+  setTimeout(() => node.remove(), 5000);
+}
+
+async function copy(button) {
+  const field = button.closest(".body, form").querySelector("[data-address], [data-copied]");
+  field.select?.();
+  await navigator.clipboard?.writeText(field.value ?? field.textContent).catch(() => {});
+  button.closest("dialog")?.close();
+}

@@ -1,0 +1,148 @@
+/* Consumer cards: state in a word and a dot, buffers against their limits, what may be done to it. */
+import { $, $$, attr, cls, hide, oneOf, rich, text } from "./dom.js";
+import { bytes, duration, number } from "./format.js";
+import { shortId } from "./names.js";
+import { colour } from "./queue_rows.js";
+import { t } from "./words.js";
+
+const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
+const BUTTONS = {
+  running: ["slow", "HangActor", "StopActor", "CrashActor"],
+  starting: ["CrashActor"],
+  stopping: ["CrashActor"],
+  hung: ["ResumeActor", "CrashActor"],
+  crashed: ["RestartActor", "RemoveActor"],
+  stopped: ["RestartActor", "RemoveActor"],
+  refused: ["RestartActor", "RemoveActor"],
+};
+
+export class Cards {
+  cards = new Map();
+  selected = null;
+
+  constructor(box, template, add) {
+    Object.assign(this, { box, template, add });
+    for (const node of $$(".cons[data-client]", box)) this.#adopt(node);
+    box.addEventListener("click", ({ target }) => {
+      const card = target.closest(".cons[data-client]");
+      if (card) this.select(card.dataset.client);
+    });
+  }
+
+  #adopt(node) {
+    const meters = Object.fromEntries($$(".meter", node).map((m) => [m.dataset.meter, { node: m, bar: $("i", m), value: $("b", m), name: $(".name", m) }]));
+    const card = { node, badge: $(".badge", node), who: $(".who", node), dot: $(".state", node), word: $(".state .word", node), ms: $(".ms", node), say: $(".say", node), buttons: $$("[data-act]", node), meters };
+    this.cards.set(node.dataset.client, card);
+    return card;
+  }
+
+  sync(members) {
+    const ids = Object.keys(members);
+    const same = ids.length === this.cards.size && ids.every((id) => this.cards.has(id));
+    if (same) return false;
+    for (const [id, card] of this.cards)
+      if (!(id in members)) {
+        card.node.remove();
+        this.cards.delete(id);
+      }
+    ids.sort((a, b) => ((members[a].letter ?? a) < (members[b].letter ?? b) ? -1 : 1));
+    for (const id of ids) {
+      if (this.cards.has(id)) continue;
+      const node = this.template.content.firstElementChild.cloneNode(true);
+      node.dataset.client = id;
+      this.#adopt(node);
+      const next = ids.slice(ids.indexOf(id) + 1).find((other) => this.cards.has(other) && this.cards.get(other).node.isConnected);
+      this.box.insertBefore(node, next ? this.cards.get(next).node : this.add);
+      htmx.process(node);
+    }
+    $("#no-members")?.remove();
+    return true;
+  }
+
+  paint(data, now, shorts) {
+    for (const [id, card] of this.cards) {
+      const member = data.members[id];
+      if (member) this.#card(card, id, member, data, now, shorts);
+    }
+  }
+
+  #card(card, id, member, data, now, shorts) {
+    const state = member.state ?? "unknown", out = !["running", "starting", "stopping"].includes(state);
+    oneOf(card.node, "me-", colour(member));
+    cls(card.node, "out", out);
+    cls(card.node, "shelf", member.queues === 0 && !out);
+    attr(card.node, "aria-current", this.selected === id ? "true" : null);
+    attr(card.node, "aria-label", `${member.letter ?? ""} ${shortId(id)}`);
+    attr(card.node, "data-actor", member.actor ?? "");
+    text(card.badge, member.letter ?? "?");
+    text(card.who, shortId(id));
+    attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
+    oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");
+    text(card.word, t(`state.${state}`));
+    this.#meters(card, member);
+    const line = this.#line(id, member, data, now, shorts);
+    hide(card.ms, out || (member.queues === 0 && Boolean(line)));
+    hide(card.say, !line);
+    if (line) rich(card.say, line);
+    const wanted = member.transport === "tcp" ? [] : (BUTTONS[state] ?? []);
+    for (const button of card.buttons) hide(button, !wanted.includes(button.dataset.act));
+  }
+
+  #meters(card, member) {
+    const limits = member.limits ?? {};
+    const bySize = limits.bytes && limits.count && (member.buffered_bytes ?? 0) / limits.bytes > (member.buffered ?? 0) / limits.count;
+    const first = bySize ? [member.buffered_bytes, limits.bytes, bytes] : [member.buffered, limits.count, number];
+    text(card.meters.count.name, t(bySize ? "meter.bytes" : "meter.count"));
+    this.#meter(card.meters.count, ...first, true);
+    this.#meter(card.meters.span, member.span, limits.span, number, true);
+    this.#meter(card.meters.threads, member.busy, member.threads, number, false);
+  }
+
+  #meter({ node, bar, value }, now, most, format, warns) {
+    const share = now === null || now === undefined || !most ? 0 : Math.min(1, now / most);
+    attr(bar, "style", `transform:scaleX(${share.toFixed(3)})`);
+    cls(node, "warn", warns && share > 0.6);
+    text(value, `${format(now)} / ${format(most)}`);
+  }
+
+  /** The sentence of a member that is not simply running. */
+  #line(id, member, data, now, shorts) {
+    const since = Math.max(0, now - (member.since_ms ?? now)), age = duration(Math.floor(since / 1000) * 1000 || since);
+    const mine = Object.entries(data.queues).filter(([, row]) => (row.owner ?? row.assigned) === id).map(([key]) => shorts.get(key));
+    const list = mine.length > 4 ? `${mine.slice(0, 3).join(", ")} …` : mine.join(", ");
+    if (member.state === "hung") {
+      const left = member.expires_at_ms ? duration(Math.ceil(Math.max(0, member.expires_at_ms - now) / 1000) * 1000) : "–";
+      return t(list ? "card.hung" : "card.hung_free", { age, left, queues: list });
+    }
+    if (member.state === "crashed") {
+      const locks = Object.entries(data.queues).filter(([, row]) => row.lock?.holder === id && row.lock.expires_at_ms > now);
+      if (!locks.length) return t("card.crashed", { age });
+      const left = Math.max(...locks.map(([, row]) => row.lock.expires_at_ms - now));
+      return t("card.crashed_locks", { age, left: duration(Math.ceil(left / 1000) * 1000), queues: locks.map(([key]) => shorts.get(key)).join(", ") });
+    }
+    if (member.state === "stopped") return t("card.stopped", { age });
+    if (member.state === "starting") return t("card.starting");
+    if (member.state === "refused") return t("card.refused", { reason: member.reason ?? "–" });
+    if (member.queues === 0 && since > 3000) return t("card.idle", { n: Object.keys(data.queues).length, m: Object.keys(data.members).length, who: member.letter });
+    const flow = Object.values(data.queues).find((row) => row.owner === id && row.flow_control);
+    if (flow) return t("card.flow", { limit: t(`limit.${flow.flow_control}`) });
+    if (member.slow?.key) return t("card.slow_key", { key: member.slow.key, age: duration(member.slow.ms) });
+    if (member.transport === "tcp") return t("card.wire");
+    return null;
+  }
+
+  select(id) {
+    this.selected = id;
+    for (const [other, card] of this.cards) attr(card.node, "aria-current", other === id ? "true" : null);
+  }
+
+  step(by) {
+    const ids = [...this.cards.keys()];
+    if (!ids.length) return;
+    const at = ids.indexOf(this.selected), id = ids[(at + by + ids.length) % ids.length];
+    this.select(id);
+    const button = this.cards.get(id).buttons.find((b) => !b.hidden && !b.disabled);
+    button?.focus();
+    this.cards.get(id).node.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+}

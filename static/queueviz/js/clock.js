@@ -1,0 +1,24 @@
+/* The sandbox's clock between two frames: a moment, the rate, and how long ago we heard it. Rings and ages run on it,
+   so nothing travels while they shrink. When nothing is heard any more it holds still rather than guess. */
+
+export class SandboxClock {
+  #at = 0;
+  #heard = 0;
+  #held = false;
+  rate = 1;
+
+  now() {
+    return this.#held ? this.#at : this.#at + (performance.now() - this.#heard) * this.rate;
+  }
+
+  /** A frame's moment. Small differences are network jitter and are eased in, large ones are news. */
+  hear(at_ms, rate = this.rate) {
+    const guess = this.now(), apart = at_ms - guess;
+    const eased = !this.#held && rate === this.rate && this.#at > 0 && Math.abs(apart) < 250 * Math.max(1, rate);
+    [this.#at, this.#heard, this.#held, this.rate] = [eased ? guess + apart * 0.1 : at_ms, performance.now(), false, rate];
+  }
+
+  hold() {
+    if (!this.#held) [this.#at, this.#held] = [this.now(), true];
+  }
+}

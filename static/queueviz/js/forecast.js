@@ -1,0 +1,58 @@
+/* What would move if a member came or went: asked of the real strategy before anything is clicked. */
+import { $, text } from "./dom.js";
+import { t } from "./words.js";
+
+const WAIT_MS = 400;
+
+export class Forecast {
+  #timer = null;
+  #add = null;
+
+  constructor({ config, lanes, cards }) {
+    Object.assign(this, { config, lanes, cards, label: $("#add-forecast"), button: $("#add") });
+    const show = () => this.#add && lanes.forecast(this.#add, t("forecast.lane", { n: this.#add.moves, m: this.#add.of }));
+    const clear = () => lanes.clearForecast();
+    for (const [event, fn] of [["pointerenter", show], ["focus", show], ["pointerleave", clear], ["blur", clear], ["click", clear]]) this.button?.addEventListener(event, fn);
+    cards.box.addEventListener("pointerover", ({ target }) => this.#leaving(target.closest("[data-act='RemoveActor'], [data-act='StopActor']")));
+    cards.box.addEventListener("pointerout", ({ target }) => target.closest("[data-act]") && clear());
+    document.body.addEventListener("queueviz:asking", ({ detail }) => detail.name === "strategy" && this.#strategies(detail.form));
+  }
+
+  /** Members came or went: the words on the button are asked again, once things are quiet. */
+  renew() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(async () => {
+      this.#add = await this.#ask({ add: 1 });
+      if (this.label) text(this.label, this.#add ? t("forecast", { n: this.#add.moves, m: this.#add.of }) : "");
+    }, WAIT_MS);
+  }
+
+  async #leaving(button) {
+    const actor = button?.closest("[data-actor]")?.dataset.actor;
+    if (!actor) return;
+    const plan = await this.#ask({ remove: actor });
+    if (plan && button.matches(":hover")) this.lanes.forecast(plan, t("forecast.lane", { n: plan.moves, m: plan.of }));
+  }
+
+  #strategies(form) {
+    const say = async () => {
+      const plan = await this.#ask({ strategy: form.elements.strategy.value });
+      if (plan) text($("[data-forecast]", form), t("forecast", { n: plan.moves, m: plan.of }));
+    };
+    form.addEventListener("change", say);
+    say();
+  }
+
+  async #ask(change) {
+    const { slug, group, topic } = this.config;
+    if (!group || !topic) return null;
+    try {
+      const answer = await fetch(`/s/${slug}/ask/plan-rebalance/?${new URLSearchParams({ group, topic, ...change })}`);
+      if (!answer.ok) return null;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      return JSON.parse(page.querySelector("[data-plan]").dataset.plan);
+    } catch {
+      return null; // a forecast that cannot be had is not missed
+    }
+  }
+}

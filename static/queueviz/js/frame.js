@@ -1,0 +1,56 @@
+/* When things are painted: once per animation frame whatever arrived, and ten times a second what only time changes. */
+
+const TICK_MS = 100;
+
+export class Painter {
+  frozen = false;
+  missed = 0;
+  cost_ms = 0; // script time of the last painted frame, for the tests and the curious
+  #dirty = new Map();
+  #ticks = [];
+  #last = 0;
+  #asked = false;
+
+  constructor() {
+    setInterval(() => this.request(), TICK_MS);
+  }
+
+  /** Paint this channel with the next frame; later news of the same channel joins it. */
+  mark(channel, paint, jump) {
+    this.#dirty.set(channel, { paint, jump: jump || (this.#dirty.get(channel)?.jump ?? false) });
+    this.request();
+  }
+
+  every(fn) {
+    this.#ticks.push(fn);
+  }
+
+  freeze(frozen) {
+    this.frozen = frozen;
+    this.missed = 0;
+    if (!frozen) {
+      for (const todo of this.#dirty.values()) todo.jump = true; // resume is one paint, no fast-forward
+      this.request();
+    }
+  }
+
+  request() {
+    if (this.#asked || document.hidden) return;
+    this.#asked = true;
+    requestAnimationFrame((at) => this.#paint(at));
+  }
+
+  #paint(at) {
+    this.#asked = false;
+    if (this.frozen) return;
+    const begun = performance.now();
+    const due = [...this.#dirty];
+    this.#dirty.clear();
+    for (const [channel, { paint, jump }] of due) paint(channel, jump);
+    if (at - this.#last >= TICK_MS - 4) {
+      this.#last = at;
+      for (const tick of this.#ticks) tick();
+    }
+    if (due.length) this.cost_ms = performance.now() - begun;
+  }
+}

@@ -1,0 +1,32 @@
+/* The keyboard. Letters are off inside fields and dialogs, and can be turned off altogether (WCAG 2.1.4). */
+import { $, $$ } from "./dom.js";
+
+const OFF = "queueviz:letters";
+const letters = () => localStorage.getItem(OFF) !== "off";
+
+/** actions: what a page adds, by key name as in `event.key` (letters in lower case, `Shift+T` with its modifier). */
+export function setUpKeys(actions) {
+  const help = $("#help"), box = $("#letters");
+  if (box) {
+    box.checked = letters();
+    box.onchange = () => localStorage.setItem(OFF, box.checked ? "on" : "off");
+  }
+  const all = { "?": () => help?.showModal(), ...actions };
+  for (const [i, tab] of $$(".tabs a").entries()) all[String(i + 1)] ??= () => tab.click();
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
+    const name = keyName(event);
+    const single = name.length === 1 && /[a-z.,]/i.test(name);
+    if (!(name in all) || (single && !letters())) return;
+    const pressing = event.target.closest?.("button, a, summary");
+    if ((name === " " || name === "Enter") && pressing) return;
+    event.preventDefault();
+    all[name](event);
+  });
+}
+
+function keyName(event) {
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  return event.shiftKey && key !== "?" ? `Shift+${key === " " ? "Space" : key.toUpperCase()}` : key;
+}

@@ -1,0 +1,40 @@
+/* The header figures of the Board. */
+import { $, cls, text } from "./dom.js";
+import { duration, number, rate } from "./format.js";
+import { t } from "./words.js";
+
+export class Kpis {
+  #nodes = {};
+  constructor() {
+    for (const id of ["lag", "old", "risk", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
+    for (const id of ["lag", "risk", "io"]) {
+      const node = this.#nodes[id];
+      if (!node) continue;
+      const small = node.querySelector("small");
+      const value = document.createTextNode("");
+      node.replaceChildren(value, " ", small);
+      this.#nodes[id] = { set: (line) => value.data !== line && (value.data = line) };
+    }
+  }
+
+  paint(header, now) {
+    if (!header || !this.#nodes.lag) return;
+    const n = this.#nodes;
+    n.lag.set(number(header.lag));
+    n.risk.set(number(header.redelivered_on_crash));
+    n.io.set(`${rate(header.in_per_s)} / ${rate(header.out_per_s)}`);
+    text(n.e2e, `${duration(header.e2e_p50_ms)} / ${duration(header.e2e_p99_ms)}`);
+    text(n.again, number(header.delivered_again));
+    if (n.strategy) text(n.strategy, STRATEGY[header.strategy] ? t(STRATEGY[header.strategy]) : (header.strategy ?? "–"));
+    this.tick(header, now);
+  }
+
+  tick(header, now) {
+    if (!header || !this.#nodes.old) return;
+    const age = header.oldest_since_ms ? Math.max(0, now - header.oldest_since_ms) : null;
+    text(this.#nodes.old, age === null && header.lag === "0" ? t("kpi.none") : duration(age));
+    cls(this.#nodes.oldbox, "bad", age !== null && age > 15000);
+  }
+}
+
+const STRATEGY = { AVG: "strategy.AVG", AVG_BY_CIRCLE: "strategy.AVG_BY_CIRCLE", CONSISTENT_HASH: "strategy.CONSISTENT_HASH" };

@@ -1,0 +1,175 @@
+/* Rebalance lanes: one curve per queue from its row to the card of the member that has it. Ports of a card are spread in
+   queue order, so lanes of one card never cross. Laid out only when rows or cards move. */
+import { attr, calm, cls, oneOf, svg, text } from "./dom.js";
+import { inOrder } from "./names.js";
+import { colour } from "./queue_rows.js";
+
+const MOST_MOVES = 20, STAGGER_MS = 40;
+const EASE = "cubic-bezier(.2,.7,.2,1)";
+const LOCK = "M-3.2 -.4h6.4v4.4h-6.4zM-2 -.6v-1.4a2 2 0 0 1 4 0v1.4";
+
+export class Lanes {
+  lanes = new Map();
+  #ports = { rows: new Map(), cards: new Map() };
+  #ghost = null;
+  #note = null;
+
+  constructor(root, board, rows, cards) {
+    Object.assign(this, { root, board, rows, cards });
+    const again = () => this.layout();
+    const watch = new ResizeObserver(again);
+    watch.observe(board);
+    this.watchCards = () => {
+      watch.disconnect();
+      watch.observe(board);
+      for (const { node } of cards.cards.values()) watch.observe(node);
+    };
+    this.watchCards();
+    for (const scroller of board.querySelectorAll(".queues, .consumers")) scroller.addEventListener("scroll", again, { passive: true });
+  }
+
+  /** Where rows and cards are now. The only place that asks the browser for sizes. */
+  layout() {
+    if (getComputedStyle(this.root).display === "none") return;
+    const board = this.board.getBoundingClientRect();
+    const from = (node) => {
+      const b = node.getBoundingClientRect();
+      return { y: b.top - board.top, h: b.height, left: b.left - board.left, right: b.right - board.left };
+    };
+    this.size = { w: board.width, h: board.height };
+    attr(this.root, "viewBox", `0 0 ${board.width.toFixed(0)} ${board.height.toFixed(0)}`);
+    this.#ports.rows = new Map([...this.rows.rows].map(([key, { node }]) => [key, from(node)]));
+    this.#ports.cards = new Map([...this.cards.cards].map(([id, { node }]) => [id, from(node)]));
+    if (this.data) this.paint(this.data, true, true);
+  }
+
+  paint(data, jump, moved = false) {
+    this.data = data;
+    if (!this.size) return;
+    const keys = inOrder(Object.keys(data.queues)), shares = new Map(), seen = new Map();
+    for (const key of keys) {
+      const to = target(data.queues[key]);
+      if (to) shares.set(to, (shares.get(to) ?? 0) + 1);
+    }
+    for (const key of [...this.lanes.keys()]) if (!data.queues[key]) this.#drop(key);
+    let moves = 0;
+    for (const key of keys) {
+      const row = data.queues[key], to = target(row), place = (seen.get(to) ?? 0) + 1;
+      seen.set(to, place);
+      const d = to ? this.#curve(key, to, place / (shares.get(to) + 1)) : null;
+      const lane = this.lanes.get(key) ?? this.#make(key), member = data.members[to];
+      const state = laneState(row, member), changed = lane.to !== to;
+      if (changed && lane.to !== undefined && !jump && !calm() && moves < MOST_MOVES) this.#move(lane, d, moves++);
+      lane.to = to;
+      this.#draw(lane, d, state, member, row);
+      if (lane.to && state === "torn" && row.owner !== row.assigned) this.#draw(lane, d, "torn", member, row);
+    }
+    if (moved && this.#ghost) this.#ghost = null;
+  }
+
+  #curve(key, id, share) {
+    const row = this.#ports.rows.get(key), card = this.#ports.cards.get(id);
+    if (!row || !card || row.h === 0) return null;
+    const y1 = row.y + row.h / 2, y2 = card.y + card.h * share, x1 = row.right + 2, x2 = card.left - 1, mx = (x1 + x2) / 2;
+    if (y1 < 26 || y1 > this.size.h) return null;
+    const end = Math.max(4, Math.min(this.size.h - 4, y2));
+    return { d: `M${x1.toFixed(1)} ${y1.toFixed(1)}C${mx.toFixed(1)} ${y1.toFixed(1)} ${mx.toFixed(1)} ${end.toFixed(1)} ${x2.toFixed(1)} ${end.toFixed(1)}`, x1, y1, mx, my: (y1 + end) / 2 };
+  }
+
+  #make(key) {
+    const lane = { path: svg("path", { class: "lane" }), dots: svg("path", { class: "lane dots" }), port: svg("circle", { class: "port", r: 3 }), lock: svg("g", { class: "padlock" }) };
+    lane.lock.append(svg("circle", { r: 9.5 }), svg("path", { d: LOCK }));
+    this.root.append(lane.path, lane.dots, lane.port, lane.lock);
+    this.lanes.set(key, lane);
+    return lane;
+  }
+
+  #drop(key) {
+    const lane = this.lanes.get(key);
+    for (const node of [lane.path, lane.dots, lane.port, lane.lock]) node.remove();
+    this.lanes.delete(key);
+  }
+
+  #draw(lane, curve, state, member, row) {
+    const me = colour(member), flows = state === "on" && Boolean(row.rate_per_s) && curve && !calm();
+    attr(lane.path, "d", curve?.d ?? null);
+    attr(lane.dots, "d", flows ? curve.d : null);
+    for (const node of [lane.path, lane.dots, lane.port]) oneOf(node, "me-", me);
+    for (const name of ["off", "denied", "torn"]) cls(lane.path, name, state === name);
+    cls(lane.port, "hollow", state !== "on");
+    const row_port = curve ?? null;
+    attr(lane.port, "cx", row_port ? row_port.x1.toFixed(1) : null);
+    attr(lane.port, "cy", row_port ? row_port.y1.toFixed(1) : null);
+    attr(lane.port, "visibility", row_port ? null : "hidden");
+    attr(lane.lock, "visibility", state === "denied" && curve ? null : "hidden");
+    if (curve) attr(lane.lock, "transform", `translate(${curve.mx.toFixed(1)} ${curve.my.toFixed(1)})`);
+    this.#flow(lane, flows ? row.rate_per_s : 0);
+  }
+
+  /** Dots travel at 3 log2(1 + msg/s) px per 100 ms. */
+  #flow(lane, rate) {
+    if (rate > 0 && !lane.flow) lane.flow = lane.dots.animate([{ strokeDashoffset: 32 }, { strokeDashoffset: 0 }], { duration: 32000, iterations: Infinity });
+    if (!lane.flow) return;
+    const speed = rate > 0 ? Math.round(30 * Math.log2(1 + rate)) : 0;
+    if (lane.speed === speed) return;
+    lane.speed = speed;
+    if (speed === 0) {
+      lane.flow.cancel();
+      lane.flow = null;
+    } else lane.flow.updatePlaybackRate(speed);
+  }
+
+  /** The old lane retracts from its card, the new one draws from the queue, one after the other by queue number. */
+  #move(lane, curve, order) {
+    const old = lane.path.cloneNode();
+    const before = old.getAttribute("d");
+    if (before) {
+      this.root.prepend(old);
+      const length = lane.path.getTotalLength();
+      old.animate([{ strokeDasharray: `${length} ${length}`, strokeDashoffset: 0 }, { strokeDasharray: `${length} ${length}`, strokeDashoffset: length }], { duration: 300, fill: "forwards" }).finished.then(() => old.remove());
+    }
+    if (!curve) return;
+    attr(lane.path, "d", curve.d);
+    const length = lane.path.getTotalLength();
+    lane.path.animate([{ strokeDasharray: `${length} ${length}`, strokeDashoffset: length }, { strokeDasharray: `${length} ${length}`, strokeDashoffset: 0 }], { duration: 600, delay: order * STAGGER_MS, easing: EASE, fill: "backwards" });
+  }
+
+  /** Ghost lanes of a rebalance that is only thought of: plan.after maps members to their rows. */
+  forecast(plan, caption) {
+    this.clearForecast();
+    if (!plan || !this.size || getComputedStyle(this.root).display === "none") return;
+    this.#ghost = svg("g");
+    const add = this.board.querySelector("#add")?.getBoundingClientRect(), board = this.board.getBoundingClientRect();
+    for (const [id, keys] of Object.entries(plan.after)) {
+      const known = this.#ports.cards.has(id);
+      if (!known && add) this.#ports.cards.set(id, { y: add.top - board.top, h: add.height, left: add.left - board.left });
+      inOrder(keys).forEach((key, i) => {
+        const curve = this.#curve(key, id, (i + 1) / (keys.length + 1));
+        const moved = (target(this.data.queues[key] ?? {}) ?? null) !== id;
+        if (curve) this.#ghost.append(svg("path", { class: `lane forecast ${moved ? "moved" : ""}`, d: curve.d }));
+      });
+      if (!known) this.#ports.cards.delete(id);
+    }
+    this.root.append(this.#ghost);
+    if (!this.#note) this.root.append((this.#note = svg("text", { class: "lane-note", y: 18 })));
+    attr(this.#note, "x", (this.size.w - 262 - 46).toFixed(0));
+    attr(this.#note, "visibility", null);
+    text(this.#note, caption);
+  }
+
+  clearForecast() {
+    this.#ghost?.remove();
+    this.#ghost = null;
+    if (this.#note) attr(this.#note, "visibility", "hidden");
+  }
+}
+
+const target = (row) => row.assigned ?? row.owner ?? null;
+
+function laneState(row, member) {
+  if (row.lock && row.assigned && row.lock.holder !== row.assigned && row.owner !== row.assigned) return "denied";
+  if (member && !["running", "starting"].includes(member.state)) return "off";
+  if (!row.owner) return "off";
+  if (row.assigned && row.owner !== row.assigned) return "torn";
+  return "on";
+}

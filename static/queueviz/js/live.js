@@ -1,0 +1,189 @@
+/* One socket per tab. Channels are read-only pictures of the engine: a snapshot, then deltas counted by `n`. A frame out
+   of count or of another epoch is thrown away and the channel asked for again; old frames are worth nothing. */
+import { merge } from "./merge.js";
+
+const PROTOCOL = "queueviz.live.1";
+const ACK_MS = 250, STALE_MS = 2000, OFFLINE_MS = 12000, PING_MS = 5000, LEAVE_MS = 5000;
+const RETRY_MS = [500, 30000];
+
+export class Live extends EventTarget {
+  channels = new Map();
+  status = "connecting"; // connecting, connected, catching, stale, offline
+  fps = 0;
+  latency_ms = null;
+  watchers = null;
+  seq = "0";
+  heard = performance.now();
+  #socket = null;
+  #tries = 0;
+  #retry = null;
+  #frames = 0;
+  #pinged = 0;
+  #lost = null;
+
+  constructor(clock, { url = socketUrl(), open = (at) => new WebSocket(at, PROTOCOL) } = {}) {
+    super();
+    Object.assign(this, { clock, url, open });
+    setInterval(() => this.#acknowledge(), ACK_MS);
+    setInterval(() => this.#watch(), 500);
+    setInterval(() => this.#ping(), PING_MS);
+    document.addEventListener("visibilitychange", () => this.#send({ k: "vis", hidden: document.hidden }));
+  }
+
+  connect() {
+    clearTimeout(this.#retry);
+    this.retry_at = null;
+    const socket = (this.#socket = this.open(this.url));
+    socket.onopen = () => {
+      if (this.#lost !== null) this.#become("catching");
+      this.#tries = 0;
+      this.heard = performance.now();
+      this.#send({ k: "hello", tab: crypto.randomUUID?.() ?? String(Math.random()) });
+      if (document.hidden) this.#send({ k: "vis", hidden: true });
+      for (const channel of this.channels.values()) this.#ask(channel);
+      this.#ping();
+    };
+    socket.onmessage = ({ data }) => socket === this.#socket && this.#take(JSON.parse(data));
+    socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
+  }
+
+  /** Follow a channel. `first` is what the page was painted with. Handlers: changed(channel, jump), rows(rows, first), ended(reason). */
+  follow(name, handlers, { first = null, after = null } = {}) {
+    const channel = { name, handlers, n: null, ep: first?.ep ?? null, seq: first?.seq ?? null, data: first?.data ?? null, after, asking: false, painted: null, acked: null, wanted: true };
+    this.channels.set(name, channel);
+    if (this.#socket?.readyState === 1) this.#ask(channel);
+    return channel;
+  }
+
+  /** Follow only while the element can be seen; leaving waits five seconds, so scrolling past costs nothing. */
+  followVisible(element, name, handlers, options) {
+    const channel = this.follow(name, handlers, options);
+    let leaving = null;
+    new IntersectionObserver(([{ isIntersecting }]) => {
+      clearTimeout(leaving);
+      if (isIntersecting && !channel.wanted) {
+        channel.wanted = true;
+        this.#ask(channel);
+      } else if (!isIntersecting && channel.wanted)
+        leaving = setTimeout(() => {
+          channel.wanted = false;
+          this.#send({ k: "unsub", ch: name });
+        }, LEAVE_MS);
+    }).observe(element);
+    return channel;
+  }
+
+  /** Only frames somebody saw are acknowledged: this is the back-pressure. */
+  painted(channel) {
+    channel.painted = channel.n;
+    this.#frames++;
+  }
+
+  tryNow() {
+    this.#tries = 0;
+    this.connect();
+  }
+
+  #ask(channel) {
+    if (!channel.wanted) return;
+    channel.asking = true;
+    channel.n = null;
+    this.#send(channel.after === null ? { k: "sub", ch: channel.name } : { k: "sub", ch: channel.name, after: channel.after });
+  }
+
+  #take(frame) {
+    this.heard = performance.now();
+    if (this.status !== "connected") this.#become("connected");
+    if (frame.seq && BigInt(frame.seq) > BigInt(this.seq)) this.seq = frame.seq;
+    if (frame.k === "beat") this.#beat(frame);
+    else if (frame.k === "pong") this.latency_ms = Math.round(performance.now() - this.#pinged);
+    else if (this.channels.has(frame.ch)) this.#frame(this.channels.get(frame.ch), frame);
+  }
+
+  #frame(channel, frame) {
+    if (frame.k === "facts") {
+      const rows = frame.rows ?? [];
+      if (rows.length) channel.after = rows.at(-1).seq;
+      channel.handlers.rows?.(rows, frame.first ?? null);
+    } else if (frame.k === "snap") {
+      this.clock.hear(frame.at_ms, frame.rate);
+      Object.assign(channel, { n: frame.n, ep: frame.ep, seq: frame.seq, data: frame.data, asking: false });
+      channel.handlers.changed?.(channel, true); // a snapshot is painted at once, never animated
+      this.#lost = null;
+    } else if (frame.k === "delta") {
+      if (channel.asking) return;
+      if (channel.n === null || frame.n !== channel.n + 1 || (frame.ep !== undefined && frame.ep !== channel.ep)) {
+        this.#become("catching");
+        return this.#ask(channel);
+      }
+      this.clock.hear(frame.at_ms, frame.rate);
+      merge(channel.data, frame);
+      Object.assign(channel, { n: frame.n, seq: frame.seq });
+      channel.handlers.changed?.(channel, false);
+    } else if (frame.k === "end") {
+      channel.wanted = false;
+      channel.handlers.ended?.(frame.reason);
+      this.dispatchEvent(new CustomEvent("ended", { detail: { channel: channel.name, reason: frame.reason } }));
+    }
+  }
+
+  #beat(frame) {
+    if (frame.watchers !== undefined) this.watchers = frame.watchers;
+    if (frame.at_ms) this.clock.hear(frame.at_ms, frame.rate);
+    [this.fps, this.#frames] = [this.#frames, 0];
+    this.dispatchEvent(new Event("beat"));
+  }
+
+  #acknowledge() {
+    const n = {};
+    for (const channel of this.channels.values())
+      if (channel.painted !== null && channel.painted !== channel.acked) n[channel.name] = channel.acked = channel.painted;
+    if (Object.keys(n).length) this.#send({ k: "ack", n });
+  }
+
+  #ping() {
+    if (document.hidden) return;
+    this.#pinged = performance.now();
+    this.#send({ k: "ping" });
+  }
+
+  #watch() {
+    const quiet = performance.now() - this.heard;
+    if (this.#socket?.readyState === 1 && quiet > OFFLINE_MS) this.#socket.close();
+    else if (this.status === "connected" && quiet > STALE_MS) this.#become("stale");
+    if (this.status !== "connected") this.dispatchEvent(new Event("status"));
+  }
+
+  #closed(code) {
+    this.#lost ??= performance.now();
+    for (const channel of this.channels.values()) [channel.acked, channel.painted, channel.n] = [null, null, null];
+    const most = Math.min(RETRY_MS[1], RETRY_MS[0] * 2 ** this.#tries++), wait = Math.random() * most;
+    this.code = code;
+    this.retry_at = performance.now() + wait;
+    this.#become("offline");
+    this.#retry = setTimeout(() => this.connect(), wait);
+  }
+
+  #become(status) {
+    if (status === this.status) return;
+    this.status = status;
+    if (status === "stale" || status === "offline") this.clock.hold();
+    this.dispatchEvent(new Event("status"));
+  }
+
+  get quiet_ms() {
+    return performance.now() - this.heard;
+  }
+
+  get lost_ms() {
+    return this.#lost === null ? 0 : performance.now() - this.#lost;
+  }
+
+  #send(message) {
+    if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(message));
+  }
+}
+
+function socketUrl() {
+  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/live/`;
+}

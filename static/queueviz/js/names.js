@@ -1,0 +1,31 @@
+/* Queue keys and their short names: `broker-a:3@member` → broker, id, member; `a:3` or `q3` on screen. */
+
+export function parts(key) {
+  const at = key.indexOf("@"), head = at < 0 ? key : key.slice(0, at), colon = head.lastIndexOf(":");
+  return { broker: head.slice(0, colon), id: head.slice(colon + 1), member: at < 0 ? "" : key.slice(at + 1) };
+}
+
+export function inOrder(keys) {
+  return [...keys].sort((a, b) => {
+    const p = parts(a), q = parts(b);
+    return p.broker < q.broker ? -1 : p.broker > q.broker ? 1 : Number(p.id) - Number(q.id) || (p.member < q.member ? -1 : p.member > q.member ? 1 : 0);
+  });
+}
+
+/** What tells the brokers apart, then the id; the id alone on one broker. */
+export function shortNames(keys) {
+  const brokers = [...new Set([...keys].map((key) => parts(key).broker))].sort();
+  let same = 0;
+  if (brokers.length > 1) {
+    const [first, last] = [brokers[0], brokers.at(-1)];
+    while (same < first.length && first[same] === last[same]) same++;
+  }
+  const names = new Map();
+  for (const key of keys) {
+    const { broker, id } = parts(key);
+    names.set(key, brokers.length < 2 ? `q${id}` : `${broker.slice(same) || broker}:${id}`);
+  }
+  return names;
+}
+
+export const shortId = (client_id) => client_id.split("#")[0];

@@ -1,0 +1,163 @@
+/* The Board: channel `board/…` onto rows, lanes, cards, figures, chart; `store/…` onto the tape; facts onto the journal. */
+import { openAsk, post } from "./ask.js";
+import { Cards } from "./cards.js";
+import { LagChart } from "./chart.js";
+import { $, attr, text } from "./dom.js";
+import { Forecast } from "./forecast.js";
+import { number } from "./format.js";
+import { History } from "./history.js";
+import { JournalList } from "./journal_list.js";
+import { Kpis } from "./kpis.js";
+import { Lanes } from "./lanes.js";
+import { inOrder, shortNames } from "./names.js";
+import { QueueRows, colour, lagOf, reach } from "./queue_rows.js";
+import { drawRing } from "./ring.js";
+import { setUpResetDialog } from "./reset_dialog.js";
+import { SharedWindow } from "./scale.js";
+import { show, startShell } from "./shell.js";
+import { Tape } from "./tape.js";
+import { t } from "./words.js";
+
+let board = null, store = null;
+const who = (id) => (board?.members[id] ? (board.members[id].letter ?? board.members[id].actor) : String(id).split("#")[0]);
+const queueName = (key) => rows.shorts.get(key) ?? key;
+const journal = new JournalList($("#journal"), { keep: 7, who, queue: queueName });
+const chart = new LagChart($("#chart"));
+
+const page = startShell({
+  onFacts(facts, { gap }) {
+    if (gap) journal.gap(gap);
+    journal.add(facts);
+    for (const fact of facts) bend(fact);
+  },
+  keys: {
+    ArrowDown: () => rows.step(1),
+    ArrowUp: () => rows.step(-1),
+    ArrowRight: () => cards.step(1),
+    ArrowLeft: () => cards.step(-1),
+    a: () => $("#add")?.click(),
+    x: () => crash(),
+  },
+});
+const { clock, config, painter } = page;
+const history = new History(`${config.slug}/${config.group}/${config.topic}`);
+const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
+const cards = new Cards($("#consumers"), $("#t-card"), $("#add"));
+const lanes = new Lanes($("#lanes"), $("#board"), rows, cards);
+const kpis = new Kpis();
+const tape = new Tape($("#tape"), $("#tape-topics"));
+const strips = new SharedWindow();
+const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
+const forecast = new Forecast({ config, lanes, cards });
+rows.selected = config.sel ?? null;
+
+if (config.channels.board) show(page, config.channels.board, paint);
+if (config.channels.store) show(page, config.channels.store, (data) => {
+  store = data;
+  paintTape();
+}, { element: $("#tape") });
+function paint(data, jump) {
+  board = data;
+  const now = clock.now(), queues = data.queues ?? {};
+  data.queues = queues;
+  data.members ??= {};
+  const moved = rows.sync(queues) | cards.sync(data.members);
+  if (moved) {
+    attr($("#no-queues") ?? document.createElement("i"), "hidden", Object.keys(queues).length > 0);
+    if (!rows.selected) rows.selected = worst(data);
+    lanes.watchCards();
+    forecast.renew(data);
+  }
+  attr($("#board"), "data-orderly", data.header?.listener === "orderly");
+  const window = strips.fit(Object.values(queues).map(reach).filter((lag) => lag !== null), now);
+  text($("#window"), t("strip.head", { n: number(window) }));
+  if (history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(data, now);
+  rows.paint(data, { now, window, captions, jump, history });
+  cards.paint(data, now, rows.shorts);
+  if (moved || !lanes.size) requestAnimationFrame(() => lanes.layout());
+  lanes.paint(data, jump);
+  kpis.paint(data.header, now);
+  text($("#add-letter") ?? document.createElement("i"), data.header?.next_actor ?? "");
+  pinnedKeys(data);
+}
+
+painter.every(() => {
+  if (!board) return;
+  const now = clock.now();
+  rows.tick(board, now);
+  kpis.tick(board.header, now);
+  cards.paint(board, now, rows.shorts);
+  timers(now);
+  if (page.live.status === "connected" && history.note(now, Object.entries(board.queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(board, now);
+});
+
+function repaint() {
+  if (board) paint(board, true);
+  paintTape();
+  const url = new URL(location.href);
+  url.searchParams.set("sel", rows.selected);
+  window.history.replaceState(null, "", url);
+}
+
+function paintChart(data, now) {
+  const shorts = shortNames(Object.keys(data.queues));
+  chart.update(inOrder(Object.keys(data.queues)).map((key) => {
+    const row = data.queues[key], age = row.oldest_stored_ms && lagOf(row) ? now - row.oldest_stored_ms : 0, me = colour(data.members[row.owner ?? row.assigned]);
+    return { key, name: shorts.get(key), colour: me === "me-none" ? "--text-3" : `--c${me.slice(3)}`, hot: age > 15000, values: history.of(key).values };
+  }), now);
+}
+
+function paintTape() {
+  if (store) tape.update(store, { queue: rows.selected ?? inOrder(Object.keys(board?.queues ?? {}))[0], topic: config.topic });
+}
+
+/** The queue somebody should look at first: the one with the oldest message. */
+function worst(data) {
+  const [key] = Object.entries(data.queues).sort((a, b) => (a[1].oldest_stored_ms ?? Infinity) - (b[1].oldest_stored_ms ?? Infinity))[0] ?? [null];
+  return key;
+}
+
+function pinnedKeys(data) {
+  for (const [key, view] of rows.rows) attr(view.node, "data-oldest-key", data.queues[key]?.oldest?.key ?? null);
+}
+
+/** The four timers of the chosen member, else of the first one running. */
+function timers(now) {
+  const id = board.members[cards.selected] ? cards.selected : Object.keys(board.members).find((m) => board.members[m].state === "running");
+  const member = board.members[id], label = $("#timer-of");
+  if (label) text(label, member?.letter ?? "");
+  for (const figure of document.querySelectorAll("[data-timer]")) {
+    const due = member?.timers?.[figure.dataset.timer], left = due ? Math.max(0, due - now) : null;
+    drawTimer(figure, left, Number(figure.dataset.period));
+  }
+}
+
+function drawTimer(figure, left, period) {
+  figure._ring ??= figure.querySelector("svg");
+  drawRing(figure._ring, { share: left === null ? 0 : left / period, label: left === null ? "–" : String(Math.ceil(left / 1000)) });
+}
+
+/** Facts that bend a lag curve become lines in the chart. */
+function bend(fact) {
+  if (fact.group && fact.group !== config.group) return;
+  const at = Number(fact.at_ms);
+  if (fact.type === "MemberStateChanged" && fact.state === "crashed") chart.mark(at, t("chart.crashed", { who: who(fact.client_id) }));
+  else if (fact.type === "MemberStateChanged" && fact.state === "hung") chart.mark(at, t("chart.silent", { who: who(fact.client_id) }));
+  else if (fact.type === "OffsetsReset") chart.mark(at, t("chart.reset"), true);
+}
+
+function crash() {
+  const card = cards.cards.get(cards.selected) ?? [...cards.cards.values()].find(({ node }) => !node.classList.contains("out"));
+  if (card) openAsk("crash", null, card.node.dataset.actor);
+}
+
+$("#add")?.addEventListener("click", ({ currentTarget }) => {
+  const header = board?.header ?? {}, like = Object.values(board?.members ?? {}).find((member) => member.work_ms);
+  const group = config.subscription?.length ? config.subscription : [{ topic: config.topic, expression: "*" }];
+  post(`/s/${config.slug}/actions/`, {
+    action: "StartConsumer", group: config.group ?? "consumers", subscriptions: JSON.stringify(group),
+    listener: header.listener ?? "concurrent", model: header.model ?? "CLUSTERING", work_ms: (like?.work_ms ?? [100, 600]).join(","),
+    ...(header.strategy ? { strategy: header.strategy } : {}),
+  }, currentTarget);
+});
+setUpResetDialog({ config, live: page.live, moved: () => board });

@@ -1,0 +1,56 @@
+/* The first page: three live strips of the host's own sandbox, and three buttons that do something to it. */
+import { refuse, setUpActions } from "./ask.js";
+import { SandboxClock } from "./clock.js";
+import { $, json } from "./dom.js";
+import { Painter } from "./frame.js";
+import { History } from "./history.js";
+import { setUpKeys } from "./keys.js";
+import { Live } from "./live.js";
+import { Pill } from "./pill.js";
+import { QueueRows, reach } from "./queue_rows.js";
+import { SharedWindow } from "./scale.js";
+import { show } from "./shell.js";
+import { setUpTheme } from "./theme.js";
+import { t } from "./words.js";
+
+const { theme } = setUpTheme();
+setUpKeys({ t: theme });
+const config = json("live");
+if (config?.channels?.board) start();
+
+function start() {
+  const clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
+  clock.hear(config.at_ms, config.rate);
+  live.seq = config.seq;
+  new Pill(live, painter);
+  const { act } = setUpActions({ slug: config.slug, can: [] });
+  const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => {} });
+  const keys = [...rows.rows.keys()];
+  const strips = new SharedWindow(), history = new History("home");
+  const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
+  let members = {};
+
+  show({ live, painter, config }, config.channels.board, (data, jump) => {
+    const now = clock.now();
+    members = data.members;
+    const queues = Object.fromEntries(keys.filter((key) => data.queues[key]).map((key) => [key, data.queues[key]]));
+    if (!rows.shorts.size) rows.sync(queues);
+    const window = strips.fit(Object.values(queues).map(reach).filter((lag) => lag !== null), now);
+    rows.paint({ queues, members }, { now, window, captions, jump, history });
+  });
+
+  const running = () => Object.values(members).find((member) => member.state === "running" && member.actor);
+  const deeds = {
+    send: () => ({ action: "SendMessages", topic: config.topic, count: 50 }),
+    slow: () => running() && { action: "ChangeActor", actor: running().actor, work_ms: "2000,4000" },
+    crash: () => running() && { action: "CrashActor", actor: running().actor },
+  };
+  $("#hs-do").addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-do]");
+    if (!button) return;
+    const deed = deeds[button.dataset.do]();
+    if (deed) act(deed, button);
+    else refuse(button, t("act.nobody"));
+  });
+  live.connect();
+}

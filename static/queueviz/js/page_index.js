@@ -1,0 +1,101 @@
+/* Index: the walk is computed by the server in one answer; here it is played, 400 ms a station, or stepped by arrow keys. */
+import { post } from "./ask.js";
+import { say } from "./announce.js";
+import { $, $$, attr, calm, cls, el } from "./dom.js";
+import { clock as clockText, number } from "./format.js";
+import { show, startShell } from "./shell.js";
+import { t } from "./words.js";
+
+const STATION_MS = 400, NEWEST = 12;
+// String.hashCode of Java gives both the same number
+const COLLIDING = ["Aa", "BB"];
+
+const page = startShell({ keys: { ArrowRight: () => walk.step(1), ArrowLeft: () => walk.step(-1) } });
+const { config, clock } = page;
+const form = $("#walk-form");
+
+class Walk {
+  at = 0;
+  #timer = null;
+
+  get stations() {
+    return $$("#walk .stations:not(.resting) > .station:not(.skipped)");
+  }
+
+  play() {
+    clearInterval(this.#timer);
+    const stations = this.stations;
+    if (calm() || !stations.length) return;
+    cls($("#walk .stations"), "playing", true);
+    this.show(0);
+    this.#timer = setInterval(() => {
+      if (this.at >= stations.length - 1) return this.#finish();
+      this.show(this.at + 1);
+    }, STATION_MS);
+  }
+
+  #finish() {
+    clearInterval(this.#timer);
+    cls($("#walk .stations"), "playing", false);
+    for (const station of this.stations) cls(station, "now", false);
+  }
+
+  show(at) {
+    const stations = this.stations;
+    this.at = Math.max(0, Math.min(stations.length - 1, at));
+    stations.forEach((station, i) => {
+      cls(station, "on", i <= this.at);
+      cls(station, "now", i === this.at);
+    });
+  }
+
+  step(by) {
+    if (!this.stations.length) return;
+    clearInterval(this.#timer);
+    cls($("#walk .stations"), "playing", true);
+    this.show(this.at + by);
+    say(t("walk.step", { n: this.at + 1, m: this.stations.length }));
+    this.stations[this.at].scrollIntoView({ block: "nearest" });
+  }
+}
+const walk = new Walk();
+
+document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (detail.target.id !== "walk") return;
+  walk.at = 0;
+  walk.play();
+  const end = $(".walkend b");
+  if (end) say(end.textContent);
+});
+document.body.addEventListener("click", ({ target }) => target.closest("[data-replay]") && walk.play());
+form.addEventListener("change", () => {
+  const span = form.elements["ui-window"].value;
+  form.elements.from_ms.value = span ? String(Math.round(clock.now() - Number(span))) : "";
+});
+document.body.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (detail.elt === form && !detail.parameters.from_ms) delete detail.parameters.from_ms;
+});
+
+$("#collide")?.addEventListener("click", async ({ currentTarget }) => {
+  const stem = `order-${Math.floor(clock.now() / 1000) % 10000}-`;
+  const rows = COLLIDING.map((end) => ({ key: stem + end, tag: "collide", body: "two keys, one hash" }));
+  await post(`/s/${config.slug}/actions/`, { action: "SendMessages", topic: form.elements.topic.value, rows: JSON.stringify(rows) }, currentTarget);
+  form.elements.key.value = stem + COLLIDING[0];
+  setTimeout(() => form.requestSubmit(), 500);
+});
+
+if (config.channels.index) show(page, config.channels.index, paint);
+
+function paint(data) {
+  const files = Object.entries(data.files ?? {}).sort();
+  if (files.length)
+    $("#shelf").replaceChildren(...files.map(([name, f]) => {
+      const bar = el("i", {});
+      attr(bar, "style", `transform:scaleX(${Math.min(1, f.count / f.entries).toFixed(3)})`);
+      const span = `${clockText(f.begin_ms, 0, { millis: false })} – ${clockText(f.end_ms, 0, { millis: false })}`;
+      return el("li", {}, el("b", { class: "num" }, name), el("span", { class: "num muted" }, span), el("span", { class: "fill" }, bar), el("span", { class: "num" }, `${number(f.count)} / ${number(f.entries)}`));
+    }));
+  const entries = Object.entries(data.entries ?? {}).sort(([a], [b]) => (Number(b.split(":").at(-1)) - Number(a.split(":").at(-1)))).slice(0, NEWEST);
+  $("#entries tbody").replaceChildren(...entries.map(([key, e]) => el("tr", {}, ...[key.split(":").at(-1), e.hash, e.physical, e.time_diff_s, e.slot, e.previous].map((value) => el("td", { class: "r" }, number(value))))));
+}
+if (form.elements.key.value) form.requestSubmit();

@@ -1,0 +1,46 @@
+/* The connection pill and the bar below the top bar: what we see, how old it is, when we try again. */
+import { $, attr, el, hide, text } from "./dom.js";
+import { duration, number } from "./format.js";
+import { t } from "./words.js";
+
+const POLL_AFTER_MS = 60000, POLL_MS = 5000;
+const TONE = { connecting: "plain", connected: "ok", catching: "warn", stale: "warn", offline: "warn" };
+
+export class Pill {
+  #polled = 0;
+
+  constructor(live, painter) {
+    Object.assign(this, { live, painter, root: $("#conn"), app: $(".app"), notice: $("#notice") });
+    if (!this.root) return;
+    this.word = $(".word", this.root);
+    this.figures = $(".figures", this.root);
+    this.lost = el("div", { class: "banner", role: "alert" }, el("span"), el("button", { class: "btn sm", type: "button" }, t("conn.try")));
+    this.lost.hidden = true;
+    this.lost.lastChild.onclick = () => live.tryNow();
+    this.notice.append(this.lost);
+    for (const event of ["status", "beat"]) live.addEventListener(event, () => this.paint());
+  }
+
+  paint() {
+    const { live } = this, status = live.status;
+    attr(this.app, "data-conn", status);
+    attr(this.root, "class", `pill ${TONE[status]}`);
+    text(this.word, status === "stale" ? t("conn.stale", { age: duration(live.quiet_ms) }) : t(`conn.${status}`));
+    text(this.figures, status === "connected" && live.latency_ms !== null ? t("conn.rate", { fps: live.fps, ms: live.latency_ms }) : "");
+    if (live.watchers !== null && $("#watchers")) text($("#watchers"), live.watchers > 1 ? t("watchers", { n: live.watchers }) : "");
+    this.#banner(status);
+    for (const control of document.querySelectorAll("[data-needs-live]")) attr(control, "aria-disabled", status === "offline" ? "true" : null);
+  }
+
+  #banner(status) {
+    hide(this.lost, status !== "offline");
+    if (status !== "offline") return;
+    const wait = this.live.retry_at === null ? 0 : Math.max(0, this.live.retry_at - performance.now());
+    const values = { seq: number(this.live.seq), age: duration(this.live.quiet_ms), wait: duration(Math.ceil(wait / 1000) * 1000) };
+    text(this.lost.firstChild, this.live.code === 4408 ? t("conn.slow") : t(wait > 300 ? "conn.lost" : "conn.lost_now", values));
+    if (this.live.lost_ms > POLL_AFTER_MS && performance.now() - this.#polled > POLL_MS) {
+      this.#polled = performance.now();
+      document.body.dispatchEvent(new CustomEvent("queueviz:poll"));
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/* The rows of the Board: owner chip, name, strip, lag over age, sparkline, lock. Nodes are kept; order never changes by itself. */
+import { $, attr, cls, oneOf, text } from "./dom.js";
+import { duration, number } from "./format.js";
+import { inOrder, parts, shortNames } from "./names.js";
+import { offset } from "./offsets.js";
+import { drawLock } from "./ring.js";
+import { drawSpark } from "./spark.js";
+import { t } from "./words.js";
+
+const AGE_LIMIT_MS = 15000, PATIENCE_MS = 15000;
+const LIVES = { broker_ms: 60000, client_ms: 30000, renew_ms: 20000 };
+const alive = (member) => !member || member.state === "running" || member.state === "starting";
+
+export const lagOf = (row) => (row.max === null || row.committed === null || row.committed === undefined ? null : Number(offset(row.max) - offset(row.committed)));
+export const colour = (member) => (member?.colour === null || member?.colour === undefined ? "me-none" : `me-${member.colour}`);
+
+/** How far back a strip must reach: to the pin, or to whatever lies behind it. */
+export function reach(row) {
+  const max = offset(row.max);
+  let most = null;
+  for (const name of ["committed", "in_memory", "next_pull"]) {
+    const at = offset(row[name]);
+    if (at !== null && max !== null) most = Math.max(most ?? 0, Number(max - at));
+  }
+  return most;
+}
+
+export class QueueRows {
+  rows = new Map();
+  shorts = new Map();
+  selected = null;
+
+  constructor(box, template, { onSelect }) {
+    Object.assign(this, { box, template, onSelect });
+    for (const node of box.querySelectorAll(".q")) this.#adopt(node);
+    box.addEventListener("click", ({ target }) => target.closest(".q") && this.select(target.closest(".q").dataset.queue));
+    box.addEventListener("focusin", ({ target }) => target.classList.contains("q") && this.select(target.dataset.queue));
+  }
+
+  #adopt(node) {
+    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lag", node), age: $(".age", node), spark: $(".spark", node), ring: $(".ring", node) };
+    this.rows.set(node.dataset.queue, row);
+    return row;
+  }
+
+  /** True when rows came or went: lanes must be laid out anew. */
+  sync(queues) {
+    const keys = Object.keys(queues);
+    if (keys.length === this.rows.size && keys.every((key) => this.rows.has(key))) {
+      if (!this.shorts.size) this.shorts = shortNames(keys);
+      return false;
+    }
+    for (const [key, row] of this.rows)
+      if (!(key in queues)) {
+        row.node.remove();
+        this.rows.delete(key);
+      }
+    this.shorts = shortNames(keys);
+    for (const key of inOrder(keys)) {
+      if (!this.rows.has(key)) {
+        const node = this.template.content.firstElementChild.cloneNode(true), { broker, id, member } = parts(key);
+        node.dataset.queue = key;
+        $(".qname", node).textContent = `q${id}`;
+        $(".qbroker", node).textContent = member ? `${broker} · ${member.split("@")[0]}` : broker;
+        this.#adopt(node);
+      }
+      this.box.append(this.rows.get(key).node);
+    }
+    return true;
+  }
+
+  paint(data, { now, window, captions, jump, history }) {
+    for (const [key, view] of this.rows) {
+      const row = data.queues[key];
+      if (!row) continue;
+      const who = row.owner ?? row.assigned, member = who ? data.members[who] : null;
+      const reads = Boolean(row.owner) && alive(member);
+      oneOf(view.node, "me-", colour(member));
+      oneOf(view.own, "own-", null);
+      cls(view.own, "reads", reads);
+      cls(view.own, "waits", Boolean(who) && !reads);
+      cls(view.own, "nobody", !who);
+      text(view.badge, who ? (member?.letter ?? "?") : "");
+      const lag = lagOf(row);
+      text(view.lag, number(lag));
+      const selected = key === this.selected;
+      attr(view.node, "aria-selected", String(selected));
+      const pinned = row.oldest ? t("strip.pinned", { key: row.oldest.key ?? row.oldest.offset, age: duration(now - row.oldest.since_ms) }) : "";
+      const held = row.held_until_ms ? (row.held_until_ms - now) / PATIENCE_MS : null;
+      const options = { window, now_ms: now, selected, silent: Boolean(who) && !alive(member), local: key.includes("@"), held, captions: { ...captions, pinned } };
+      view.strip.draw(row, options, { jump, label: this.#sentence(key, row, member, reads, who, lag) });
+      drawSpark(view.spark, history.of(key));
+      this.#time(view, row, lag, now);
+    }
+  }
+
+  /** What only time changes: ages, held pulls and locks. */
+  tick(data, now) {
+    for (const [key, view] of this.rows) {
+      const row = data.queues[key];
+      if (row) this.#time(view, row, lagOf(row), now);
+    }
+  }
+
+  #time(view, row, lag, now) {
+    const age = row.oldest_stored_ms && lag ? now - row.oldest_stored_ms : null;
+    text(view.age, age === null ? "" : duration(Math.max(0, age)));
+    cls(view.node, "bad", age !== null && age > AGE_LIMIT_MS);
+    if (view.ring.checkVisibility && !view.ring.isConnected) return;
+    const lock = row.lock ?? null, expected = row.assigned ?? row.owner;
+    cls(view.ring, "stale", Boolean(lock) && lock.holder !== expected);
+    const left = drawLock(view.ring, lock, { now, lives: LIVES, stale: false });
+    attr(view.ring, "aria-label", lock ? t("lock.sentence", { who: lock.holder, left: duration(Math.ceil(left / 1000) * 1000) }) : t("lock.none"));
+  }
+
+  #sentence(key, row, member, reads, who, lag) {
+    const owner = t(reads ? "owner.reads" : who ? "owner.waits" : "owner.nobody", { who: member?.letter ?? who });
+    return t("strip.sentence", { queue: this.shorts.get(key), owner, min: number(row.min), committed: number(row.committed), memory: number(row.in_memory), next: number(row.next_pull), max: number(row.max), lag: number(lag) });
+  }
+
+  select(key, focus = false) {
+    if (!this.rows.has(key)) return;
+    if (key !== this.selected) {
+      this.selected = key;
+      this.onSelect(key);
+    }
+    if (focus) this.rows.get(key).node.focus();
+  }
+
+  step(by) {
+    const keys = [...this.rows.keys()].length ? inOrder(this.rows.keys()) : [];
+    if (!keys.length) return;
+    const at = keys.indexOf(this.selected);
+    this.select(keys[(at + by + keys.length) % keys.length] ?? keys[0], true);
+  }
+}

@@ -1,0 +1,181 @@
+/* Offset reset: the form asks for a preview 150 ms after the last change; applying sends what the preview showed. */
+import { $, $$, attr, hide, svg, text } from "./dom.js";
+import { clock, duration, number } from "./format.js";
+import "./strip.js";
+import { say } from "./announce.js";
+import { t } from "./words.js";
+
+const WAIT_MS = 150, REPRICE_MS = 2000, BARS = 60;
+const pad = (n, w = 2) => String(n).padStart(w, "0");
+
+export function startReset(root, { live, done }) {
+  const form = $("#rs-form", root);
+  if (!form) return;
+  htmx.process(root);
+  const page = new ResetForm(root, form, done);
+  live.addEventListener("beat", () => page.reprice());
+}
+
+class ResetForm {
+  constructor(root, form, done) {
+    Object.assign(this, { root, form, done, now: Number($("#reset", root).dataset.now), plan: null });
+    this.time = this.now - 60000;
+    form.addEventListener("input", (event) => this.#changed(event));
+    form.addEventListener("submit", (event) => event.preventDefault());
+    for (const chip of $$("[data-ago]", form)) chip.onclick = () => this.#setTime(chip.dataset.ago === "start" ? this.#range()[0] : this.#range()[1] - Number(chip.dataset.ago));
+    $("#rs-typed", root).addEventListener("input", () => this.#button());
+    $("#rs-cmd", root).onclick = () => this.#copy();
+    $("#rs-export", root).onclick = () => this.#export();
+    root.addEventListener("htmx:afterSettle", ({ target }) => target.id === "rs-prev" && this.#arrived());
+    root.addEventListener("queueviz:acted", ({ detail }) => this.#applied(detail.seq));
+    this.#slider($("#rs-hist", root));
+    this.#mode();
+    this.#setTime(this.time);
+  }
+
+  get target() {
+    return this.form.elements.target.value;
+  }
+
+  #changed({ target }) {
+    if (target.name === "target") this.#mode();
+    if (target.id === "rs-time") {
+      const at = Date.parse(`${target.value.trim().replace(" ", "T")}Z`);
+      attr(target, "aria-invalid", Number.isNaN(at) ? "true" : null);
+      if (Number.isNaN(at)) return;
+      this.time = at;
+      this.#histogram();
+    }
+    this.#value();
+    this.ask();
+  }
+
+  /** Only the fields of the chosen mode are shown and sent. */
+  #mode() {
+    for (const box of $$("[data-mode]", this.form)) hide(box, box.dataset.mode !== this.target);
+    this.form.elements.source_group.disabled = this.target !== "copy_of";
+    this.#value();
+    if (this.plan) this.#histogram();
+  }
+
+  #value() {
+    const field = $(`[data-mode="${this.target}"] [data-number]`, this.form);
+    this.form.elements.value.value = this.target === "time" ? String(Math.round(this.time)) : (field?.value.trim().replace("−", "-") ?? "");
+  }
+
+  #setTime(at) {
+    const [from, to] = this.#range();
+    this.time = Math.max(from, Math.min(to, at));
+    const d = new Date(this.time);
+    $("#rs-time", this.form).value = `${d.getUTCFullYear()}-${pad(d.getUTCMonth() + 1)}-${pad(d.getUTCDate())} ${clock(this.time)}`;
+    this.#value();
+    this.#histogram();
+    this.ask();
+  }
+
+  #range() {
+    const bars = this.plan?.histogram ?? [];
+    return bars.length ? [bars[0].at_ms, Math.max(this.plan.at_ms, bars.at(-1).at_ms)] : [this.now - 300000, this.now];
+  }
+
+  ask() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => htmx.trigger(this.form, "preview"), WAIT_MS);
+  }
+
+  /** Rows re-price themselves while the preview is open. */
+  reprice() {
+    if (!this.root.isConnected || document.hidden || !$("#rs-form", this.root) || (this.root.matches("dialog") && !this.root.open)) return;
+    if (performance.now() - (this.priced ?? 0) > REPRICE_MS && !this.sent) htmx.trigger(this.form, "preview");
+  }
+
+  #arrived() {
+    this.priced = performance.now();
+    const sum = $(".rs-sum", this.root);
+    if (!sum) {
+      this.plan = null;
+      return this.#button();
+    }
+    const fresh = !this.plan;
+    this.plan = JSON.parse($("#rs-data", this.root).textContent);
+    for (const strip of $$("qv-strip[data-row]", this.root)) strip.draw(JSON.parse(strip.dataset.row), JSON.parse(strip.dataset.options));
+    this.#histogram();
+    if (fresh && this.target === "time") this.#setTime(this.time);
+    const { again, skipped, lag } = sum.dataset;
+    const line = t("reset.preview", { again: number(again), skipped: number(skipped), lag: number(lag) });
+    text($("#rs-say", this.root), line);
+    this.#button();
+  }
+
+  #button() {
+    const sum = $(".rs-sum", this.root), go = $("#rs-go", this.root), typed = $("#rs-typed", this.root);
+    const skips = Number(sum?.dataset.skipped ?? 0) > 0, count = Number(sum?.dataset.selected ?? 0);
+    hide($("#rs-conf", this.root), !skips);
+    typed.disabled = !skips;
+    text(go, count === 1 ? go.dataset.one : go.dataset.many.replace("{n}", count));
+    const group = $("#reset", this.root).dataset.group;
+    go.disabled = !sum || !count || sum.dataset.refused !== undefined || go.dataset.forbidden !== undefined || (skips && typed.value !== group);
+  }
+
+  #applied(seq) {
+    this.sent = true;
+    say(t("say.reset", { group: $("#reset", this.root).dataset.group }));
+    this.done(seq, this.plan);
+  }
+
+  #slider(root) {
+    const at = (event) => {
+      const box = root.getBoundingClientRect(), [from, to] = this.#range();
+      this.#setTime(from + ((event.clientX - box.left) / box.width) * (to - from));
+    };
+    root.onpointerdown = (event) => {
+      root.setPointerCapture(event.pointerId);
+      at(event);
+      root.onpointermove = at;
+    };
+    root.onpointerup = () => (root.onpointermove = null);
+    root.onkeydown = (event) => {
+      const by = { ArrowLeft: -1000, ArrowRight: 1000, ArrowDown: -1000, ArrowUp: 1000, PageDown: -30000, PageUp: 30000 }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      this.#setTime(this.time + by);
+    };
+    new ResizeObserver(() => this.#histogram()).observe(root);
+  }
+
+  /** Messages stored per slice of time; what lies after the chosen moment is consumed again. */
+  #histogram() {
+    const root = $("#rs-hist", this.root), width = root?.clientWidth;
+    if (!width || this.target !== "time") return;
+    const [from, to] = this.#range(), bins = new Array(BARS).fill(0), step = Math.max(1, (to - from) / BARS);
+    for (const { at_ms, count } of this.plan?.histogram ?? []) bins[Math.min(BARS - 1, Math.max(0, Math.floor((at_ms - from) / step)))] += Number(count);
+    const most = Math.max(1, ...bins), floor = 52, share = (this.time - from) / Math.max(1, to - from), w = width / BARS, x = share * width;
+    const bars = bins.map((count, i) => svg("rect", { x: (i * w + 0.6).toFixed(1), y: (floor - (count / most) * 44).toFixed(1), width: Math.max(0.5, w - 1.2).toFixed(1), height: ((count / most) * 44).toFixed(1), rx: 1, fill: (i + 0.5) / BARS >= share ? "var(--accent)" : "var(--line-strong)", opacity: (i + 0.5) / BARS >= share ? 0.75 : 0.55 }));
+    const labels = [0, 0.34, 0.68, 1].map((f, i) => svg("text", { x: f * width, y: 69, "text-anchor": ["start", "middle", "middle", "end"][i], "font-size": 10.5, fill: "var(--text-3)", "font-family": "var(--mono)" }, i === 3 ? t("chart.now") : clock(from + f * (to - from), 0, { millis: false })));
+    root.replaceChildren(...bars, svg("line", { x1: 0, x2: width, y1: floor + 0.5, y2: floor + 0.5, stroke: "var(--line-strong)" }), svg("line", { x1: x, x2: x, y1: 2, y2: floor + 4, stroke: "var(--text)", "stroke-width": 1.6 }), svg("circle", { cx: x, cy: 4, r: 4, fill: "var(--text)" }), ...labels);
+    attr(root, "aria-valuenow", String(Math.round(share * 100)));
+    attr(root, "aria-valuetext", `${clock(this.time, 0, { millis: false })} UTC, ${duration(to - this.time)}`);
+  }
+
+  async #copy() {
+    const { group, topic } = Object.fromEntries(new FormData(this.form)), plan = this.plan;
+    const per = (plan?.rows ?? []).filter((row) => row.target !== null).map((row) => {
+      const [, broker, id] = row.queue.match(/^(.*):(\d+)$/);
+      return `mqadmin updateConsumerOffset -g ${group} -t ${topic} -b ${broker} -q ${id} -o ${row.target}`;
+    });
+    const line = this.target === "time" ? `mqadmin resetOffsetByTime -n 127.0.0.1:9876 -g ${group} -t ${topic} -s ${Math.round(this.time)}` : per.join("\n");
+    await navigator.clipboard?.writeText(line).catch(() => {});
+    const button = $("#rs-cmd", this.root);
+    button.dataset.sent = "✓";
+    setTimeout(() => delete button.dataset.sent, 2000);
+  }
+
+  #export() {
+    if (!this.plan) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(this.plan, null, 1)], { type: "application/json" }));
+    link.download = `reset-${this.plan.group}-${this.plan.seq}.json`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+}

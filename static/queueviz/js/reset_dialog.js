@@ -1,0 +1,18 @@
+/* The reset dialog on the Board: its form comes from the server when it is opened. */
+import { $ } from "./dom.js";
+import { startReset } from "./reset.js";
+
+export function setUpResetDialog({ config, live }) {
+  const dialog = $("#resetdlg");
+  if (!dialog) return;
+  document.body.addEventListener("click", async (event) => {
+    const link = event.target.closest("[data-reset]");
+    if (!link || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });
+    await htmx.ajax("GET", `/s/${config.slug}/part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
+    if (!dialog.firstElementChild) return;
+    if (!dialog.open) dialog.showModal();
+    startReset(dialog, { live, done: () => dialog.close() });
+  });
+}

@@ -1,0 +1,94 @@
+/* What every sandbox page does: theme, projector, connection, transport, journal, keys. A page adds its own board. */
+import { reached, setUpActions, openAsk, toast } from "./ask.js";
+import { say } from "./announce.js";
+import { SandboxClock } from "./clock.js";
+import { $, json } from "./dom.js";
+import { Painter } from "./frame.js";
+import { setUpKeys } from "./keys.js";
+import { Live } from "./live.js";
+import { Pill } from "./pill.js";
+import { Scrubber } from "./scrubber.js";
+import { setUpTwin } from "./table_twin.js";
+import { setUpTheme } from "./theme.js";
+import { Transport } from "./transport.js";
+import { t } from "./words.js";
+
+const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
+const HISTORY = 200n;
+
+export function startShell({ onFacts = () => {}, keys = {} } = {}) {
+  const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
+  const app = $(".app");
+  if (config.at_ms) clock.hear(config.at_ms, config.rate);
+  live.seq = config.seq;
+  const actions = setUpActions({ slug: config.slug, can: (app?.dataset.can ?? "").split(" ") });
+  new Pill(live, painter);
+  const scrubber = new Scrubber();
+  const transport = new Transport({ live, clock, painter, act: actions.act });
+  const twin = setUpTwin();
+  const { theme, projector } = setUpTheme();
+
+  let first = true;
+  live.follow(config.facts, {
+    rows(rows, from) {
+      const seq = rows.at(-1)?.seq;
+      if (seq && BigInt(seq) > BigInt(live.seq)) live.seq = seq;
+      if (seq) reached(seq);
+      if (!first) transport.missed(rows.length);
+      scrubber.add(rows);
+      onFacts(rows, { first, gap: first ? 0 : missedBefore(rows, from) });
+      for (const row of rows) if (!first) judge(row);
+      if (!first && rows.some((row) => SHAPE.has(row.type))) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));
+      first = false;
+    },
+  }, { after: String(BigInt(config.seq) > HISTORY ? BigInt(config.seq) - HISTORY : 0n) });
+  painter.every(() => {
+    const now = clock.now();
+    if (Math.abs(now - (scrubber.now ?? 0)) > 1000) scrubber.paint(now);
+  });
+  live.addEventListener("ended", ({ detail }) => toast(t("conn.ended", detail)));
+  setUpKeys({
+    " ": () => transport.freeze(!painter.frozen),
+    "Shift+Space": () => $("#world") && !$("#world").disabled && transport.stopWorld(),
+    ".": () => $("#step")?.click(),
+    l: () => transport.freeze(false),
+    t: theme,
+    p: projector,
+    "Shift+T": twin,
+    r: () => $("[data-reset]")?.click(),
+    f: () => openAsk("fault"),
+    ...keys,
+  });
+  if (config.state !== "asleep") live.connect();
+  return { config, clock, painter, live, actions, transport };
+}
+
+/** Follow a channel and paint it with the next frame; frozen pages acknowledge without painting. */
+export function show({ live, painter, config }, name, paint, { element = null } = {}) {
+  const handlers = {
+    changed(channel, jump) {
+      if (painter.frozen) live.painted(channel);
+      painter.mark(channel, (it, jumps) => {
+        paint(it.data, jumps || live.quiet_ms > 2000);
+        live.painted(it);
+      }, jump);
+    },
+  };
+  const options = { first: config.first[name] ?? null };
+  const channel = element ? live.followVisible(element, name, handlers, options) : live.follow(name, handlers, options);
+  if (channel.data) painter.mark(channel, (it) => paint(it.data, true), true);
+  return channel;
+}
+
+const missedBefore = (rows, first) => (first && rows.length ? Math.max(0, Number(BigInt(rows[0].seq) - BigInt(first))) : 0);
+
+/** Events worth hearing. The words come from the journal's facts, never from what moved on screen. */
+function judge(row) {
+  const queue = row.broker === undefined ? "" : `${row.broker}:${row.queue_id}`;
+  if (row.type === "QueueLocked" && row.how === "taken_over") say(t("say.lock", { queue, who: row.client_id }));
+  else if (row.type === "MemberStateChanged" && row.state === "crashed") say(t("say.crashed", { who: row.client_id }));
+  else if (row.type === "MemberStateChanged" && row.state === "hung") say(t("say.hung", { who: row.client_id }));
+  else if (row.type === "MessagePinned") say(t("say.pinned", { queue, key: row.key }));
+  else if (row.type === "OffsetsReset") say(t("say.reset", { group: row.group }));
+}
+

@@ -1,0 +1,99 @@
+/* <qv-strip>: one queue as a number line. The server has drawn it once; this keeps its nodes and writes what changed. */
+import { attr, calm, svg, text } from "./dom.js";
+import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
+
+const sizes = new WeakMap();
+const observer = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) {
+    sizes.set(target, { width: Math.round(contentRect.width), height: Math.round(contentRect.height) });
+    target.resized();
+  }
+});
+let rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+new MutationObserver(() => (rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16)).observe(document.documentElement, { attributes: true });
+
+export class QvStrip extends HTMLElement {
+  #svg = null;
+  #nodes = null;
+  #last = null;
+  #at = {};
+
+  connectedCallback() {
+    observer.observe(this);
+    if (this.dataset.row) this.draw(JSON.parse(this.dataset.row), JSON.parse(this.dataset.options ?? "{}"));
+  }
+
+  disconnectedCallback() {
+    observer.unobserve(this);
+  }
+
+  resized() {
+    if (this.#last) this.draw(...this.#last);
+  }
+
+  /** row: a row of the board channel; o: see planStrip, without the sizes. */
+  draw(row, o, { jump = true, label = null } = {}) {
+    this.#last = [row, o];
+    const size = sizes.get(this);
+    if (!size || size.width < 40) return;
+    if (!this.#nodes) this.#build();
+    attr(this.#svg, "viewBox", `0 0 ${size.width} ${size.height}`);
+    if (label !== null) attr(this.#svg, "aria-label", label);
+    const plan = planStrip(row, { compact: size.width < 260, now_ms: 0, window: 100, ...o, ...size, k: rem });
+    for (const name of LAYERS) attr(this.#nodes[name], "d", plan.paths[name] || null);
+    for (const name of LABELS) this.#label(this.#nodes[name], plan.texts[name]);
+    this.#moves(row, plan.at, jump);
+  }
+
+  #label(node, label) {
+    attr(node, "visibility", label ? null : "hidden");
+    if (!label) return;
+    attr(node, "x", label[0]);
+    attr(node, "y", label[1]);
+    attr(node, "text-anchor", label[2]);
+    text(node, label[3]);
+  }
+
+  /** The pin eases where it is told to go, once per commit; a reset travels and leaves a ghost behind. */
+  #moves(row, at, jump) {
+    const before = this.#at;
+    this.#at = { committed: row.committed, x: at.committed };
+    if (jump || before.committed === undefined || before.committed === row.committed || calm()) return;
+    if (before.x === null || at.committed === null || before.committed === null || row.committed === null) return;
+    const back = BigInt(row.committed) < BigInt(before.committed);
+    if (back) this.#ghost();
+    const ease = [{ transform: `translateX(${before.x - at.committed}px)` }, { transform: "none" }];
+    const timing = { duration: back ? 600 : 240, easing: "cubic-bezier(.2,.7,.2,1)" };
+    this.#nodes.pin.animate(ease, timing);
+    this.#nodes.stem.animate(ease, timing);
+    this.#nodes.halo.animate([{ opacity: 0.9 }, { opacity: 0 }], { duration: 900 });
+    attr(this.#nodes.halo, "d", this.#nodes.pin.getAttribute("d"));
+  }
+
+  #ghost() {
+    const ghost = svg("path", { class: "ghost", d: this.#nodes.pin.getAttribute("d") ?? "" });
+    this.#svg.append(ghost);
+    ghost.animate([{ opacity: 0.6 }, { opacity: 0.6, offset: 0.9 }, { opacity: 0 }], { duration: 5000 }).finished.then(() => ghost.remove());
+  }
+
+  #build() {
+    this.#svg = this.querySelector("svg") ?? this.appendChild(svg("svg", { class: "s", role: "img" }));
+    this.#svg.removeAttribute("preserveAspectRatio");
+    const nodes = (this.#nodes = {});
+    for (const name of LAYERS) nodes[name] = svg("path", { class: name });
+    nodes.halo = svg("path", { class: "halo", opacity: 0 });
+    for (const name of LABELS) nodes[name] = svg("text", { class: name });
+    this.#svg.replaceChildren(...Object.values(nodes));
+  }
+}
+
+customElements.define("qv-strip", QvStrip);
+
+/** A morph must not undo our drawing: a strip takes the new numbers and keeps its nodes. */
+if (window.Idiomorph)
+  Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, fresh) => {
+    if (!(old instanceof QvStrip) || !(fresh instanceof Element)) return true;
+    for (const name of ["data-row", "data-options"]) if (fresh.hasAttribute(name)) old.setAttribute(name, fresh.getAttribute(name));
+    if (old.dataset.row) old.draw(JSON.parse(old.dataset.row), JSON.parse(old.dataset.options ?? "{}"));
+    return false;
+  };

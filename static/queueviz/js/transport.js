@@ -1,0 +1,66 @@
+/* The bar at the bottom: freezing the view is the browser's affair; rate and step are actions on the sandbox's clock. */
+import { $, $$, attr, cls, text } from "./dom.js";
+import { clock as clockText, number } from "./format.js";
+import { t } from "./words.js";
+
+const PAUSE = "M2 1h3v10H2zM7 1h3v10H7z", PLAY = "M2 1l9 5-9 5z";
+
+export class Transport {
+  constructor({ live, clock, painter, act }) {
+    Object.assign(this, { live, clock, painter, act });
+    this.play = $("#play");
+    if (!this.play) return;
+    this.shape = $("path", this.play);
+    this.live_pill = $("#livepill");
+    this.now = $("#clock .now");
+    this.seq = $("#clock .seq");
+    this.world = $("#world");
+    this.play.onclick = () => this.freeze(!painter.frozen);
+    this.live_pill.onclick = () => this.freeze(false);
+    if (this.world) this.world.onclick = () => this.stopWorld();
+    const step = $("#step");
+    if (step) step.onclick = () => act({ action: "Step", until: "fact" }, step);
+    for (const button of $$("[data-rate]")) button.onclick = () => act({ action: "SetRate", rate: button.dataset.rate }, button);
+    painter.every(() => this.tick());
+  }
+
+  freeze(frozen) {
+    this.painter.freeze(frozen);
+    $(".app").dataset.mode = frozen ? "frozen" : "live";
+    attr(this.shape, "d", frozen ? PLAY : PAUSE);
+    attr(this.play, "aria-label", t(frozen ? "time.resume" : "time.freeze"));
+    this.pill();
+  }
+
+  missed(count) {
+    if (this.painter.frozen && count) {
+      this.painter.missed += count;
+      this.pill();
+    }
+  }
+
+  pill() {
+    if (!this.live_pill) return;
+    const frozen = this.painter.frozen, stopped = this.clock.rate === 0;
+    cls(this.live_pill, "on", !frozen && !stopped);
+    cls(this.live_pill, "plain", frozen || stopped);
+    const word = frozen ? (this.painter.missed ? "time.frozen_more" : "time.frozen") : stopped ? "time.stopped" : "time.live";
+    text($(".word", this.live_pill), t(word, { n: number(this.painter.missed) }));
+  }
+
+  stopWorld() {
+    const rate = this.clock.rate === 0 ? (this.before ?? 1) : 0;
+    if (rate === 0) this.before = this.clock.rate;
+    this.act({ action: "SetRate", rate }, this.world);
+  }
+
+  tick() {
+    text(this.now, clockText(this.clock.now()));
+    text(this.seq, t("time.event", { seq: number(this.live.seq) }));
+    if (this.rate === this.clock.rate) return;
+    this.rate = this.clock.rate;
+    for (const button of $$("[data-rate]")) attr(button, "aria-pressed", String(Number(button.dataset.rate) === this.rate));
+    if (this.world) attr(this.world, "aria-pressed", String(this.rate === 0));
+    this.pill();
+  }
+}
