@@ -186,16 +186,34 @@ class ProcessQueue:
         return offset, message.keys, self._started[offset]
 
     def cells(self) -> tuple[int, str]:
-        """From the first unfinished offset to the last pulled: runs of d(one), p(rocessing), b(uffered)."""
+        """From the first unfinished offset to the last pulled: runs of d(one), p(rocessing), b(uffered).
+
+        Looks no further than the last message that is not simply waiting: a board reads this twenty times a second.
+        """
         first = self.first_unfinished()
         if first is None:
             return self.next_offset, ""
-        unfinished = self._taken.keys() | self._cache.keys()
-        marks = (
-            "d" if offset not in unfinished else "p" if offset in self._processing else "b"
-            for offset in range(first, max(unfinished) + 1)
-        )
-        return first, "".join(f"{sum(1 for _ in run)}{mark}" for mark, run in groupby(marks))
+        last = max(next(reversed(table)) for table in (self._taken, self._cache) if table)
+        done_left, processing_left = last - first + 1 - self.count, len(self._processing)
+        marks: list[str] = []
+        offset = first
+        while (done_left or processing_left) and offset <= last:
+            if offset in self._processing:
+                processing_left -= 1
+                marks.append("p")
+            elif offset in self._cache or offset in self._taken:
+                marks.append("b")
+            else:
+                done_left -= 1
+                marks.append("d")
+            offset += 1
+        text = [(mark, sum(1 for _ in run)) for mark, run in groupby(marks)]
+        waiting = last - offset + 1
+        if waiting and text and text[-1][0] == "b":
+            waiting += text.pop()[1]
+        if waiting:
+            text.append(("b", waiting))
+        return first, "".join(f"{count}{mark}" for mark, count in text)
 
     def unfinished_runs(self) -> tuple[Run, ...]:
         """The unfinished offsets as runs, both ends included."""
