@@ -12,7 +12,7 @@ from queueviz import access, acting, engine, forms, refusals, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.pages import reading
 from queueviz.pages.errors import PARTIAL as REFUSAL
-from sandbox.kernel.errors import SandboxError
+from sandbox.kernel.errors import ActionRefused, SandboxError
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
 ANSWER = "queueviz/partials/ask_{}.html"
@@ -95,5 +95,7 @@ def _row(sandbox: Any) -> dict[str, Any]:
 
 def _refused(request: HttpRequest, refused: Exception) -> HttpResponse:
     status, said = refusals.describe(refused)
+    if status == 404 and isinstance(refused, ActionRefused):
+        status = 422  # what the form names is unknown, the address is not: the sentence stands beside the field
     context = {"status": status, "message": said.pop("error"), **said}
     return render(request, REFUSAL, context, status=status)

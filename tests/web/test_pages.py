@@ -1,0 +1,282 @@
+"""Right page, right person, right partial; and a sentence where there is none."""
+
+import json
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz import engine, owners
+from queueviz.models import Sandbox
+from sandbox.kernel.errors import ActionRefused, Locked
+from tests.web.fake_port import FakePort
+
+HTMX = {"HX-Request": "true"}
+TABS = ("", "locks/", "index/", "reset/", "topics/", "journal/", "settings/")
+PARTS = ("board", "rail", "reset-dialog", "topics", "topic-form", "locks", "index")
+
+
+def test_the_landing_shows_the_host_s_sandbox_and_one_button(visitor: Client, port: FakePort) -> None:
+    page = visitor.get("/")
+    assert page.status_code == 200
+    assert port.sandboxes == {"landing": "live"}
+    assert b'action="/new/"' in page.content
+
+
+def test_the_landing_stands_without_its_strip(visitor: Client, port: FakePort) -> None:
+    port.silent.add("snapshot")
+    assert visitor.get("/").status_code == 200
+
+
+def test_one_click_starts_a_sandbox_without_login(visitor: Client, port: FakePort) -> None:
+    answer = visitor.post("/new/", {"template": "payments"})
+    assert answer.status_code == 302
+    slug = answer["Location"].split("/")[2]
+    assert port.sandboxes == {slug: "live"}
+    assert visitor.get(answer["Location"]).status_code == 200
+
+
+def test_htmx_is_sent_to_the_new_sandbox_by_a_header(visitor: Client) -> None:
+    answer = visitor.post("/new/", {"template": "payments"}, headers=HTMX)
+    assert answer.status_code == 204
+    assert answer["HX-Redirect"].startswith("/s/")
+
+
+def test_a_form_without_the_csrf_token_is_refused_in_our_own_words(port: FakePort, db: None) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    answer = strict.post("/new/", {"template": "orders"})
+    assert answer.status_code == 403
+    assert b"reload" in answer.content.lower()
+    assert port.sandboxes == {}
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_has_its_page(visitor: Client, mine: str, tab: str) -> None:
+    page = visitor.get(f"/s/{mine}/{tab}")
+    assert page.status_code == 200
+    assert page.context["tab"] == (tab.strip("/") or "board")
+    assert page.context["can"]["act"] is True
+    assert page.context["snapshot"]["sandbox"]["slug"] == mine
+    assert b"<html" in page.content
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_part_is_a_partial(visitor: Client, mine: str, name: str) -> None:
+    part = visitor.get(f"/s/{mine}/part/{name}/", headers=HTMX)
+    assert part.status_code == 200
+    assert b"<html" not in part.content
+
+
+def test_a_viewer_sees_the_page_and_may_do_nothing(stranger: Client, mine: str) -> None:
+    page = stranger.get(f"/s/{mine}/")
+    assert page.status_code == 200
+    assert page.context["can"] == {verb: verb == "see" for verb in page.context["can"]}
+    answer = stranger.post(f"/s/{mine}/actions/", {"action": "CrashActor", "actor": "A"}, headers=HTMX)
+    assert answer.status_code == 403
+    assert b"<html" not in answer.content
+
+
+def test_a_private_sandbox_is_404_to_strangers_like_an_unknown_one(stranger: Client, mine: str) -> None:
+    Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
+    private, unknown = stranger.get(f"/s/{mine}/"), stranger.get("/s/no-such-place/")
+    assert private.status_code == unknown.status_code == 404
+    assert private.content.replace(mine.encode(), b"") == unknown.content.replace(b"no-such-place", b"")
+
+
+@pytest.mark.parametrize("url", ["/nothing/", "/s/{}/nothing/", "/s/{}/part/nothing/"])
+def test_an_address_that_does_not_exist_has_a_page_that_says_so(visitor: Client, mine: str, url: str) -> None:
+    page = visitor.get(url.format(mine))
+    assert page.status_code == 404
+    assert b"Traceback" not in page.content
+
+
+def test_an_action_answers_with_nothing_but_its_event_number(visitor: Client, mine: str, port: FakePort) -> None:
+    answer = visitor.post(f"/s/{mine}/actions/", {"action": "CrashActor", "actor": "A"}, headers=HTMX)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert json.loads(answer["HX-Trigger"]) == {"queueviz:acted": {"seq": "18431"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [({"action": "CrashActor"}, "actor"), ({"action": "Fly"}, "action"), ({"action": "SetRate", "rate": "x"}, "rate")],
+)
+def test_a_bad_field_is_answered_beside_it(visitor: Client, mine: str, fields: dict[str, str], field: str) -> None:
+    answer = visitor.post(f"/s/{mine}/actions/", fields, headers=HTMX)
+    assert answer.status_code == 422
+    assert f'data-field="{field}"'.encode() in answer.content
+    assert b"<html" not in answer.content
+
+
+@pytest.mark.parametrize(("raised", "status"), [(404, 422), (409, 409), (429, 429), (503, 503)])
+def test_the_engine_s_refusal_is_a_sentence(
+    visitor: Client, mine: str, port: FakePort, raised: int, status: int
+) -> None:
+    port.refuse["act"] = ActionRefused(raised, "{who} is on fire.", "Wait for rain.", who="broker-a")
+    answer = visitor.post(f"/s/{mine}/actions/", {"action": "CrashActor", "actor": "A"}, headers=HTMX)
+    assert answer.status_code == status
+    assert b"broker-a is on fire." in answer.content
+    assert b"Wait for rain." in answer.content
+
+
+def test_the_reader_s_words_are_escaped(visitor: Client, mine: str) -> None:
+    answer = visitor.post(f"/s/{mine}/actions/", {"action": "<script>alert(1)</script>"}, headers=HTMX)
+    assert answer.status_code == 422
+    assert b"<script>alert" not in answer.content
+
+
+def test_a_silent_engine_is_503_with_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
+    port.silent.add("snapshot")
+    page = visitor.get(f"/s/{mine}/")
+    assert page.status_code == 503
+    assert b"<html" in page.content
+    partial = visitor.get(f"/s/{mine}/part/board/", headers=HTMX)
+    assert partial.status_code == 503
+    assert b"<html" not in partial.content
+
+
+def test_a_data_home_in_use_is_503_with_the_reason(
+    visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held() -> None:
+        raise Locked("the data home is in use by process 7")
+
+    monkeypatch.setattr(engine, "port", held)
+    page = visitor.get(f"/s/{mine}/")
+    assert page.status_code == 503
+    assert b"process 7" in page.content
+
+
+def test_our_own_mistake_shows_no_traceback(visitor: Client, mine: str, port: FakePort) -> None:
+    broken: Future[Any] = Future()
+    broken.set_exception(RuntimeError("secret detail"))
+    port.snapshot = lambda slug: broken  # type: ignore[method-assign]
+    visitor.raise_request_exception = False
+    page = visitor.get(f"/s/{mine}/")
+    assert page.status_code == 500
+    assert b"secret detail" not in page.content
+    assert b"Traceback" not in page.content
+
+
+def test_a_question_is_answered_as_a_partial_or_refused_in_its_place(
+    visitor: Client, mine: str, port: FakePort
+) -> None:
+    port.refuse["ask"] = ActionRefused(422, "There is no group g.", field="group")
+    url = f"/s/{mine}/ask/plan-reset/?group=g&topic=t&target=earliest"
+    refused = visitor.get(url, headers=HTMX)
+    assert refused.status_code == 422
+    assert b"There is no group g." in refused.content
+    assert visitor.get(f"/s/{mine}/ask/nothing/", headers=HTMX).status_code in (404, 422)
+
+
+def test_an_owner_s_visit_wakes_and_a_viewer_s_does_not(
+    visitor: Client, stranger: Client, mine: str, port: FakePort
+) -> None:
+    port.sandboxes[mine] = "asleep"
+    assert stranger.get(f"/s/{mine}/").status_code == 200
+    assert port.sandboxes[mine] == "asleep"
+    visitor.get(f"/s/{mine}/part/board/")
+    assert port.sandboxes[mine] == "asleep", "only a page wakes, not what a forgotten tab asks for"
+    visitor.get(f"/s/{mine}/")
+    assert port.sandboxes[mine] == "live"
+
+
+def test_settings_keep_rename_share_and_delete(visitor: Client, stranger: Client, mine: str, port: FakePort) -> None:
+    keep = f"/s/{mine}/keep"
+    assert stranger.post(f"{keep}/delete/").status_code == 403
+    visitor.post(f"{keep}/change/", {"name": "My broker", "visibility": "private"})
+    assert Sandbox.objects.get(slug=mine).name == "My broker"
+    assert stranger.get(f"/s/{mine}/").status_code == 404
+    assert visitor.post(f"{keep}/change/", {"name": "x" * 200, "visibility": "private"}).status_code == 422
+    assert visitor.post(f"{keep}/nothing/").status_code == 404
+    assert visitor.get(f"{keep}/delete/").status_code == 405
+    visitor.post(f"{keep}/delete/")
+    assert mine not in port.sandboxes
+    assert visitor.get(f"/s/{mine}/").status_code == 404
+
+
+def test_a_token_is_shown_once_and_not_in_an_address(visitor: Client, mine: str) -> None:
+    answer = visitor.post(f"/s/{mine}/keep/token/")
+    assert answer.status_code == 200
+    assert answer.context["token"].encode() in answer.content
+    assert answer.context["token"].encode() not in visitor.get(f"/s/{mine}/settings/").content
+
+
+def test_a_claim_link_asks_before_it_is_used_up(visitor: Client, stranger: Client, mine: str) -> None:
+    link = visitor.post(f"/s/{mine}/keep/claim-link/").context["claim_url"]
+    path = link.removeprefix("http://testserver")
+    for _ in range(2):
+        assert stranger.get(path).status_code == 200, "looking does not use it up"
+    assert stranger.post(path)["Location"] == f"/s/{mine}/"
+    assert stranger.get(f"/s/{mine}/").context["can"]["share"] is True
+    assert stranger.post(path).status_code == 404
+
+
+def test_theme_and_language_are_kept_in_cookies(visitor: Client, mine: str) -> None:
+    answer = visitor.post("/theme/", {"theme": "dark", "next": f"/s/{mine}/"})
+    assert (answer["Location"], answer.cookies["theme"].value) == (f"/s/{mine}/", "dark")
+    visitor.post("/language/", {"language": "zh-hans", "next": "/"})
+    page = visitor.get(f"/s/{mine}/")
+    assert b'data-theme="dark"' in page.content
+    assert b'lang="zh-hans"' in page.content
+
+
+@pytest.mark.parametrize("there", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+def test_nobody_is_sent_to_another_site(visitor: Client, there: str) -> None:
+    assert visitor.post("/theme/", {"theme": "dark", "next": there})["Location"] == "/"
+
+
+def test_pages_run_under_a_strict_content_policy(visitor: Client, mine: str) -> None:
+    page = visitor.get(f"/s/{mine}/")
+    policy = page["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "script-src 'self';" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert page["X-Content-Type-Options"] == "nosniff"
+    assert b"onclick=" not in page.content
+
+
+def test_the_session_cookie_cannot_be_read_or_sent_from_elsewhere(visitor: Client, mine: str) -> None:
+    cookie = visitor.cookies["sessionid"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    assert int(cookie["max-age"]) == 30 * 24 * 3600
+
+
+def test_health_is_200_while_engine_and_database_answer(visitor: Client, port: FakePort) -> None:
+    said = visitor.get("/healthz")
+    assert said.status_code == 200
+    assert said.json()["status"] == "ok"
+    port.silent.add("status")
+    said = visitor.get("/healthz")
+    assert said.status_code == 503
+    assert said.json()["database"] == "ok"
+
+
+def test_the_cost_of_the_live_sockets_is_open(visitor: Client) -> None:
+    figures = visitor.get("/healthz/live").json()
+    assert {"sockets", "channels", "oldest_unacknowledged_ms"} <= set(figures)
+
+
+def test_another_host_name_is_refused_without_a_traceback(visitor: Client) -> None:
+    answer = visitor.get("/healthz", headers={"Host": "evil.example"})
+    assert answer.status_code == 400
+    assert b"Traceback" not in answer.content
+
+
+def test_static_files_are_served_with_their_type(visitor: Client) -> None:
+    style = visitor.get("/static/queueviz/css/tokens.css")
+    assert style.status_code == 200
+    assert style["Content-Type"].startswith("text/css")
+    assert visitor.get("/static/../settings.py").status_code == 404
+
+
+def test_the_landing_button_acts_with_viewer_rights(
+    visitor: Client, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: None)
+    owners.landing()
+    url = "/s/landing/actions/"
+    assert visitor.post(url, {"action": "CrashActor", "actor": "A"}, headers=HTMX).status_code == 204
+    assert visitor.post(url, {"action": "CrashActor", "actor": "A"}, headers=HTMX).status_code == 429
+    assert visitor.post("/s/landing/keep/delete/").status_code == 403
