@@ -65,8 +65,12 @@ class Broker:
     def start(self) -> None:
         """Open the store, run the timers, register.  Raises Locked or StoreError when the store cannot be opened."""
         self.store.load()
-        self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay)
-        self.store.start()
+        try:
+            self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay)
+            self.store.start()
+        except BaseException:
+            self.store.crash()
+            raise
         self.store.awaited = self.hold
         self.store.on_arrival = self._arrived
         self.running = True

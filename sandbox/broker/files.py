@@ -9,7 +9,7 @@ from sandbox.broker.subscription_groups import SubscriptionGroupManager
 from sandbox.broker.topics import TopicConfigManager
 from sandbox.journal.events import OffsetsPersisted
 from sandbox.journal.journal import Journal
-from sandbox.kernel.errors import StoreFull
+from sandbox.kernel.errors import StoreError, StoreFull
 from sandbox.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
@@ -34,10 +34,14 @@ class ConfigFiles:
 
     def load(self, topics: TopicConfigManager, groups: SubscriptionGroupManager, offsets: ConsumerOffsetManager,
              delay: ScheduleMessageService) -> None:
-        topics.load(self._store.config_file(TOPICS).read())
-        groups.load(self._store.config_file(GROUPS).read())
-        offsets.load(self._store.config_file(CONSUMER_OFFSETS).read())
-        delay.load(self._store.config_file(DELAY_OFFSETS).read())
+        """Raises StoreError when a file is JSON but not the table it should be."""
+        for name, take_over in ((TOPICS, topics.load), (GROUPS, groups.load), (CONSUMER_OFFSETS, offsets.load),
+                                (DELAY_OFFSETS, delay.load)):
+            content = self._store.config_file(name).read()
+            try:
+                take_over(content)
+            except (ValueError, TypeError, KeyError, AttributeError) as why:
+                raise StoreError(f"config/{name}.json is no {name} table: {why}") from why
 
     def save_topics(self, topics: TopicConfigManager) -> None:
         self._write(TOPICS, topics.to_json())

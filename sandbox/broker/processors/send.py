@@ -40,8 +40,8 @@ class SendProcessor:
 
         A batch is known by its header, whatever the code (spec remoting 2.4).
         """
+        header = SendHeader.from_ext(c.ext)
         try:
-            header = SendHeader.from_ext(c.ext)
             queue_id = self._checks.queue_for(header, channel)
             if header.batch:
                 messages = self._batch(c, header, queue_id, channel)
