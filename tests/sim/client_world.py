@@ -142,13 +142,13 @@ class World:
         self.network.listen(BROKER_ADDRESS, self.broker)
         return self.broker
 
-    def instance(self, name: str, *, ip: str | None = None) -> ClientInstance:
+    def instance(self, name: str, *, ip: str | None = None, **config: Any) -> ClientInstance:
         """A process of its own, on a machine of its own unless `ip` says which."""
         if ip is None:
             self._clients += 1
             ip = f"10.0.1.{self._clients}"
         return ClientInstance(
-            ClientConfig(name_servers=(NAME_SERVER,), ip=ip, instance_name=name), clock=self.clock,
+            ClientConfig(name_servers=(NAME_SERVER,), ip=ip, instance_name=name, **config), clock=self.clock,
             chance=self.chance, connector=self.network.connector(ip), journal=self.journal, files=self.files,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from sandbox.client.allocate.strategy import AllocateMessageQueueStrategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 
-NEARBY_PREFIX = "MACHINE_ROOM_NEARBY-"
+NEARBY = "MACHINE_ROOM_NEARBY"  # then `-` and the inner strategy; AVG when nothing follows
 
 NAMES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY-AVG", "CONFIG")
 
@@ -28,8 +28,9 @@ def strategy(
 
     Raises ClientError for a name nobody knows.
     """
-    if name.startswith(NEARBY_PREFIX):
-        inner = strategy(name.removeprefix(NEARBY_PREFIX), virtual_nodes=virtual_nodes, rooms=rooms, queues=queues)
+    if name.startswith(NEARBY):
+        inner_name = name.removeprefix(NEARBY).removeprefix("-") or AllocateMessageQueueAveragely.name
+        inner = strategy(inner_name, virtual_nodes=virtual_nodes, rooms=rooms, queues=queues)
         return AllocateMachineRoomNearby(inner)
     match name:
         case AllocateMessageQueueAveragely.name:
