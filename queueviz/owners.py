@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from queueviz import access, engine
+from queueviz.live.hub import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
 from queueviz.visitor import Visitor, digest
@@ -58,6 +59,7 @@ def revoke_tokens(visitor: Visitor, sandbox: Sandbox) -> int:
     """End every API token of the sandbox."""
     ended = sandbox.grants.filter(kind=Grant.Kind.TOKEN, revoked_at__isnull=True).update(revoked_at=timezone.now())
     record(visitor, "revoke", sandbox.slug, tokens=ended)
+    rights_changed(sandbox.slug)
     return ended
 
 
@@ -94,6 +96,7 @@ def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visib
         sandbox.visibility = visibility
     sandbox.save(update_fields=["name", "visibility"])
     record(visitor, "change", sandbox.slug, name=sandbox.name, visibility=sandbox.visibility)
+    rights_changed(sandbox.slug)
 
 
 def extend(visitor: Visitor, sandbox: Sandbox) -> None:
@@ -109,6 +112,7 @@ def delete(visitor: Visitor, sandbox: Sandbox) -> None:
     engine.answer(engine.port().delete(sandbox.slug), engine.OPENING_PATIENCE_S)
     record(visitor, "delete", sandbox.slug)
     sandbox.delete()
+    rights_changed(sandbox.slug)
 
 
 def landing() -> Sandbox:

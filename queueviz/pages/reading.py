@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from queueviz import engine
-from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.page import BoardPage, Part, Place
 from sandbox.control.rights import VERBS
 
 HOST_CAN = {verb: verb == "see" for verb in VERBS}
 
 
 def of_page(page: BoardPage | Part, slug: str, snapshot: Mapping[str, Any], query: Mapping[str, str]) -> dict[str, Any]:
-    """The values a board's template needs, and `board`, the data of its first channel (None: unknown or asleep)."""
+    """The values a board's template needs; a channel the engine refuses to read is missing in them."""
     place = Place(slug, snapshot, query)
     names = page.channels(place)
     readings = dict(zip(names, engine.answer(engine.port().read(names)) if names else [], strict=True))
     group = place.group()
-    found = {"group": group["group"] if group else None, "topic": place.topic(group)}
-    found["board"] = data_of(readings, names[0]) if names else None
-    return found | page.context(place, readings)
+    chosen = {"group": group["group"] if group else None, "topic": place.topic(group)}
+    return chosen | page.context(place, readings)

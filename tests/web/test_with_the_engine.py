@@ -1,0 +1,162 @@
+"""The web on the engine itself: what a visitor does happens, and what happened is seen."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+
+from queueviz import engine
+from queueviz.asgi import application
+from queueviz.live.consumers import SUBPROTOCOL
+from queueviz.pages import reading
+
+JSON = "application/json"
+HTMX = {"HX-Request": "true"}
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def start(client: Client, template: str) -> str:
+    answer = client.post("/api/sandboxes", {"template": template}, content_type=JSON)
+    assert answer.status_code == 201, answer.content
+    return str(answer.json()["slug"])
+
+
+def events(client: Client, slug: str, after: int = -1) -> list[dict[str, Any]]:
+    answer = client.get(f"/api/sandboxes/{slug}/events?after={after}")
+    assert answer.status_code == 200
+    return [orjson.loads(line) for line in answer.content.splitlines()]
+
+
+def act(client: Client, slug: str, **fields: Any) -> int:
+    answer = client.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON)
+    assert answer.status_code == 200, answer.content
+    return int(answer.json()["seq"])
+
+
+@pytest.mark.parametrize("template", ["empty", "flights", "orders", "payments", "shrink", "index", "retries"])
+def test_every_template_opens_and_shows_its_board(real_engine: Any, template: str) -> None:
+    client = Client()
+    slug = start(client, template)
+    snapshot = client.get(f"/api/sandboxes/{slug}").json()
+    assert snapshot["sandbox"]["template"] == template
+    assert snapshot["sandbox"]["state"] == "live"
+    page = client.get(f"/s/{slug}/")
+    assert page.status_code == 200
+    boards = [name for name in page.context["live"]["first"] if name.startswith(f"board/{slug}/")]
+    assert len(boards) == bool(snapshot["groups"])
+
+
+def test_an_action_s_event_carries_its_number_and_its_effects_name_it(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "orders")
+    seq = act(client, slug, action="CrashActor", actor="A")
+    after = events(client, slug, seq - 1)
+    assert (after[0]["type"], after[0]["seq"], after[0]["action"]) == ("ActionTaken", str(seq), "CrashActor")
+    assert after[0]["by"].startswith("owner")
+    effects = [row["type"] for row in after if row["cause"] == str(seq)]
+    assert "MemberStateChanged" in effects
+
+
+def test_event_numbers_rise_and_are_never_reused_over_a_sleep(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "orders")
+    url = f"/api/sandboxes/{slug}"
+    assert client.post(f"{url}/sleep", content_type=JSON).status_code == 200
+    refused = client.post(f"{url}/actions", {"action": "CrashActor", "actor": "A"}, content_type=JSON)
+    assert refused.status_code == 503
+    assert refused.json()["hint"]
+    asleep = events(client, slug)
+    assert client.get(f"/s/{slug}/part/board/").status_code == 200, "a sleeping board is still shown"
+    assert client.post(f"{url}/wake", content_type=JSON).status_code == 200
+    woken = events(client, slug)
+    numbers = [int(row["seq"]) for row in woken]
+    assert numbers == sorted(set(numbers))
+    assert woken[: len(asleep)] == asleep
+    assert {"SandboxSlept", "SandboxWoken"} <= {row["type"] for row in woken}
+
+
+def test_a_form_and_the_api_do_the_same(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "empty")
+    form = {"action": "CreateTopic", "topic": "by-form", "write_queues": "4", "read_queues": "4"}
+    assert client.post(f"/s/{slug}/actions/", form, headers=HTMX).status_code == 204
+    act(client, slug, action="CreateTopic", topic="by-api", write_queues=4, read_queues=4)
+    topics = {row["topic"]: row for row in client.get(f"/api/sandboxes/{slug}").json()["topics"]}
+    by_form, by_api = topics["by-form"], topics["by-api"]
+    assert {k: v for k, v in by_form.items() if k != "topic"} == {k: v for k, v in by_api.items() if k != "topic"}
+
+
+def test_a_refusal_of_the_engine_names_field_and_way_out(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "orders")
+    answer = client.post(f"/api/sandboxes/{slug}/actions", {"action": "CrashActor", "actor": "nobody"},
+                         content_type=JSON)  # fmt: skip
+    assert answer.status_code in (404, 422)
+    assert "nobody" in answer.json()["error"]
+
+
+def test_a_plan_changes_nothing(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "orders")
+    url = f"/api/sandboxes/{slug}/ask/plan-reset?group=order-svc&topic=orders&target=earliest&method=offline"
+    plan = client.get(url).json()
+    assert {row["queue"] for row in plan["rows"]} == {f"broker-{b}:{n}" for b in "ab" for n in range(4)}
+    assert not [row for row in events(client, slug) if row["type"] == "OffsetsReset"]
+
+
+def test_the_landing_opens_with_the_first_visit(real_engine: Any) -> None:
+    page = Client().get("/")
+    assert page.status_code == 200
+    assert engine.answer(real_engine.status())["sandboxes"]["landing"]["state"] == "live"
+
+
+def test_a_sandbox_that_cannot_be_made_leaves_nothing_behind(real_engine: Any) -> None:
+    client = Client()
+    assert client.post("/api/sandboxes", {"template": "castle"}, content_type=JSON).status_code == 422
+    assert engine.answer(real_engine.status())["sandboxes"] == {}
+
+
+def test_a_deleted_sandbox_is_gone_from_the_disk(real_engine: Any, settings: Any) -> None:
+    client = Client()
+    slug = start(client, "empty")
+    assert (settings.QUEUEVIZ_HOME / "sandboxes" / slug).is_dir()
+    client.post(f"/s/{slug}/keep/delete/")
+    assert not (settings.QUEUEVIZ_HOME / "sandboxes" / slug).exists()
+    assert reading.HOST_CAN["see"] is True
+
+
+async def _until(tab: WebsocketCommunicator, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    async with asyncio.timeout(8):
+        while True:
+            heard = orjson.loads(await tab.receive_from(timeout=8))
+            if wanted(heard):
+                return dict(heard)
+
+
+async def test_a_crash_is_seen_by_a_watching_tab(real_engine: Any) -> None:
+    client = Client()
+    slug = await sync_to_async(start)(client, "orders")
+    headers = [(b"origin", b"http://testserver"), (b"host", b"testserver")]
+    tab = WebsocketCommunicator(application, "/ws/live/", headers=headers, subprotocols=[SUBPROTOCOL])
+    await tab.connect()
+    for ch, after in ((f"board/{slug}/order-svc/orders", None), (f"facts/{slug}", "0")):
+        await tab.send_to(text_data=orjson.dumps({"k": "sub", "ch": ch, "after": after}).decode())
+    first = await _until(tab, lambda frame: frame["k"] == "snap")
+    victim = next(name for name, row in first["data"]["members"].items() if row["actor"] == "A")
+    seq = await sync_to_async(act)(client, slug, action="CrashActor", actor="A")
+    seen: set[str] = set()  # board and facts are two channels: either may be first
+
+    def told(frame: dict[str, Any]) -> bool:
+        if frame["k"] == "delta" and (frame["set"].get("members", {}).get(victim) or {}).get("state") == "crashed":
+            seen.add("board")
+        if any((row["seq"], row["type"]) == (str(seq), "ActionTaken") for row in frame.get("rows", ())):
+            seen.add("facts")
+        return seen == {"board", "facts"}
+
+    await _until(tab, told)
+    await tab.disconnect()
