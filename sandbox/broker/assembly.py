@@ -18,6 +18,7 @@ from sandbox.broker.processors.consumer_manage import ConsumerManageProcessor
 from sandbox.broker.processors.pull import PullProcessor
 from sandbox.broker.processors.query import QueryProcessor
 from sandbox.broker.processors.reset_offset import ResetOffsetProcessor
+from sandbox.broker.processors.runtime import RuntimeProcessor
 from sandbox.broker.processors.send import SendProcessor
 from sandbox.broker.processors.send_back import SendBackProcessor
 from sandbox.broker.producers import ProducerManager
@@ -68,7 +69,7 @@ def processors_of(parts: BrokerParts) -> Processors:
     topics, reset = TopicAdminProcessor(parts), ResetOffsetProcessor(parts)
     all_of_them = (SendProcessor(parts), PullProcessor(parts), QueryProcessor(parts), SendBackProcessor(parts),
                    ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
-                   OffsetAdminProcessor(parts), GroupAdminProcessor(parts))
+                   OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts))
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())

@@ -6,6 +6,7 @@ from sandbox.journal.events import OffsetCommitted
 from sandbox.journal.journal import Journal
 
 SEPARATOR = "@"
+MAX_ROWS = 65_536  # topics times groups; whoever commits may name any
 
 
 class OffsetKey(NamedTuple):
@@ -34,8 +35,11 @@ class ConsumerOffsetManager:
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int, by: str,
                client_id: str | None = None) -> None:
-        """Remember `offset`; `by` is timer, pull, release, shutdown, reset or admin."""
-        queues = self.table.setdefault(OffsetKey(topic, group), {})
+        """Remember `offset`; `by` is timer, pull, release, shutdown, reset or admin.  A full table takes no new row."""
+        key = OffsetKey(topic, group)
+        if key not in self.table and len(self.table) >= MAX_ROWS:
+            return
+        queues = self.table.setdefault(key, {})
         previous = queues.get(queue_id)
         if previous == offset:
             return

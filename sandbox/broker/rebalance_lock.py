@@ -11,6 +11,7 @@ from sandbox.message.queue import MessageQueue
 
 MAX_LIVE_MS = 60_000  # rocketmq.broker.rebalance.lockMaxLiveTime
 ATTEMPTS_KEPT = 256
+MAX_LOCKS_PER_GROUP = 4_096  # whoever asks may name queues that do not exist
 
 
 class LockEntry(NamedTuple):
@@ -92,6 +93,8 @@ class RebalanceLockManager:
             self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=False, holder=old.client_id))
             self._journal.write(LockDenied(group=group, client_id=client_id, topic=mq.topic, broker=mq.broker,
                                            queue_id=mq.queue_id, holder=old.client_id, left_ms=left_ms))
+            return False
+        if old is None and len(locks) >= MAX_LOCKS_PER_GROUP:
             return False
         how = "free" if old is None else "taken_over" if expired else "renewed"
         granted_ms = old.granted_ms if old is not None and not expired else now_ms

@@ -27,8 +27,8 @@ OTHER_STATE = {113, 115, 127, 139, 178, 205, 218, 220, 221, 317, 321, 324, 345, 
                986, 988, 994, 996, 998, 1069, 1081}  # fmt: skip
 # Java's own exceptions; ours say what was wrong.
 JAVA_WORDS = {82, 170}
-# Running info, status and direct consumption through the broker, cloned offsets, daily statistics, request-reply.
-NOT_SERVED = {383, 387, 394, 400, 404, 410, 418, 449, 457, 471, 473, 475, 477, 720, 848}
+# Running info, status and direct consumption through the broker, spans, daily statistics, queue units, request-reply.
+NOT_SERVED = {387, 394, 400, 404, 410, 418, 457, 473, 475, 477, 720}
 
 
 def frames() -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from sandbox.remoting.bodies.offsets import GroupOffset
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.fields import text, text_or_none
 from sandbox.remoting.headers import ConsumeStatsHeader, QueueHeader, SearchOffsetHeader, TopicHeader
 from sandbox.remoting.json_body import Queue, dumps
 
@@ -26,7 +27,8 @@ class OffsetAdminProcessor:
                 RequestCode.GET_ALL_CONSUMER_OFFSET: self.all_consumer_offsets,
                 RequestCode.GET_ALL_DELAY_OFFSET: self.all_delay_offsets,
                 RequestCode.GET_TOPIC_STATS_INFO: self.topic_stats,
-                RequestCode.GET_CONSUME_STATS: self.consume_stats}  # fmt: skip
+                RequestCode.GET_CONSUME_STATS: self.consume_stats,
+                RequestCode.CLONE_GROUP_OFFSET: self.clone}  # fmt: skip
 
     def search(self, c: RemotingCommand, _: Channel) -> Answer:
         header = SearchOffsetHeader.from_ext(c.ext)
@@ -78,6 +80,14 @@ class OffsetAdminProcessor:
                 rows[MessageQueue(name, parts.config.name, queue_id)] = self._group_offset(header.group, name, queue_id)
         tps = parts.stats.get_per_s(header.group, header.topic)
         return c.reply(ResponseCode.SUCCESS, body=ConsumeStats(rows, tps).encode())
+
+    def clone(self, c: RemotingCommand, _: Channel) -> Answer:
+        """Give one group the positions of another, in one topic or in all that exist here."""
+        source, target, topic = text(c.ext, "srcGroup"), text(c.ext, "destGroup"), text_or_none(c.ext, "topic")
+        for name in [topic] if topic else self._parts.consumer_offsets.topics_of(source):
+            if name in self._parts.topics.table:
+                self._parts.consumer_offsets.clone(source, target, name)
+        return c.reply(ResponseCode.SUCCESS)
 
     def _group_offset(self, group: str, topic: str, queue_id: int) -> GroupOffset:
         consumed = max(0, self._parts.consumer_offsets.get(group, topic, queue_id) or 0)

@@ -25,7 +25,7 @@ class TopicAdminProcessor:
                 RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: self.consumed_by}  # fmt: skip
 
     def update(self, c: RemotingCommand, _: Channel) -> Answer:
-        topic, read, write, permission, kind, sys_flag, *_ = CreateTopicHeader.from_ext(c.ext)
+        topic, read, write, permission, kind, sys_flag, *_unread = CreateTopicHeader.from_ext(c.ext)
         self.put(TopicConfig(topic, read, write, permission, kind, sys_flag), "broker")
         return c.reply(ResponseCode.SUCCESS, remark=remarks.NOT_SET)
 

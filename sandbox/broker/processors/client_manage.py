@@ -3,12 +3,15 @@
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.topic_names import retry_topic
+from sandbox.kernel.errors import BrokerRefused
 from sandbox.message.filter import TAG
 from sandbox.remoting.bodies import CheckClientBody, HeartbeatData
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import Language, RemotingCommand
 from sandbox.remoting.headers import UnregisterClientHeader
+
+MAX_GROUPS_PER_CLIENT = 256  # in one heartbeat
 
 
 class ClientManageProcessor:
@@ -25,10 +28,14 @@ class ClientManageProcessor:
         """Register every group of one client; a group met for the first time gets its rules and its retry topic."""
         parts = self._parts
         data = HeartbeatData.decode(c.body)
+        if len(data.consumers) + len(data.producers) > MAX_GROUPS_PER_CLIENT:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a client has at most {MAX_GROUPS_PER_CLIENT} groups")
         language = language_name(c.language)
         parts.connections.named(channel, data.client_id, language, c.version)
         for consumer in data.consumers:
             config = parts.subscription_groups.find(consumer.group_name)
+            if config is None and parts.config.limits.groups is not None:
+                continue  # one group too many for this sandbox
             if config is not None:
                 parts.topics.create_for_group(retry_topic(consumer.group_name), config.retry_queues, "retry")
             parts.consumers.register(consumer, channel, data.client_id, language, c.version,

@@ -94,11 +94,17 @@ class SendChecks:
         self._passed.add(name)
 
     def _create(self, header: SendHeader) -> bool:
-        topics = self._parts.topics
-        made = topics.create_for_send(header.topic, header.default_topic or "", header.default_topic_queues or 0)
-        if made is None and header.topic.startswith(names.RETRY_PREFIX):
-            made = topics.create_for_group(header.topic, 1, "retry")
-        return made is not None
+        """Make the topic if it may make itself.  Topics of groups need a group: those are limited."""
+        topics, name = self._parts.topics, header.topic
+        for prefix in (names.RETRY_PREFIX, names.DEAD_LETTER_PREFIX):
+            group = name.removeprefix(prefix)
+            if group != name and self._parts.subscription_groups.find(group) is None:
+                raise BrokerRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remarks.send_group_missing(group))
+        if name.startswith(names.RETRY_PREFIX):
+            topics.create_for_group(name, 1, "retry")
+            return True
+        queues = header.default_topic_queues or 0
+        return topics.create_for_send(name, header.default_topic or "", queues) is not None
 
     def _admit(self, allowed: int, channel: Channel) -> None:
         """Count towards the limit of messages per second (of the sandbox's clock)."""

@@ -10,6 +10,7 @@ from sandbox.remoting.bodies import (
     ConsumerConnection,
     ConsumeStats,
     GroupList,
+    KVTable,
     ProducerConnection,
     SubscriptionData,
     TopicConfigTable,
@@ -19,7 +20,7 @@ from sandbox.remoting.bodies import (
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.json_body import loads
-from tests.unit.broker.stage import NAME_SERVER, Client, Stage, messages
+from tests.unit.broker.stage import NAME_SERVER, Client, Stage, messages, small_store
 
 
 @pytest.fixture
@@ -275,3 +276,58 @@ def test_the_name_server_never_answers_what_it_does_not_know(stage: Stage) -> No
     client.post(9999)
     stage.pass_s(10)
     assert client.answers == {}
+
+
+def test_runtime_figures_have_what_the_cluster_list_reads(admin: Client, stage: Stage) -> None:
+    admin.send("orders", properties="DELAY\x011")
+    stage.pass_s(2)
+    found = KVTable.decode(admin.call(RequestCode.GET_BROKER_RUNTIME_INFO).body).table
+    for key in ("putTps", "getTransferedTps", "getTransferredTps", "sendThreadPoolQueueSize", "pageCacheLockTimeMills",
+                "pullThreadPoolQueueSize", "sendThreadPoolQueueHeadWaitTimeMills", "commitLogDiskRatio",
+                "pullThreadPoolQueueHeadWaitTimeMills", "msgPutTotalTodayMorning", "msgGetTotalTodayNow"):
+        float(found[key].split()[0])
+    assert found["brokerVersionDesc"] == "V4_9_8"
+    assert found["scheduleMessageOffset_1"] == "1,1"
+    assert found["msgPutTotalTodayNow"] == "1"
+    assert found["runtime"] == "[ 0 days, 0 hours, 0 minutes, 2 seconds ]"
+    assert int(found["earliestMessageTimeStamp"]) == stage.time.clock.now_ms() - 2_000
+
+
+def test_an_empty_broker_has_no_earliest_message(admin: Client) -> None:
+    found = KVTable.decode(admin.call(RequestCode.GET_BROKER_RUNTIME_INFO).body).table
+    assert found["earliestMessageTimeStamp"] == "-1"
+
+
+def test_positions_of_a_group_are_cloned(admin: Client, stage: Stage) -> None:
+    stage.broker.consumer_offsets.commit("g", "orders", 2, 7, "timer")
+    stage.broker.consumer_offsets.commit("g", "gone", 0, 1, "timer")
+    assert admin.call(RequestCode.CLONE_GROUP_OFFSET, {"srcGroup": "g", "destGroup": "h", "offline": "true"}).code == 0
+    assert stage.broker.consumer_offsets.get("h", "orders", 2) == 7
+    assert stage.broker.consumer_offsets.get("h", "gone", 0) is None
+
+
+def test_producers_are_listed_by_group(admin: Client) -> None:
+    admin.heartbeat("c1", "g", "orders")
+    [row] = loads(admin.call(RequestCode.GET_ALL_PRODUCER_INFO).body)["data"]["P"]
+    assert (row["clientId"], row["language"]) == ("c1", "JAVA")
+
+
+def test_queues_of_forgotten_topics_are_cleaned_up_and_others_stay(admin: Client, stage: Stage) -> None:
+    admin.send("orders")
+    admin.send("fresh")
+    stage.broker.topics.delete("fresh")
+    assert admin.call(RequestCode.CLEAN_UNUSED_TOPIC).code == 0
+    assert list(stage.broker.store.queues()) == [("orders", 0)]
+
+
+def test_expired_log_files_are_deleted_when_asked_and_only_those() -> None:
+    stage = Stage(store=small_store(commit_log_file_bytes=4_096, max_message_bytes=2_048))
+    client = stage.client()
+    for _ in range(12):
+        client.send("TBW102", bytes(1_000))
+    assert client.call(RequestCode.DELETE_EXPIRED_COMMITLOG).code == 0
+    assert stage.broker.store.min_physical_offset == 0
+    stage.broker.store.age_files(100)
+    client.call(RequestCode.DELETE_EXPIRED_COMMITLOG)
+    assert stage.broker.store.min_physical_offset > 0
+    assert client.call(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE).code == 0

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.broker.config import BrokerLimits
 from sandbox.journal.events import (
     ClientConnected,
     ClientDisconnected,
@@ -210,3 +211,19 @@ def test_requests_to_a_client_go_out_in_the_type_it_last_used(stage: Stage) -> N
     client.post(RequestCode.HEART_BEAT, None, body, serialize_type=1)
     stage.settle()
     assert [c.serialize_type for c in client.requests] == [1]
+
+
+def test_one_client_cannot_have_any_number_of_groups(stage: Stage) -> None:
+    body = HeartbeatData("c1", (), tuple(ConsumerData(f"g{n}") for n in range(257))).encode()
+    assert stage.client().call(RequestCode.HEART_BEAT, None, body).code == 1
+    assert stage.broker.consumers.groups == {}
+
+
+def test_a_group_too_many_is_not_registered() -> None:
+    stage = Stage(limits=BrokerLimits(groups=1))
+    client = stage.client()
+    client.heartbeat("c1", "one", "orders")
+    client.heartbeat("c1", "two", "orders")
+    assert list(stage.broker.consumers.groups) == ["one"]
+    assert client.send("%RETRY%two").code == 26
+    assert client.send("%DLQ%two").code == 26
