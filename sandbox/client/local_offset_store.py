@@ -57,8 +57,8 @@ class LocalFileOffsetStore:
     def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
         self._memory.update(mq, offset, increase_only=increase_only)
 
-    def committed(self, mq: MessageQueue, offset: int) -> None:
-        """Broadcasting pulls carry no offset."""
+    def note_safe(self, mq: MessageQueue, offset: int) -> None:
+        self._memory.note_safe(mq, offset)
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """Write the given queues; the file keeps what it has of others."""

@@ -20,8 +20,8 @@ class OffsetStore(Protocol):
     async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None: ...
     def read_memory(self, mq: MessageQueue) -> int | None: ...
     def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None: ...
-    def committed(self, mq: MessageQueue, offset: int) -> None:
-        """A pull carried `offset` to the broker."""
+    def note_safe(self, mq: MessageQueue, offset: int) -> None:
+        """A crash keeps `offset`: a pull carried it to the broker, or it is where we began."""
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None: ...
     async def persist(self, mq: MessageQueue, *, by: str) -> None: ...
@@ -98,7 +98,7 @@ class RemoteBrokerOffsetStore:
     def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
         self._memory.update(mq, offset, increase_only=increase_only)
 
-    def committed(self, mq: MessageQueue, offset: int) -> None:
+    def note_safe(self, mq: MessageQueue, offset: int) -> None:
         self._memory.note_safe(mq, offset)
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
@@ -142,8 +142,8 @@ class MemoryOffsetStore:
     def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
         self._memory.update(mq, offset, increase_only=increase_only)
 
-    def committed(self, mq: MessageQueue, offset: int) -> None:
-        """The broker's table is not this store's."""
+    def note_safe(self, mq: MessageQueue, offset: int) -> None:
+        """Nothing is safe here."""
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """Memory is all there is."""

@@ -224,6 +224,11 @@ class ProcessQueue:
         """Messages finished behind one that is not: a crash delivers them again."""
         return len(self._done_ahead)
 
+    @property
+    def processing(self) -> int:
+        """Messages a listener works on now: a crash delivers them again, too."""
+        return len(self._processing)
+
     def clear(self) -> None:
         for table in (self._cache, self._taken, self._started, self._processing, self._done_ahead):
             table.clear()

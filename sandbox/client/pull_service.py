@@ -131,7 +131,7 @@ class PullService:
             expression_type=subscription.expression_type, broker=mq.broker,
         )  # fmt: skip
         if sys_flag & SYS_COMMIT:
-            consumer.offset_store.committed(mq, commit_offset)
+            consumer.offset_store.note_safe(mq, commit_offset)
         answer = await consumer.instance.api.pull(address, header, PULL_TIMEOUT_MS)
         self._suggested[mq] = answer.header.suggest_broker_id
         return answer

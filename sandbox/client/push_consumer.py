@@ -266,8 +266,10 @@ class PushConsumer:
         return due
 
     def in_doubt(self) -> int:
-        """How many finished messages a crash now would deliver again."""
-        return sum(self.offset_store.in_doubt(mq) + pq.done_ahead for mq, pq in self.process_queues.items())
+        """How many messages a listener has seen that a crash now would deliver again."""
+        return sum(
+            self.offset_store.in_doubt(mq) + pq.done_ahead + pq.processing for mq, pq in self.process_queues.items()
+        )
 
     # Inside.
 

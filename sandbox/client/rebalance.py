@@ -134,6 +134,7 @@ class Rebalance:
         if start.offset is None or not consumer.may_rebalance:
             return False
         pq.next_offset = start.offset
+        consumer.offset_store.note_safe(mq, start.offset)
         pq.last_pull_ms = consumer.clock.now_ms()
         consumer.process_queues[mq] = pq
         consumer.journal.write(QueueTaken(
