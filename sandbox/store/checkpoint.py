@@ -23,6 +23,7 @@ class StoreCheckpoint:
         self.physic_ms = 0  # the last message flushed to the log
         self.logics_ms = 0  # … to its consume queue
         self.index_ms = 0  # … to an index file that is full
+        self._written = (0, 0, 0)
 
     def load(self) -> None:
         """Read the file; one that is missing or short reads as zeros."""
@@ -31,11 +32,21 @@ class StoreCheckpoint:
             self.physic_ms, self.logics_ms, self.index_ms = _TIMES.unpack_from(data or b"")
         except StructError:
             self.physic_ms = self.logics_ms = self.index_ms = 0
+        self._written = self._times()
+
+    def _times(self) -> tuple[int, int, int]:
+        return self.physic_ms, self.logics_ms, self.index_ms
+
+    @property
+    def behind(self) -> bool:
+        """Whether the file does not say yet what we know."""
+        return self._written != self._times()
 
     def write(self) -> None:
         """Put the times into the file; `Disk.sync` makes them durable.  Raises StoreFull."""
-        times = _TIMES.pack(self.physic_ms, self.logics_ms, self.index_ms)
-        self._disk.write(FILE, times.ljust(FILE_BYTES, b"\0"))
+        times = self._times()
+        self._disk.write(FILE, _TIMES.pack(*times).ljust(FILE_BYTES, b"\0"))
+        self._written = times
 
     @property
     def min_timestamp_ms(self) -> int:

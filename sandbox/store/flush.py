@@ -182,20 +182,23 @@ class FlushService:
             left = left or bool(part)
         logics_ms = self.logics_ms()
         if dirty or thorough:
-            extra = [checkpoint_file.FILE] if thorough and self._write_checkpoint() else []
-            self._submit(dirty, extra, lambda failure: self._queues_done(dirty, failure, logics_ms))
-        if left:
+            self._submit(dirty, [], lambda failure: self._queues_done(dirty, failure, logics_ms, thorough=thorough))
+        if left or self._checkpoint.behind:
             self._queue_timer = self._clock.call_later(self._config.flush_consume_queue_interval_ms / 1000,
                                                        self._queue_tick)
 
-    def _queues_done(self, dirty: Dirty, failure: BaseException | None, logics_ms: int) -> None:
+    def _queues_done(self, dirty: Dirty, failure: BaseException | None, logics_ms: int, *, thorough: bool) -> None:
         if failure is not None:
             log.error("flushing the queues failed: %s", failure)
             return
         _flushed(dirty)
-        self._checkpoint.logics_ms = max(self._checkpoint.logics_ms, logics_ms)
+        if thorough:
+            self._checkpoint.logics_ms = max(self._checkpoint.logics_ms, logics_ms)
+            if self.write_checkpoint():
+                self._submit([], [checkpoint_file.FILE], _log_failure)
 
-    def _write_checkpoint(self) -> bool:
+    def write_checkpoint(self) -> bool:
+        """Put the checkpoint into its file; False when there is no room even for that."""
         try:
             self._checkpoint.write()
         except StoreFull as why:
@@ -229,6 +232,11 @@ class FlushService:
         self._checkpoint.physic_ms = max(self._checkpoint.physic_ms, flushed_ms)
         self._checkpoint.logics_ms = max(self._checkpoint.logics_ms, self.logics_ms())
         self._answer_waiting()
+
+
+def _log_failure(failure: BaseException | None) -> None:
+    if failure is not None:
+        log.error("flushing the checkpoint failed: %s", failure)
 
 
 def _dirty(files: MappedFileQueue) -> Dirty:

@@ -88,7 +88,7 @@ class MessageStore:
 
     def _load(self) -> RecoveryReport:
         clean = self.disk.size_of(ABORT_FILE) is None
-        recovery = Recovery(self.config, self.log, self.checkpoint, self.reput)
+        recovery = Recovery(self.config, self.log, self.checkpoint, self.reput, self.index)
         self.log.files.load()
         recovery.steps.append(f"log files {len(self.log.files.files)}")
         self._load_queues()
@@ -316,7 +316,7 @@ class MessageStore:
 
         def flushed() -> None:
             self.checkpoint.index_ms = max(self.checkpoint.index_ms, full.end_ms)
-            self.checkpoint.write()
+            self.flush.write_checkpoint()
 
         self.flush.flush_file(full.file.path, flushed)
 
