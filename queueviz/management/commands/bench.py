@@ -1,4 +1,4 @@
-"""`manage.py bench append|send|pull|live`: measure, and print the figures as a table or as JSON."""
+"""`manage.py bench append|send|pull|live|idle`: measure, and print the figures as a table or as JSON."""
 
 import argparse
 import json
@@ -7,13 +7,13 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-BENCHES = ("append", "send", "pull", "live")
+BENCHES = ("append", "send", "pull", "live", "idle")
 
 
 class Command(BaseCommand):
     """Each bench is a module of `tests.bench` with `run() -> dict`: figures by name, units at the end of the name."""
 
-    help = "Measure one part: append (the store), send and pull (the wire), live (event to browser frame)."
+    help = "Measure one part: append (the store), send and pull (the wire), live (event to browser frame), idle (a sandbox nobody looks at)."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

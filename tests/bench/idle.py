@@ -1,0 +1,87 @@
+"""What a sandbox costs that nobody looks at, and how fast it is there again.
+
+Each is a `flights` sandbox whose feed is stopped: a broker, a name server, five members and a producer that all keep
+their timers.  Budgets: 2 MiB and 40 descriptors each (product 6.4, architecture 8).
+"""
+
+import os
+import re
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from sandbox.control.actions import ChangeActor
+from sandbox.hosting.engine import Engine
+from sandbox.hosting.feeds import prepare_flights
+from sandbox.hosting.port import Actor, EnginePort
+
+SANDBOXES = 8
+SETTLE_S = 3.0  # members join, queues are shared out, a first keyframe
+WATCH_S = 5.0
+PATIENCE_S = 30.0
+OWNER = Actor("owner", "bench")
+
+
+def run(sandboxes: int = SANDBOXES) -> dict[str, Any]:
+    """Per sandbox: memory, descriptors, CPU share while idle; seconds to create, sleep and wake one."""
+    with tempfile.TemporaryDirectory() as home:
+        prepare_flights(Path(home))
+        engine = Engine(Path(home)).start()
+        try:
+            return _measure(engine.port, sandboxes)
+        finally:
+            engine.stop()
+
+
+def _measure(port: EnginePort, sandboxes: int) -> dict[str, Any]:
+    _create(port, "first")  # what all share is loaded with it
+    _let_settle(port, ["first"])
+    memory, descriptors = _memory_bytes(), _descriptors()
+    slugs = [f"idle-{n}" for n in range(sandboxes)]
+    began = time.perf_counter()
+    for slug in slugs:
+        _create(port, slug)
+    create_s = (time.perf_counter() - began) / sandboxes
+    _let_settle(port, slugs)
+    cpu = time.process_time()
+    time.sleep(WATCH_S)
+    cpu = time.process_time() - cpu
+    figures = {"memory_bytes": round((_memory_bytes() - memory) / sandboxes),
+               "descriptors": round((_descriptors() - descriptors) / sandboxes, 1),
+               "cpu_percent": round(cpu / WATCH_S / (sandboxes + 1) * 100, 3), "create_s": round(create_s, 4)}
+    return figures | _sleep_and_wake(port, slugs)
+
+
+def _create(port: EnginePort, slug: str) -> None:
+    port.create(slug, "flights", seed=1).result(PATIENCE_S)
+    port.act(slug, ChangeActor(actor="departures", speed=0), OWNER).result(PATIENCE_S)
+
+
+def _let_settle(port: EnginePort, slugs: list[str]) -> None:
+    time.sleep(SETTLE_S)
+    for reading in port.read([f"board/{slug}/maintenance/flights" for slug in slugs]).result(PATIENCE_S):
+        owned = {row["owner"] for row in reading.data["queues"].values()}  # type: ignore[union-attr]
+        assert len(owned) == 2, "both members have their share"
+
+
+def _sleep_and_wake(port: EnginePort, slugs: list[str]) -> dict[str, float]:
+    began = time.perf_counter()
+    for slug in slugs:
+        port.sleep(slug, "bench").result(PATIENCE_S)
+    slept = time.perf_counter()
+    for slug in slugs:
+        port.wake(slug).result(PATIENCE_S)
+    woke = time.perf_counter()
+    return {"sleep_s": round((slept - began) / len(slugs), 4), "wake_s": round((woke - slept) / len(slugs), 4)}
+
+
+def _memory_bytes() -> int:
+    """Anonymous memory of this process: mapped files are the page cache's."""
+    found = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found.group(1)) * 1024
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
