@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from sandbox.broker.assembly import assemble, processors_of
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.files import ConfigFiles
+from sandbox.broker.halting_clock import HaltingClock
 from sandbox.broker.parts import Answer
 from sandbox.broker.registration import Registration
 from sandbox.broker.topic_names import SCHEDULE_TOPIC
@@ -24,6 +25,8 @@ from sandbox.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
 
+MAX_UNHEARD = 10_000  # batches kept for a halted broker; a real one's socket buffers fill up, too
+
 
 class Broker:
     """A `Listener` and everything behind it; one object is one life of one process.
@@ -36,7 +39,8 @@ class Broker:
                  connector: Connector | None, name_servers: Sequence[str]) -> None:
         self.config = config
         self.store = store
-        self._clock = clock
+        self._clock = clock = HaltingClock(clock)
+        self._unheard: list[tuple[list[RemotingCommand], Channel]] = []  # while halted; no commands: it closed
         self._journal = journal
         self._files = ConfigFiles(store, journal, config.name)
         parts = assemble(config, store, clock, chance, journal, topic_changed=self._topic_changed,
@@ -117,6 +121,25 @@ class Broker:
         self.connections.stop()
         self.locks.lose_all(self.config.name)
 
+    def hang(self) -> None:
+        """Halt the process, as SIGSTOP does: nothing is answered, nothing falls due, connections stay."""
+        self._clock.halted = True
+
+    def resume(self) -> None:
+        """Go on: first what clients said meanwhile, then what fell due."""
+        unheard, self._unheard = self._unheard, []
+        self._clock.halted = False
+        for commands, channel in unheard:
+            if commands:
+                self.handle(commands, channel)
+            else:
+                self.disconnected(channel)
+        self._clock.go_on()
+
+    @property
+    def hung(self) -> bool:
+        return self._clock.halted
+
     # Listener.
 
     def connected(self, channel: Channel) -> None:
@@ -125,6 +148,10 @@ class Broker:
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
         """One batch from one client: process all, dispatch once, answer all."""
         if not self.running:
+            return
+        if self._clock.halted:
+            if len(self._unheard) < MAX_UNHEARD:
+                self._unheard.append((commands, channel))
             return
         self.connections.heard(channel, commands[-1].serialize_type)
         answers = [self._answer(c, channel) for c in commands]
@@ -135,7 +162,9 @@ class Broker:
                 channel.send(answer)
 
     def disconnected(self, channel: Channel) -> None:
-        if self.connections.closed(channel, "closed"):
+        if self._clock.halted:
+            self._unheard.append(([], channel))
+        elif self.connections.closed(channel, "closed"):
             self._forget(channel)
 
     def serves(self, code: int) -> bool:
