@@ -129,6 +129,7 @@ COLLECTS = sys.argv[1:2] in (["collectstatic"], ["serve"])
 HASHED = COLLECTS or ((STATIC_ROOT / "staticfiles.json").exists() and not DEBUG)
 WHITENOISE_USE_FINDERS = DEBUG or not HASHED
 WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

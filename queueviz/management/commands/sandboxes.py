@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from queueviz import environment
 from queueviz.access import every_sandbox
@@ -38,7 +39,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{options['slug']} is {'awake' if options['deed'] == 'wake' else 'asleep'}.")
 
     def _list(self) -> None:
-        for row in every_sandbox():
+        try:
+            rows = every_sandbox()
+        except DatabaseError as why:
+            raise CommandError(f"The database cannot be read ({why}). Start the server once.") from why
+        for row in rows:
             owner = "host" if row.of_host else str(row.owner or "anonymous")
             until = f"until {row.expires_at:%Y-%m-%d %H:%M}" if row.expires_at else "kept"
             visited = f"visited {row.visited_at:%Y-%m-%d %H:%M}"
