@@ -213,6 +213,9 @@ class ProcessQueue:
             waiting += text.pop()[1]
         if waiting:
             text.append(("b", waiting))
+        if self.queue_offset_max > last:
+            done = self.queue_offset_max - last + (text.pop()[1] if text[-1][0] == "d" else 0)
+            text.append(("d", done))
         return first, "".join(f"{count}{mark}" for mark, count in text)
 
     def unfinished_runs(self) -> tuple[Run, ...]:

@@ -57,11 +57,13 @@ class Producer:
         try:
             with steps.step("register"):
                 self.instance.register_producer(self)
+            with steps.step("start instance"):
+                await self.instance.start()
         except SandboxError:
+            if self.instance.producers.get(self.group) is self:
+                del self.instance.producers[self.group]
             self._become("refused")
             raise
-        with steps.step("start instance"):
-            await self.instance.start()
         self._become("running")
         with steps.step("heartbeat"):
             await self.instance.heartbeat()
@@ -119,7 +121,7 @@ class Producer:
         deadline_ms = self._deadline(timeout_ms)
         outgoing = pack(message, self.config, born_ms=self.instance.clock.now_ms())
         if queue is None and selector is not None:
-            queue = selector(await self.publish_queues(message.topic), message)
+            queue = selector(await self._queues(message.topic), message)
         if queue is None:
             return await self._send_round_robin(message.topic, outgoing, message.unique_key or "", deadline_ms)
         return await self._send_once(queue, outgoing, message.unique_key or "", deadline_ms)
@@ -148,7 +150,7 @@ class Producer:
         self._mark(message)
         outgoing = pack(message, self.config, born_ms=self.instance.clock.now_ms())
         if queue is None:
-            queues = await self.publish_queues(message.topic)
+            queues = await self._queues(message.topic)
             queue = selector(queues, message) if selector else self.faults.select(queues, None)
         await self.instance.api.send_oneway(await self._master(queue), outgoing.to(queue), outgoing.body)
         self.sent += 1
@@ -171,10 +173,18 @@ class Producer:
             raise ClientError(f"No route info of this topic: {topic}")
         return queues
 
+    async def _queues(self, topic: str) -> list[MessageQueue]:
+        """`publish_queues`; a topic without any counts as a failed send."""
+        try:
+            return await self.publish_queues(topic)
+        except ClientError:
+            self.failed += 1
+            raise
+
     async def _send_round_robin(
         self, topic: str, outgoing: Outgoing, unique_key: str, deadline_ms: int
     ) -> SendResult:
-        queues = await self.publish_queues(topic)
+        queues = await self._queues(topic)
         last_broker: str | None = None
         tried: list[str] = []
         problem: SandboxError | None = None

@@ -178,3 +178,20 @@ def test_a_broker_that_vanished_fails_the_send_when_its_connection_closes(cluste
     with pytest.raises(ClientError):
         cluster.run(sender.send(Message.make("T", b"x")))
     assert cluster.loop.time() - before_s == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_topic_nobody_knows_and_nobody_may_create_is_a_failed_send(cluster: FakeCluster) -> None:
+    del cluster.topics["TBW102"]
+    sender = producer(cluster)
+    with pytest.raises(ClientError, match="No route info of this topic: New"):
+        cluster.run(sender.send(Message.make("New", b"x")))
+    assert sender.failed == 1
+
+
+def test_two_producers_of_one_group_in_one_instance_are_refused(cluster: FakeCluster) -> None:
+    first = producer(cluster)
+    second = Producer(ProducerConfig(group="P"), first.instance)
+    with pytest.raises(ClientError, match="has been created before"):
+        cluster.run(second.start())
+    assert (second.state, first.state) == ("refused", "running")
+    assert first.instance.producers["P"] is first

@@ -1,0 +1,103 @@
+"""When the shape changes under a running group: more queues, fewer queues, other subscriptions, shared processes."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox.client.allocate import strategy
+from sandbox.client.config import PushConsumerConfig
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.journal.events import MessagesFiltered, QueuesAssigned
+from sandbox.remoting.bodies import TopicConfig
+from tests.sim.client_world import Work, World, owned
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World(queues=4)
+    yield world
+    world.loop.close()
+
+
+def test_new_queues_reach_consumers_with_the_route_poll_and_the_next_rebalance(world: World) -> None:
+    a, b = world.consumer("a", Work(world)), world.consumer("b", Work(world))
+    world.broker.create_topic(TopicConfig("T", 6, 6))
+    world.pass_s(1)
+    assert len(owned(a) + owned(b)) == 4, "brokers do not notify about queues"
+    world.pass_s(50)
+    assert (owned(a), owned(b)) == ([0, 1, 2], [3, 4, 5])
+
+
+def test_queues_taken_away_from_reading_are_dropped_and_their_messages_stay_unread(world: World) -> None:
+    work = Work(world)
+    a = world.consumer("a", work)
+    world.broker.create_topic(TopicConfig("T", 2, 4))
+    world.pass_s(51)
+    assert owned(a) == [0, 1]
+    world.send(8)
+    world.pass_s(1)
+    assert len(work.keys) == 4
+
+
+def test_two_members_that_want_different_tags_lose_messages_of_both(world: World) -> None:
+    red, blue = Work(world), Work(world)
+    world.consumer("a", red, expression="red")
+    world.consumer("b", blue, expression="blue")
+    world.pass_s(25)
+    for i in range(40):
+        world.send(1, tags="red" if i % 2 else "blue", queue_id=i // 2 % 4)
+    world.pass_s(5)
+    assert 0 < len(red.keys) + len(blue.keys) < 40
+    assert world.events(MessagesFiltered)
+
+
+def test_another_strategy_counts_from_the_next_rebalance(world: World) -> None:
+    members = [world.consumer(name, Work(world)) for name in "ab"]
+    for member in members:
+        member.strategy = strategy("AVG_BY_CIRCLE")
+    world.pass_s(21)
+    assert [owned(member) for member in members] == [[0, 2], [1, 3]]
+    assert {event.strategy for event in world.events(QueuesAssigned)} == {"AVG", "AVG_BY_CIRCLE"}
+
+
+def test_members_that_saw_different_strategies_leave_a_queue_to_nobody_or_to_two(world: World) -> None:
+    a, b = world.consumer("a", Work(world)), world.consumer("b", Work(world))
+    a.strategy = strategy("AVG_BY_CIRCLE")
+    world.pass_s(21)
+    assert (owned(a), owned(b)) == ([0, 2], [2, 3])
+
+
+def test_two_groups_in_one_process_share_its_connections_and_die_together(world: World) -> None:
+    works = [Work(world), Work(world)]
+    instance = world.instance("both")
+    members = [PushConsumer(PushConsumerConfig(group=group), instance, work)
+               for group, work in zip(("G1", "G2"), works, strict=True)]  # fmt: skip
+    for member in members:
+        member.subscribe("T")
+        world.run(member.start())
+    world.pass_s(1)
+    world.send(8)
+    world.pass_s(1)
+    assert [len(work.keys) for work in works] == [8, 8]
+    world.run(members[0].shutdown())
+    assert (instance.state, members[1].state) == ("running", "running")
+    members[1].crash()
+    world.pass_s(1)
+    assert members[1].state == "crashed"
+    assert world.broker.consumers.groups == {}
+
+
+def test_a_topic_wanted_later_is_read_after_the_next_poll_and_one_wanted_no_more_is_dropped(world: World) -> None:
+    work = Work(world)
+    a = world.consumer("a", work)
+    world.broker.create_topic(TopicConfig("U", 2, 2))
+
+    async def want() -> None:
+        a.subscribe("U")
+
+    world.run(want())
+    world.pass_s(51)
+    assert owned(a, "U") == [0, 1]
+    a.unsubscribe("T")
+    world.pass_s(21)
+    assert owned(a, "T") == []
