@@ -1,6 +1,5 @@
 """A new sandbox on paper: its seed, its nodes and their addresses for life."""
 
-import secrets
 from typing import Any
 
 from sandbox.hosting.config import HostConfig
@@ -13,8 +12,10 @@ PORT_STEP = 4  # RocketMQ derives the fast listener (-2) and the HA port (+1) fr
 
 
 def new_record(slug: str, template: str, *, preset: str, seed: str | int | None, changes: dict[str, object] | None,
-               limits: dict[str, Any] | None, config: HostConfig, ports_taken: set[int]) -> SandboxRecord:
-    """Raises ActionRefused (422) for an unknown template, preset or key, (503) when no port is left."""
+               limits: dict[str, Any] | None, config: HostConfig, ports_taken: set[int], now_ms: int) -> SandboxRecord:
+    """Without a `seed` the name and the moment make one.
+
+    Raises ActionRefused (422) for an unknown template, preset or key, (503) when no port is left."""
     stage = template_of(template)
     all_changes = {**stage.changes, **(changes or {})}
     preset_of(preset, all_changes)
@@ -29,5 +30,5 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
     nodes = [NodeRecord("broker", name, 0, address()) for name in stage.brokers]
     nodes.append(NodeRecord("name_server", "ns-1", 0, address()))
     return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
-                         seed=str(seed) if seed is not None else secrets.token_hex(8), nodes=nodes,
+                         seed=str(seed) if seed is not None else f"{slug} {now_ms}", nodes=nodes,
                          limits=dict(limits or {}))

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import re
 import resource
 import shutil
@@ -80,7 +81,7 @@ class Host:
         if slug in self._registry:
             raise ActionRefused(409, "there is a sandbox {slug} already", "Choose another name.", slug=slug)
         record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
-                            config=self._config, ports_taken=self._registry.ports())
+                            config=self._config, ports_taken=self._registry.ports(), now_ms=self._ground.wall.now_ms())
         directory = self._registry.directory(slug)
         directory.mkdir(parents=True)
         hibernate.save(directory, record)
@@ -197,7 +198,7 @@ class Host:
     def status(self) -> dict[str, Any]:
         slots = self._registry.all()
         return {"awake": len(self._registry.awake()), "known": len(slots), "cap": self.cap,
-                "descriptors": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+                "fds": len(os.listdir("/proc/self/fd")), "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
                 "sandboxes": {slot.slug: slot.row() for slot in slots}}
 
     def _touch(self, slot: Slot) -> None:

@@ -110,7 +110,7 @@ class EnginePort:
         return self._turn(lambda: self._host.unsubscribe(slug, bell))
 
     def status(self) -> "Future[dict[str, Any]]":
-        """{"awake", "known", "cap", "descriptors", "sandboxes": {slug: {"state", "watched", "template", …}}}"""
+        """{"awake", "known", "cap", "fds", "fd_limit", "sandboxes": {slug: {"state", "watched", "template", …}}}"""
         return self._turn(self._host.status)
 
     def _turn(self, fn: Callable[[], T]) -> "Future[T]":

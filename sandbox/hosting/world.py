@@ -73,7 +73,7 @@ class World:
         self._directory = home / "sandboxes" / SLUG
         self._directory.mkdir(parents=True)
         hibernate.save(self._directory, new_record(SLUG, template, preset=preset, seed=seed, changes=None, limits=None,
-                                                   config=self._config, ports_taken=set()))
+                                                   config=self._config, ports_taken=set(), now_ms=BEGIN_MS))
         self.sandbox = self._opened()
 
     def __enter__(self) -> "World":

@@ -13,7 +13,8 @@ BENCHES = ("append", "send", "pull", "live", "idle")
 class Command(BaseCommand):
     """Each bench is a module of `tests.bench` with `run() -> dict`: figures by name, units at the end of the name."""
 
-    help = "Measure one part: append (the store), send and pull (the wire), live (event to browser frame), idle (a sandbox nobody looks at)."
+    help = ("Measure one part: append (the store), send and pull (the wire), live (event to browser frame), idle (a "
+            "sandbox nobody looks at).")
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
