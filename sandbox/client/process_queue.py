@@ -214,8 +214,7 @@ class ProcessQueue:
         if waiting:
             text.append(("b", waiting))
         if self.queue_offset_max > last:
-            done = self.queue_offset_max - last + (text.pop()[1] if text[-1][0] == "d" else 0)
-            text.append(("d", done))
+            text.append(("d", self.queue_offset_max - last))
         return first, "".join(f"{count}{mark}" for mark, count in text)
 
     def unfinished_runs(self) -> tuple[Run, ...]:
