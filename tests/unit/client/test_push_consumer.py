@@ -127,7 +127,7 @@ def test_one_slow_message_pins_the_offset_while_pulling_goes_on(cluster: FakeClu
     pq = member.process_queues[MessageQueue("T", BROKER, 0)]
     assert member.offset_store.read_memory(pq.mq) == 0
     assert pq.next_offset == 101
-    assert pq.cells() == (0, "1p")
+    assert pq.cells() == (0, "1p100d")
     assert member.in_doubt() == 101  # a hundred finished and the slow one itself
     assert [(e.offset, e.key) for e in cluster.events(MessagePinned)] == [(0, "k1")]
     cluster.loop.run_for(60)
