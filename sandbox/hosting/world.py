@@ -47,9 +47,10 @@ class SimGround:
 
     def disk(self, root: Path) -> Disk:
         """The disk of that node, the same for every life of it."""
-        if root.name not in self.disks:
-            self.disks[root.name] = SimDisk(self._chance.fork(f"disk {root.name}"), self.wall)
-        return self.disks[root.name]
+        name = f"{root.parent.name}/{root.name}"
+        if name not in self.disks:
+            self.disks[name] = SimDisk(self._chance.fork(f"disk {name}"), self.wall)
+        return self.disks[name]
 
     def network(self, clock: Clock) -> Network:
         self._networks += 1

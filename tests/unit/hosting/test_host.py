@@ -1,0 +1,69 @@
+"""The host in virtual time: who sleeps when."""
+
+from pathlib import Path
+
+from sandbox.hosting.config import HostConfig
+from sandbox.hosting.host import Host, awake_cap
+from sandbox.hosting.world import SimGround
+
+
+class SilentBell:
+    def ring(self) -> None:
+        return None
+
+
+def opened(tmp_path: Path, ground: SimGround, *slugs: str) -> Host:
+    host = Host(tmp_path, HostConfig(), ground)
+
+    async def story() -> None:
+        host.start()
+        for slug in slugs:
+            await host.create(slug, "empty", preset="sandbox", seed=1, changes=None, limits=None)
+
+    ground.sim.run(story())
+    return host
+
+
+def states(host: Host) -> dict[str, str]:
+    return {slug: row["state"] for slug, row in host.status()["sandboxes"].items()}
+
+
+def test_ten_minutes_after_the_last_look_a_sandbox_sleeps_unless_it_is_watched(tmp_path: Path) -> None:
+    ground = SimGround(1, (0, 0))
+    host = opened(tmp_path, ground, "seen", "watched", "forgotten")
+    host.subscribe("watched", SilentBell())
+    ground.sim.run_for(500)
+    host.snapshot("seen")
+    ground.sim.run_for(110)
+    assert states(host) == {"seen": "live", "watched": "live", "forgotten": "asleep"}
+    ground.sim.run_for(500)
+    assert states(host) == {"seen": "asleep", "watched": "live", "forgotten": "asleep"}
+    ground.sim.run(host.close())
+    assert set(states(host).values()) == {"asleep"}
+    ground.close()
+
+
+def test_every_node_has_an_address_of_its_own_for_life(tmp_path: Path) -> None:
+    ground = SimGround(1, (0, 0))
+    host = opened(tmp_path, ground, "one", "two")
+    addresses = [host.snapshot(slug)["brokers"][0]["address"] for slug in ("one", "two")]
+    assert len(set(addresses)) == 2
+    ground.sim.run(host.sleep("one", "test"))
+    ground.sim.run(host.wake("one"))
+    assert host.snapshot("one")["brokers"][0]["address"] == addresses[0]
+    ground.sim.run(host.close())
+    ground.close()
+
+
+def test_a_new_host_finds_all_sandboxes_asleep(tmp_path: Path) -> None:
+    ground = SimGround(1, (0, 0))
+    first = opened(tmp_path, ground, "one", "two")
+    ground.sim.run(first.close())
+    second = opened(tmp_path, ground)
+    assert states(second) == {"one": "asleep", "two": "asleep"}
+    ground.sim.run(second.close())
+    ground.close()
+
+
+def test_descriptors_bound_how_many_may_be_awake() -> None:
+    assert 1 <= awake_cap(HostConfig()) <= 200

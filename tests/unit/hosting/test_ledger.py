@@ -1,0 +1,47 @@
+"""A group's own count: rates, delays, deliveries repeated."""
+
+from sandbox.hosting.ledger import GroupLedger
+from sandbox.hosting.memory import QueueRate
+from sandbox.kernel.clock import ScaledClock
+from sandbox.message.message import Message
+from sandbox.sim.loop import SimLoop
+
+BEGIN_MS = 1_700_000_000_000
+
+
+def message(offset: int, *, store_ms: int = BEGIN_MS) -> Message:
+    made = Message.make("orders", b"x")
+    made.broker, made.queue_id, made.queue_offset, made.store_ms = "broker-a", 0, offset, store_ms
+    return made
+
+
+def test_only_what_was_given_before_counts_as_delivered_again() -> None:
+    with SimLoop() as loop:
+        ledger = GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
+        for offset in (10, 12, 11, 15):  # threads overtake each other, filters leave gaps
+            ledger.delivered(message(offset))
+        assert ledger.delivered_again == 0
+        for offset in (11, 15, 13, 16):
+            ledger.delivered(message(offset))
+        assert ledger.delivered_again == 2
+
+
+def test_delays_are_from_the_store_to_the_listeners_yes() -> None:
+    with SimLoop() as loop:
+        ledger = GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
+        assert ledger.delays_ms() == (None, None)
+        loop.run_for(1)
+        for n in range(100):
+            ledger.done(message(n, store_ms=BEGIN_MS + 1_000 - n))
+        assert ledger.delays_ms() == (49, 98)
+        loop.run_for(1)
+        assert ledger.per_s() == 10, "a hundred in the last ten seconds"
+
+
+def test_a_queues_rate_is_that_of_the_last_ten_seconds() -> None:
+    rate = QueueRate()
+    seen = [rate.per_s(float(second), second * 7) for second in range(60)]
+    assert seen[0] == 0
+    assert seen[30] == 7
+    assert [rate.per_s(60.0 + second, 59 * 7) for second in range(14)][-1] == 0
+    assert rate.per_s(80.0, 3) == 0, "a deleted topic begins again"
