@@ -21,7 +21,6 @@ ASGI_APPLICATION = "queueviz.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    "daphne",  # first: its `runserver` speaks WebSocket too
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

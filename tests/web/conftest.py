@@ -9,6 +9,7 @@ from django.test import Client
 
 from queueviz import acting, engine, landing
 from tests.web.fake_port import FakePort
+from tests.web.stage import Stage
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +60,11 @@ def real_engine(settings: Any, db: None) -> Iterator[Any]:
     """The engine itself, on its own thread, stopped after the test."""
     yield engine.port()
     engine.stop()
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    """A hub in virtual time."""
+    made = Stage()
+    yield made
+    made.close()

@@ -1,97 +1,9 @@
 """The hub in virtual time: who gets which frame when."""
 
-from collections.abc import Awaitable, Iterator
-from typing import Any
-
-import orjson
 import pytest
 
-from queueviz.live.hub import TOO_MANY, TOO_SLOW, Hub
-from queueviz.live.viewer import Viewer
-from sandbox.control.limits import SocketLimits
-from sandbox.sim.loop import SimLoop
-from tests.web.fake_port import FakePort
-
-BOARD = "board/s/g/t"
-FACTS = "facts/s"
-
-
-class Tab:
-    """A browser tab: keeps what it was sent, without the beats."""
-
-    def __init__(self, hub: Hub, *, may_see: bool = True) -> None:
-        self.hub = hub
-        self.got: list[dict[str, Any]] = []
-        self.beats: list[dict[str, Any]] = []
-        self.closed_with: int | None = None
-        self.may_see = may_see
-        self.viewer = Viewer(self._send, self._close, self._allowed, "127.0.0.1", hub.limits)
-        hub.enter(self.viewer)
-
-    async def _send(self, text: str) -> None:
-        frame = orjson.loads(text)
-        (self.beats if frame["k"] == "beat" else self.got).append(frame)
-
-    async def _close(self, code: int) -> None:
-        self.closed_with = code
-
-    async def _allowed(self, slug: str) -> bool:
-        return self.may_see
-
-    def acknowledge(self) -> None:
-        """Painted everything."""
-        newest: dict[str, int] = {}
-        for frame in self.got:
-            if "n" in frame:
-                newest[frame["ch"]] = frame["n"]
-        self.hub.acknowledge(self.viewer, newest)
-
-    def kinds(self) -> list[str]:
-        return [frame["k"] for frame in self.got]
-
-
-class Stage:
-    """Loop, door and hub, with a board that can be changed."""
-
-    def __init__(self) -> None:
-        self.loop = SimLoop()
-        self.port = FakePort()
-        self.port.sandboxes["s"] = "live"
-        self.seq = 0
-        self.hub = self.loop.run(self._hub())
-        self.show()
-
-    async def _hub(self) -> Hub:
-        return Hub(self.port, socket=SocketLimits())
-
-    def tab(self, *channels: str, after: int | None = None, may_see: bool = True) -> Tab:
-        tab = Tab(self.hub, may_see=may_see)
-        for name in channels:
-            self.loop.run(self.hub.join(tab.viewer, name, after))
-        return tab
-
-    def show(self, **more: Any) -> None:
-        self.seq += 1
-        self.port.show(BOARD, {"queues": {"broker-a:0": {"min": "0", "max": str(self.seq)}}, **more}, seq=self.seq)
-
-    def run_for(self, seconds: float) -> None:
-        self.loop.run_for(seconds)
-
-    def do(self, work: Awaitable[Any]) -> None:
-        async def wait() -> None:
-            await work
-
-        self.loop.run(wait())
-
-
-@pytest.fixture
-def stage() -> Iterator[Stage]:
-    made = Stage()
-    yield made
-    for viewer in list(made.hub._viewers):
-        made.do(made.hub.forget(viewer))
-    made.run_for(2)
-    made.loop.close()
+from queueviz.live.hub import TOO_MANY, TOO_SLOW
+from tests.web.stage import BOARD, FACTS, Stage
 
 
 def test_the_first_frame_is_a_snapshot_and_the_next_a_delta(stage: Stage) -> None:
@@ -321,82 +233,6 @@ def test_a_beat_comes_every_second_with_the_newest_event_and_the_watchers(stage:
     assert tab.beats[-1]["seq"] == "1"
 
 
-def _fact(seq: int, kind: str = "ActionTaken") -> dict[str, Any]:
-    return {"seq": str(seq), "at_ms": seq, "type": kind, "cause": None}
-
-
-def _facts_of(tab: Tab) -> list[int]:
-    return [int(row["seq"]) for frame in tab.got if frame["k"] == "facts" for row in frame["rows"]]
-
-
-def test_facts_after_a_seq_come_first_and_then_new_ones(stage: Stage) -> None:
-    stage.port.rows = [_fact(n) for n in range(10)]
-    tab = stage.tab(FACTS, after=4)
-    stage.run_for(0.3)
-    stage.port.rows.append(_fact(10))
-    stage.port.ring("s")
-    stage.run_for(0.3)
-    assert _facts_of(tab) == [5, 6, 7, 8, 9, 10]
-
-
-def test_without_a_seq_only_new_facts_come(stage: Stage) -> None:
-    stage.port.rows = [_fact(n) for n in range(10)]
-    tab = stage.tab(FACTS)
-    stage.run_for(0.3)
-    stage.port.rows.append(_fact(10))
-    stage.port.ring("s")
-    stage.run_for(0.3)
-    assert _facts_of(tab) == [10]
-
-
-def test_two_readers_at_different_places_each_hear_every_fact_once(stage: Stage) -> None:
-    stage.port.rows = [_fact(n) for n in range(50)]
-    first = stage.tab(FACTS, after=9)
-    second = stage.tab(FACTS, after=39)
-    for n in range(50, 60):
-        stage.port.rows.append(_fact(n))
-        stage.port.ring("s")
-        stage.run_for(0.07)
-    stage.run_for(1)
-    assert _facts_of(first) == list(range(10, 60))
-    assert _facts_of(second) == list(range(40, 60))
-
-
-def test_who_was_away_for_long_hears_from_where_on_the_facts_are_whole(stage: Stage) -> None:
-    stage.port.rows = [_fact(n) for n in range(1_000)]
-    tab = stage.tab(FACTS, after=10)
-    stage.run_for(1)
-    first = int(tab.got[0]["first"])
-    assert _facts_of(tab) == list(range(first, 1_000))
-    assert first > 11
-
-
-def test_a_burst_of_facts_comes_in_frames_of_two_hundred(stage: Stage) -> None:
-    tab = stage.tab(FACTS, after=-1)
-    stage.port.rows = [_fact(n) for n in range(500)]
-    stage.port.ring("s")
-    stage.run_for(2)
-    assert _facts_of(tab) == list(range(500))
-    assert max(len(frame["rows"]) for frame in tab.got) == 200
-
-
-def test_keyframes_are_not_sent(stage: Stage) -> None:
-    tab = stage.tab(FACTS, after=-1)
-    stage.port.rows = [_fact(0, "Keyframe"), _fact(1)]
-    stage.port.ring("s")
-    stage.run_for(0.3)
-    assert _facts_of(tab) == [1]
-
-
-def test_a_hidden_tab_still_hears_facts(stage: Stage) -> None:
-    tab = stage.tab(FACTS, after=-1)
-    stage.hub.hide(tab.viewer, hidden=True)
-    stage.port.rows = [_fact(0)]
-    stage.port.ring("s")
-    stage.run_for(0.3)
-    assert _facts_of(tab) == [0]
-
-
 def test_an_engine_that_does_not_answer_leaves_the_beat_alone(stage: Stage) -> None:
     tab = stage.tab(BOARD)
     stage.run_for(0.06)
@@ -409,3 +245,11 @@ def test_an_engine_that_does_not_answer_leaves_the_beat_alone(stage: Stage) -> N
     stage.show()
     stage.run_for(3)
     assert tab.got[-1]["k"] in ("snap", "delta")
+
+
+def test_the_host_has_room_for_so_many_sockets_and_so_many_of_one_address(stage: Stage) -> None:
+    for _ in range(stage.hub.host.sockets_per_address):
+        assert stage.hub.has_room_for("127.0.0.1")
+        stage.tab()
+    assert not stage.hub.has_room_for("127.0.0.1")
+    assert stage.hub.has_room_for("192.0.2.1")

@@ -1,0 +1,91 @@
+"""A hub on a virtual loop with a door one can play on, and tabs that keep what they were sent."""
+
+from collections.abc import Awaitable
+from typing import Any
+
+import orjson
+
+from queueviz.live.hub import Hub
+from queueviz.live.viewer import Viewer
+from sandbox.control.limits import SocketLimits
+from sandbox.sim.loop import SimLoop
+from tests.web.fake_port import FakePort
+
+BOARD = "board/s/g/t"
+FACTS = "facts/s"
+
+
+class Tab:
+    """A browser tab: keeps what it was sent, without the beats."""
+
+    def __init__(self, hub: Hub, *, may_see: bool = True) -> None:
+        self.hub = hub
+        self.got: list[dict[str, Any]] = []
+        self.beats: list[dict[str, Any]] = []
+        self.closed_with: int | None = None
+        self.may_see = may_see
+        self.viewer = Viewer(self._send, self._close, self._allowed, "127.0.0.1", hub.limits)
+        hub.enter(self.viewer)
+
+    async def _send(self, text: str) -> None:
+        frame = orjson.loads(text)
+        (self.beats if frame["k"] == "beat" else self.got).append(frame)
+
+    async def _close(self, code: int) -> None:
+        self.closed_with = code
+
+    async def _allowed(self, slug: str) -> bool:
+        return self.may_see
+
+    def acknowledge(self) -> None:
+        """Painted everything."""
+        newest: dict[str, int] = {}
+        for frame in self.got:
+            if "n" in frame:
+                newest[frame["ch"]] = frame["n"]
+        self.hub.acknowledge(self.viewer, newest)
+
+    def kinds(self) -> list[str]:
+        return [frame["k"] for frame in self.got]
+
+
+class Stage:
+    """Loop, door and hub, with a board that can be changed."""
+
+    def __init__(self) -> None:
+        self.loop = SimLoop()
+        self.port = FakePort()
+        self.port.sandboxes["s"] = "live"
+        self.seq = 0
+        self.tabs: list[Tab] = []
+        self.hub = self.loop.run(self._hub())
+        self.show()
+
+    async def _hub(self) -> Hub:
+        return Hub(self.port, socket=SocketLimits())
+
+    def tab(self, *channels: str, after: int | None = None, may_see: bool = True) -> Tab:
+        tab = Tab(self.hub, may_see=may_see)
+        self.tabs.append(tab)
+        for name in channels:
+            self.loop.run(self.hub.join(tab.viewer, name, after))
+        return tab
+
+    def show(self, **more: Any) -> None:
+        self.seq += 1
+        self.port.show(BOARD, {"queues": {"broker-a:0": {"min": "0", "max": str(self.seq)}}, **more}, seq=self.seq)
+
+    def run_for(self, seconds: float) -> None:
+        self.loop.run_for(seconds)
+
+    def do(self, work: Awaitable[Any]) -> None:
+        async def wait() -> None:
+            await work
+
+        self.loop.run(wait())
+
+    def close(self) -> None:
+        for tab in self.tabs:
+            self.do(self.hub.forget(tab.viewer))
+        self.run_for(2)
+        self.loop.close()

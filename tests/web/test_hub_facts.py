@@ -1,0 +1,81 @@
+"""The facts channel: every fact once, in order, to everybody, however far each has read."""
+
+from typing import Any
+
+from tests.web.stage import FACTS, Stage, Tab
+
+
+def _fact(seq: int, kind: str = "ActionTaken") -> dict[str, Any]:
+    return {"seq": str(seq), "at_ms": seq, "type": kind, "cause": None}
+
+
+def _facts_of(tab: Tab) -> list[int]:
+    return [int(row["seq"]) for frame in tab.got if frame["k"] == "facts" for row in frame["rows"]]
+
+
+def test_facts_after_a_seq_come_first_and_then_new_ones(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(10)]
+    tab = stage.tab(FACTS, after=4)
+    stage.run_for(0.3)
+    stage.port.rows.append(_fact(10))
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [5, 6, 7, 8, 9, 10]
+
+
+def test_without_a_seq_only_new_facts_come(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(10)]
+    tab = stage.tab(FACTS)
+    stage.run_for(0.3)
+    stage.port.rows.append(_fact(10))
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [10]
+
+
+def test_two_readers_at_different_places_each_hear_every_fact_once(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(50)]
+    first = stage.tab(FACTS, after=9)
+    second = stage.tab(FACTS, after=39)
+    for n in range(50, 60):
+        stage.port.rows.append(_fact(n))
+        stage.port.ring("s")
+        stage.run_for(0.07)
+    stage.run_for(1)
+    assert _facts_of(first) == list(range(10, 60))
+    assert _facts_of(second) == list(range(40, 60))
+
+
+def test_who_was_away_for_long_hears_from_where_on_the_facts_are_whole(stage: Stage) -> None:
+    stage.port.rows = [_fact(n) for n in range(1_000)]
+    tab = stage.tab(FACTS, after=10)
+    stage.run_for(1)
+    first = int(tab.got[0]["first"])
+    assert _facts_of(tab) == list(range(first, 1_000))
+    assert first > 11
+
+
+def test_a_burst_of_facts_comes_in_frames_of_two_hundred(stage: Stage) -> None:
+    tab = stage.tab(FACTS, after=-1)
+    stage.port.rows = [_fact(n) for n in range(500)]
+    stage.port.ring("s")
+    stage.run_for(2)
+    assert _facts_of(tab) == list(range(500))
+    assert max(len(frame["rows"]) for frame in tab.got) == 200
+
+
+def test_keyframes_are_not_sent(stage: Stage) -> None:
+    tab = stage.tab(FACTS, after=-1)
+    stage.port.rows = [_fact(0, "Keyframe"), _fact(1)]
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [1]
+
+
+def test_a_hidden_tab_still_hears_facts(stage: Stage) -> None:
+    tab = stage.tab(FACTS, after=-1)
+    stage.hub.hide(tab.viewer, hidden=True)
+    stage.port.rows = [_fact(0)]
+    stage.port.ring("s")
+    stage.run_for(0.3)
+    assert _facts_of(tab) == [0]
