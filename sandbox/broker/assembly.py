@@ -21,6 +21,7 @@ from sandbox.broker.processors.reset_offset import ResetOffsetProcessor
 from sandbox.broker.processors.runtime import RuntimeProcessor
 from sandbox.broker.processors.send import SendProcessor
 from sandbox.broker.processors.send_back import SendBackProcessor
+from sandbox.broker.processors.through_clients import ThroughClientsProcessor
 from sandbox.broker.producers import ProducerManager
 from sandbox.broker.pulls import PullTable
 from sandbox.broker.rebalance_lock import RebalanceLockManager
@@ -39,7 +40,7 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
              topic_changed: Callable[[TopicConfig | None], None], groups_changed: Callable[[], None]) -> BrokerParts:
     """Make every manager once.  The two callbacks are called after each change of their table."""
     connections = Connections(clock, journal, config.channel_idle_ms)
-    to_clients = ToClients(connections)
+    to_clients = ToClients(connections, clock)
     scan_ms = config.hold_scan_ms if config.long_polling else config.short_polling_ms
     return BrokerParts(
         config=config, store=store, clock=clock, chance=chance, journal=journal, connections=connections,
@@ -69,7 +70,8 @@ def processors_of(parts: BrokerParts) -> Processors:
     topics, reset = TopicAdminProcessor(parts), ResetOffsetProcessor(parts)
     all_of_them = (SendProcessor(parts), PullProcessor(parts), QueryProcessor(parts), SendBackProcessor(parts),
                    ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
-                   OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts))
+                   OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts),
+                   ThroughClientsProcessor(parts))
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())

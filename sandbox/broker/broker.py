@@ -56,6 +56,7 @@ class Broker:
         self.delay = parts.delay
         self.stats = parts.stats
         self.connections = parts.connections
+        self._to_clients = parts.to_clients
         self.connections.on_gone = self._forget
         self._registration = Registration(config, clock, connector, name_servers,
                                           lambda: (self.topics.version, self.topics.table))
@@ -118,6 +119,7 @@ class Broker:
         self._timers.clear()
         self.hold.stop()
         self.delay.stop()
+        self._to_clients.stop()
         self.connections.stop()
         self.locks.lose_all(self.config.name)
 
@@ -174,10 +176,11 @@ class Broker:
     def _answer(self, c: RemotingCommand, channel: Channel) -> Answer:
         handler = self._handlers.get(c.code)
         try:
+            if c.flag & FLAG_RESPONSE:
+                self._to_clients.answered(c, channel)
+                return None
             if handler is not None:
                 answer = handler(c, channel)  # None: answered later (a parked pull, a flush)
-            elif c.flag & FLAG_RESPONSE:
-                return None  # the broker awaits no answers
             else:
                 answer = c.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED,
                                  remark=f" request type {int(c.code)} not supported")
