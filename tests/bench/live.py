@@ -26,6 +26,7 @@ SETTLE_S = 3.0
 MEASURE_S = 12.0
 ACK_S = 0.25
 START_WITHIN_S = 60.0
+LOOK_EVERY_S = 0.25
 BUDGET_P99_MS = 100.0  # with 50 viewers; half of it is the interval between two frames
 
 
@@ -144,10 +145,17 @@ def _server() -> Iterator[str]:
 
 def _wait_for(base: str, process: "subprocess.Popen[bytes]") -> None:
     until_s = time.monotonic() + START_WITHIN_S
+    trouble = "nobody listens"
     while time.monotonic() < until_s and process.poll() is None:
+        time.sleep(LOOK_EVERY_S)
         try:
-            if httpx.get(f"{base}/healthz", timeout=5).status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise RuntimeError("the server did not start")
+            answer = httpx.get(f"{base}/healthz", timeout=5)
+        except httpx.TransportError as why:
+            trouble = str(why)
+            continue
+        if answer.status_code == 200:
+            return
+        if answer.status_code == 500:  # broken, not late: waiting does not mend it
+            raise RuntimeError("the server is broken; its log says why")
+        trouble = answer.text
+    raise RuntimeError(f"the server did not start: {trouble}")

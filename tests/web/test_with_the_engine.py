@@ -109,6 +109,16 @@ def test_a_plan_changes_nothing(real_engine: Any) -> None:
     assert not [row for row in events(client, slug) if row["type"] == "OffsetsReset"]
 
 
+def test_health_tells_what_the_engine_carries(real_engine: Any) -> None:
+    client = Client()
+    start(client, "empty")
+    said = client.get("/healthz")
+    assert said.status_code == 200
+    assert (said.json()["awake"], said.json()["known"]) == (1, 1)
+    assert said.json()["fds"] < said.json()["fd_limit"]
+    assert "sandboxes" not in said.json()
+
+
 def test_the_landing_opens_with_the_first_visit(real_engine: Any) -> None:
     page = Client().get("/")
     assert page.status_code == 200
