@@ -16,6 +16,7 @@ class HostConfig:
     last_port: int = 60_000
     look_around_s: float = 5.0  # how often idle sandboxes are looked for
     keyframe_s: float = 10.0
+    remember_s: float = 10.0
     journal_write_s: float = 0.2
     switch_interval_s: float = 0.0005  # of the interpreter, while an engine runs beside a web server
     worker_threads: int = 2  # flushes to disk, sorting a feed

@@ -97,8 +97,8 @@ class Sandbox:
             self._save()
             raise
         self.clock.set_rate(record.rate)
-        self._save()
         self.diary.start()
+        self._remember()
 
     async def close(self, reason: str) -> None:
         """Actors stop cleanly, brokers stop cleanly, the clock stops."""
@@ -160,6 +160,13 @@ class Sandbox:
         return []
 
     # What it remembers.
+
+    def _remember(self) -> None:
+        """Save now and then, so that a kill costs a feed or a clock little of its way."""
+        if self.ended:
+            return
+        self._save()
+        self.ground.wall.call_later(self.config.remember_s, self._remember)
 
     def _save(self) -> None:
         record = self.record

@@ -45,7 +45,10 @@ class Journal:
         """Append; returns the seq, or that of the newest entry when the valve kept a flow event back."""
         now_ms = self._clock.now_ms()
         if type(event) in FLOW:
-            if not self.tracing or not self._valve.admits(event, self._pace(), now_ms):
+            if not self.tracing:
+                return self.next_seq - 1
+            if not self._valve.admits(event, self._pace(), now_ms):
+                self.ring()  # boards change by what is not written, too
                 return self.next_seq - 1
             skipped = self._valve.take_skipped(now_ms)
             if skipped is not None:

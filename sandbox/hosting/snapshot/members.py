@@ -31,7 +31,6 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
     held: list[tuple[MessageQueue, ProcessQueue]] = []
     if consumer is not None and actor.lives:
         held = [(mq, pq) for mq, pq in consumer.process_queues.items() if topic in (None, mq.topic)]
-    instance = actor.instance
     return {
         "actor": actor.label, "letter": actor.label[:1].upper(), "colour": actor.colour, "state": actor.state,
         "transport": "loopback", "language": "JAVA" if info is None else info.language,
@@ -39,7 +38,7 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
         "buffered": sum(pq.count for _, pq in held), "buffered_bytes": sum(pq.bytes for _, pq in held),
         "span": max((pq.span for _, pq in held), default=0),
         "busy": consumer.busy if consumer is not None and actor.lives else 0, "threads": settings.threads,
-        "since_ms": actor.since_ms, "timers": instance.timers if instance is not None and actor.lives else {},
+        "since_ms": actor.since_ms, "timers": consumer.timers if consumer is not None and actor.lives else {},
         "limits": {"count": preset.pull_threshold_for_queue, "bytes": preset.pull_threshold_size_mib << 20,
                    "span": preset.consume_concurrently_max_span},
         "work_ms": list(actor.work_ms), "slow": None if actor.slow is None else {"key": actor.slow[0],
