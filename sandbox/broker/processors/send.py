@@ -9,12 +9,14 @@ from sandbox.kernel.errors import BrokerRefused, CorruptRecord
 from sandbox.message import batch
 from sandbox.message import properties as props
 from sandbox.message.message import InboundMessage
-from sandbox.message.sys_flag import BORN_HOST_V6, MULTI_TAGS
+from sandbox.message.sys_flag import BORN_HOST_V6, HOSTS_V6, MULTI_TAGS, STORE_HOST_V6
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.headers import SendHeader
 from sandbox.store.results import PutMessageStatus, PutResult
+
+IPV4_HOST_BYTES = 8
 
 
 class SendProcessor:
@@ -28,7 +30,9 @@ class SendProcessor:
         self._topics = parts.topics.table
         self._cluster = parts.config.cluster
         self._sync_flush = parts.store.config.flush == "SYNC_FLUSH"
-        self._id_prefix = host_of(parts.config.address).hex().upper()
+        store_host = host_of(parts.config.address)
+        self._store_host_flag = STORE_HOST_V6 if len(store_host) > IPV4_HOST_BYTES else 0
+        self._id_prefix = store_host.hex().upper()
         self._region = {"MSG_REGION": parts.config.region, "TRACE_ON": "true" if parts.config.trace_on else "false"}
 
     def handlers(self) -> dict[int, Handler]:
@@ -84,10 +88,8 @@ class SendProcessor:
 
     def _message(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundMessage:
         """What is stored for one plain message; this is the hot path."""
-        topic, text, sys_flag = header.topic, header.properties, header.sys_flag
-        host = host_of(channel.remote)
-        if len(host) > 8:
-            sys_flag |= BORN_HOST_V6
+        topic, text, host = header.topic, header.properties, host_of(channel.remote)
+        sys_flag = self._sys_flag(header, host)
         if self._topics[topic].filter_type == "MULTI_TAG":
             sys_flag |= MULTI_TAGS
         if topic[0] == "%" or "DELAY\x01" in text or "TRAN_MSG\x01" in text:
@@ -95,6 +97,11 @@ class SendProcessor:
         stored, wait = plain_text(text, self._cluster)
         return InboundMessage(topic, queue_id, c.body or b"", stored, 0, sys_flag, header.flag, header.born_ms, host,
                               header.reconsume_times, 0, wait)
+
+    def _sys_flag(self, header: SendHeader, host: bytes) -> int:
+        """The sender's, except for what it says about addresses: those are known here."""
+        sys_flag = header.sys_flag & ~HOSTS_V6 | self._store_host_flag
+        return sys_flag | BORN_HOST_V6 if len(host) > IPV4_HOST_BYTES else sys_flag
 
     def _special(self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int,
                  host: bytes) -> InboundMessage:
@@ -126,7 +133,7 @@ class SendProcessor:
         if not items:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, "the batch holds no message")
         host = host_of(channel.remote)
-        sys_flag = header.sys_flag | BORN_HOST_V6 if len(host) > 8 else header.sys_flag
+        sys_flag = self._sys_flag(header, host)
         shared = batch_text(header.properties, self._cluster)
         wait = plain_text(header.properties, self._cluster)[1]
         join, born_ms, times = batch.join_properties, header.born_ms, header.reconsume_times

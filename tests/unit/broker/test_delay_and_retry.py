@@ -4,10 +4,11 @@ import pytest
 
 from sandbox.journal.events import DelayedMessageDue, MessageDeadLettered, MessageRetried, TopicChanged
 from sandbox.message import msg_id
-from sandbox.message.message import StoredMessage
+from sandbox.message.message import InboundMessage, StoredMessage
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import SendBackHeader
+from sandbox.store.results import PutMessageStatus, PutResult
 from tests.unit.broker.stage import Client, Stage, messages
 
 
@@ -181,3 +182,37 @@ def test_the_offsets_of_the_levels_can_be_asked_for(client: Client, stage: Stage
     client.send("orders", properties="DELAY\x011")
     stage.pass_s(1.2)
     assert client.call(RequestCode.GET_ALL_DELAY_OFFSET).body == b'{"offsetTable":{"1":1}}'
+
+
+def test_a_delivery_the_disk_refuses_is_tried_again(client: Client, stage: Stage,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    client.send("orders", properties="DELAY\x011")
+    with monkeypatch.context() as full:
+        full.setattr(stage.broker.store, "put_message", lambda _: PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE))
+        stage.pass_s(5)
+    assert read(client, "orders") == []
+    stage.pass_s(0.2)
+    assert len(read(client, "orders")) == 1
+
+
+def test_a_level_that_stumbles_rests_ten_seconds(client: Client, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(_: int) -> None:
+        raise RuntimeError("unreadable")
+
+    client.send("orders", properties="DELAY\x011")
+    with monkeypatch.context() as broken:
+        broken.setattr(stage.broker.store, "read_message", stumble)
+        stage.pass_s(1.2)
+    stage.pass_s(9.7)
+    assert read(client, "orders") == []
+    stage.pass_s(0.3)
+    assert len(read(client, "orders")) == 1
+
+
+def test_a_delayed_message_without_destination_is_discarded(client: Client, stage: Stage) -> None:
+    lost = InboundMessage("SCHEDULE_TOPIC_XXXX", 0, b"lost", b"DELAY\x011", 0, 0, 0, 0, bytes(8))
+    stage.broker.store.put_message(lost)
+    client.send("orders", b"found", properties="DELAY\x011")
+    stage.pass_s(1.2)
+    assert [m.body for m in read(client, "orders")] == [b"found"]
+    assert stage.broker.delay.table == {1: 2}
