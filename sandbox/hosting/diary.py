@@ -21,7 +21,10 @@ DIRECTORY = "journal"
 GROWTH_PER_KEYFRAME = 8  # a keyframe is written when the journal has grown by so many times the last one
 MAX_ROWS = 10_000
 
-_FLOW_NAMES = frozenset(event.__name__ for event in FLOW)
+NO_NEWS = FLOW | {Keyframe}
+"""What `facts_only` leaves out: flow, and keyframes, which are for replay only and hold a whole snapshot each."""
+
+_NO_NEWS_NAMES = frozenset(event.__name__ for event in NO_NEWS)
 
 
 class Diary:
@@ -151,7 +154,7 @@ def _from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int
     rows: list[dict[str, Any]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1
     for entry in entries:
-        if facts_only and type(entry.event) in FLOW:
+        if facts_only and type(entry.event) in NO_NEWS:
             continue
         if len(rows) == limit:
             next_seq = entry.seq
@@ -165,7 +168,7 @@ def _from_files(path: Path, after: int, limit: int, *, facts_only: bool) -> Entr
     rows: list[dict[str, Any]] = []
     next_seq = max(after + 1, first_seq)
     for row in segments.rows_since(path, after + 1):
-        if not (facts_only and row["type"] in _FLOW_NAMES):
+        if not (facts_only and row["type"] in _NO_NEWS_NAMES):
             if len(rows) == limit:
                 next_seq = row["seq"]
                 break

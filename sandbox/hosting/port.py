@@ -99,7 +99,10 @@ class EnginePort:
         return self._turn(lambda: self._host.snapshot(slug))
 
     def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False) -> "Future[Entries]":
-        """At most `limit` rows with seq > `after`; older ones are read from the journal's files."""
+        """At most `limit` rows with seq > `after`; older ones are read from the journal's files.
+
+        `facts_only` leaves flow out, and keyframes.
+        """
         return self._story(lambda: self._host.entries(slug, after, limit, facts_only=facts_only))
 
     def subscribe(self, slug: str, bell: Bell) -> "Future[None]":
