@@ -26,7 +26,7 @@ def store_channel(place: Place) -> str | None:
 def live_config(
     place: Place, readings: Mapping[str, Any], channels: Mapping[str, str | None], **more: Any
 ) -> dict[str, Any]:
-    """What the page's modules start from: channels by role, and the newest reading of each, so nothing waits for a socket."""
+    """What the page's modules start from: channels by role and the newest reading of each; nothing waits for a socket."""
     snapshot = place.snapshot
     first = {}
     for name in channels.values():
@@ -48,8 +48,16 @@ def live_config(
         "rate_pinned": bool(snapshot.get("rate_pinned")),
         "state": (snapshot.get("sandbox") or {}).get("state"),
         "epoch": snapshot.get("epoch"),
+        "names": names_of(snapshot),
         **more,
     }
+
+
+def names_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
+    """Client id to the label people know, for sentences of the journal."""
+    members = [member for group in snapshot.get("groups", ()) for member in group["members"]]
+    known = [*members, *snapshot.get("producers", ())]
+    return {row["client_id"]: row["actor"] for row in known if row.get("client_id") and row.get("actor")}
 
 
 def captions() -> dict[str, str]:

@@ -1,7 +1,7 @@
 """One short sentence per fact of the journal, in the reader's language; the page and the server write the same one.
 
-A template names fields of the event.  Made names: {queue} is the short queue name, {who} the member's label, {holder} and
-{previous} likewise; numbers get thin spaces, fields ending in `_ms` become durations.
+A template names fields of the event.  Made names: {queue} is the short queue name, {who} the member's label, {holder}
+and {previous} likewise; numbers get thin spaces, fields ending in `_ms` become durations.
 """
 
 from __future__ import annotations

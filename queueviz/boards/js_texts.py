@@ -79,6 +79,7 @@ TEXTS: dict[str, Any] = {
     "lock.granted": _("granted"),
     "lock.denied": _("denied, {who} holds it for {left}"),
     "lock.attempt": _("{who} asked for {queue}"),
+    "lock.consuming": _("{key} in thread {thread}"),
     "lock.waits": _("waits"),
     "lock.suspended": _("paused {left}"),
     "chart.now": _("now"),

@@ -91,7 +91,7 @@ def attempts(data: Mapping[str, Any], most: int = 40) -> list[dict[str, Any]]:
         return str((members.get(client_id) or {}).get("letter") or client_id or "–")
 
     found = []
-    for number in sorted(given, key=int, reverse=True)[:most]:
+    for number in sorted(given, key=lambda key: (given[key]["at_ms"], key), reverse=True)[:most]:
         row = given[number]
         found.append(
             {**row, "no": number, "who": letter(row["client_id"]), "me": rows.colour(members.get(row["client_id"])),

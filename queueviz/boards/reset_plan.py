@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.utils.translation import gettext
@@ -48,7 +49,10 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
         "skips": int(answer.get("skipped") or 0) > 0,
         "expected": json.dumps(expected),
         "data": _safe_json(
-            {key: answer.get(key) for key in ("seq", "at_ms", "group", "topic", "target", "value", "histogram", "method")}
+            {
+                key: answer.get(key)
+                for key in ("seq", "at_ms", "group", "topic", "target", "value", "histogram", "method")
+            }
             | {"rows": [{k: row.get(k) for k in ("queue", "committed", "target", "change")} for row in found]}
         ),
     }
@@ -62,10 +66,8 @@ def _reach(row: Mapping[str, Any]) -> int:
 def _note(note: Mapping[str, Any]) -> dict[str, str]:
     text = gettext(note["text"]) if note.get("text") else str(note["code"])
     values = note.get("values") or {}
-    try:
+    with suppress(KeyError, IndexError):  # a text that is already filled in
         text = text.format(**values)
-    except (KeyError, IndexError):
-        pass
     return {"text": text, "tone": "info" if note.get("code") in QUIET_NOTES else "warn"}
 
 

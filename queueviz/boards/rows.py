@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -33,7 +32,8 @@ def short_names(keys: Iterable[str]) -> dict[str, str]:
     brokers = sorted({name.broker for name in names.values()})
     if len(brokers) < 2:
         return {key: f"q{name.queue_id}" for key, name in names.items()}
-    same = len(os.path.commonprefix(brokers))
+    first, last = brokers[0], brokers[-1]
+    same = next((i for i, sign in enumerate(first) if not last.startswith(sign, i)), len(first))
     return {key: f"{name.broker[same:] or name.broker}:{name.queue_id}" for key, name in names.items()}
 
 

@@ -18,6 +18,14 @@ def runs(cells: str | None) -> Iterator[tuple[str, int]]:
         yield state, int(count) if count else 1
 
 
+def pulled(cells: str | None, first: int | None, following: int | None) -> str | None:
+    """What was pulled and is no longer held is done: cells are listed up to the last unfinished message only."""
+    if not cells or first is None or following is None:
+        return cells
+    rest = following - first - sum(count for _, count in runs(cells))
+    return f"{cells}{rest}d" if rest > 0 else cells
+
+
 def cell_paths(cells: str | None, start: float | None, px: float, y: float, height: float) -> dict[str, str]:
     """Solid while a thread works on them, outlined while they wait, hatched once done."""
     if start is None or not cells:

@@ -1,6 +1,7 @@
 """What a strip draws: one queue row in, one path per layer and a few labels out.
 
-Twin of static/queueviz/js/strip_plan.js.  Zones are fills, positions are marks; an unknown value draws nothing, never 0.
+Twin of static/queueviz/js/strip_plan.js.  Zones are fills, positions are marks; an unknown value draws
+nothing, never 0.
 """
 
 from __future__ import annotations
@@ -10,12 +11,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from queueviz.boards.strip_cells import cell_paths
+from queueviz.boards.strip_cells import cell_paths, pulled
 from queueviz.boards.strip_scale import Scale, scale
 from queueviz.boards.strip_scale import text_of as n
 from queueviz.templatetags.formats import THIN, number
 
-LAYERS = ["base", "done", "deleted", "lag", "unknown", "risk", "between", "replay", "skip", "finished", "working", "waiting", "pinned", "break", "min", "max", "last", "none", "stem", "pin", "disk", "memory", "next", "patience", "aim", "target"]
+LAYERS = [
+    "base",
+    "done",
+    "deleted",
+    "lag",
+    "unknown",
+    "risk",
+    "between",
+    "replay",
+    "skip",
+    "finished",
+    "working",
+    "waiting",
+    "pinned",
+    "break",
+    "min",
+    "max",
+    "last",
+    "none",
+    "stem",
+    "pin",
+    "disk",
+    "memory",
+    "next",
+    "patience",
+    "aim",
+    "target",
+]
 LABELS = ("t-min", "t-committed", "t-max", "t-next", "t-pinned", "t-caption")
 
 Label = tuple[float, float, str, str]  # x, y, anchor, text
@@ -38,6 +66,7 @@ class StripOptions:
     local: bool = False
     held: float | None = None  # share of a held pull's patience that is left
     target: str | None = None  # of a planned reset
+    planned: bool = False  # a row of such a plan, chosen or not
     captions: Mapping[str, str] | None = field(default=None)
 
 
@@ -53,6 +82,8 @@ class _Geometry(NamedTuple):
     committed: int | None
     memory: int | None
     next: int | None
+    owned: bool
+    cells: bool
 
     @property
     def bottom(self) -> int:
@@ -66,9 +97,18 @@ def plan_strip(row: Mapping[str, Any], o: StripOptions) -> StripPlan:
     s = scale(low=low, high=high, window=o.window, width=o.width, compact=o.compact)
     th = math.floor((o.track or 14) * o.k + 0.5)
     y = math.floor(o.height / 2 - th / 2 - (2 if o.compact else 1) + 0.5)
-    g = _Geometry(s, y, th, *(_offset(row.get(name)) for name in ("committed", "in_memory", "next_pull")))
+    g = _Geometry(
+        s,
+        y,
+        th,
+        *(_offset(row.get(name)) for name in ("committed", "in_memory", "next_pull")),
+        owned=bool(row.get("owner")) or o.planned,
+        cells=bool(row.get("cells")),
+    )
     first = _offset(row.get("cells_from") or row.get("in_memory"))
-    paths = _zones(g) | cell_paths(row.get("cells"), None if first is None else s.x(first), s.px, y, th)
+    paths = _zones(g) | cell_paths(
+        pulled(row.get("cells"), first, g.next), None if first is None else s.x(first), s.px, y, th
+    )
     paths |= _marks(row, g, o)
     target = _offset(o.target)
     if target is not None:
@@ -94,7 +134,10 @@ def _zones(g: _Geometry) -> dict[str, str]:
     begin = s.x(s.min) if s.whole else s.deleted if s.min > 0 else 0.0
     consumed = begin if g.committed is None else s.x(g.committed)
     held = _furthest(g.memory, g.committed)
-    pulled = g.next if g.next is not None else held
+    # what nobody holds any more must be pulled again
+    pulled = (held if g.next is None else g.next) if g.owned else (g.next if held is None else held)
+    shown = g.memory is not None or g.cells  # a wire client does not show what it holds
+    hidden = g.owned and not shown and g.next is not None and g.committed is not None and g.next > g.committed
     bx, t = s.history + s.gap / 2, th / 3
 
     def zone(a: int, b: int) -> str:
@@ -105,11 +148,13 @@ def _zones(g: _Geometry) -> dict[str, str]:
         "done": _box(begin, y, max(0.0, min(consumed, s.right + 3) - begin), th),
         "deleted": _box(start, y, begin - start, th) if s.min > 0 else "",
         "lag": "" if pulled is None else zone(pulled, s.max),
-        "unknown": zone(s.min, s.max) if pulled is None else "",
+        "unknown": zone(s.min, s.max) if pulled is None else zone(g.committed, g.next) if hidden else "",
         "risk": zone(g.committed, g.memory)
         if g.committed is not None and g.memory is not None and g.memory > g.committed
         else "",
-        "between": zone(held, g.next) if held is not None and g.next is not None and g.next > held else "",
+        "between": zone(held, g.next)
+        if g.owned and shown and held is not None and g.next is not None and g.next > held
+        else "",
         "break": ""
         if s.whole
         else f"M{n(bx - 4)} {y - 3}l3 {n(t + 1)}l-3 {n(t + 1)}l3 {n(t + 2)}L{n(bx + 5)} {g.bottom + 3}"
@@ -135,16 +180,18 @@ def _marks(row: Mapping[str, Any], g: _Geometry, o: StripOptions) -> dict[str, s
             m = s.x(g.memory)
             if abs(_r1(m) - c) > (7 if o.compact else 2):
                 found["memory"] = f"M{n(m)} {y - 1}l-4.2 -6.6h8.4z"
-    if g.next is not None and o.silent:
+    if g.next is not None and (o.silent or (not row.get("owner") and g.next != g.committed)):
         found["last"] = f"M{n(s.x(g.next))} {y - 8}V{bottom + 8}"
     elif g.next is not None and row.get("owner"):
         at = _r1(min(s.x(g.next), s.right))
+        over = "memory" in found and g.memory is not None and abs(at - s.x(g.memory)) < 9
+        up = y - 10 if over else y  # two marks at one place stand above each other
         if row.get("flow_control"):
-            found["next"] = f"M{n(at - 2.5)} {n(y - 8.5)}v7M{n(at + 1)} {n(y - 8.5)}v7"
+            found["next"] = f"M{n(at - 2.5)} {up - 9}v7M{n(at + 1)} {up - 9}v7"
         else:
-            found["next"] = f"M{n(at - 2.5)} {y - 8}l4.5 4l-4.5 4"
+            found["next"] = f"M{n(at - 2.5)} {up - 8}l4.5 4l-4.5 4"
             if o.held and not o.compact:
-                found["patience"] = arc(at - 0.5, y - 4, 6.6, max(0.0, min(1.0, o.held)))
+                found["patience"] = arc(at - 0.5, up - 4, 5.8, max(0.0, min(1.0, o.held)))
     if is_pinned(row, o):
         found["pinned"] = _box(s.x(int(row["oldest"]["offset"])) - 1.5, y - 4, max(5.0, s.px + 2), th + 8)
     return found

@@ -103,11 +103,12 @@ VERDICTS = {
 }
 ENDS = {
     "slot_empty": _("Nothing found: slot {slot} is empty"),
-    "chain_ended": _("Nothing found: the chain ended after {entries} entries"),
+    "only_other_hashes": _("Nothing found: the chain holds {entries} entries, all with another hash"),
+    "only_collisions": _("Nothing found: the same hash, but other keys"),
     "left_window": _("Nothing found: the chain left the time window after {entries} entries"),
-    "no_key": _("Nothing found: no key is stored with this message"),
-    "not_dispatched": _("Nothing found: the message waits for dispatch"),
-    "no_file": _("Nothing found: there is no index file"),
+    "not_dispatched": _("Nothing found: a message still waits for dispatch"),
+    "no_file_in_range": _("Nothing found: no index file lies in this time window"),
+    "no_files": _("Nothing found: there is no index file yet"),
 }
 
 
@@ -144,3 +145,8 @@ STAGES = {
 @register.simple_tag
 def stage_text(name: str) -> object:
     return STAGES.get(name, "")
+
+
+@register.simple_tag
+def port(address: str) -> str:
+    return address.rpartition(":")[2]

@@ -27,9 +27,9 @@ def _svg(row: Mapping[str, Any], options: StripOptions, label: str) -> SafeStrin
     plan = plan_strip(row, options)
     paths = [f'<path class="{name}" d="{plan.paths[name]}"/>' for name in LAYERS if plan.paths.get(name)]
     texts = [
-        f'<text class="{name}" x="{_n(label_[0])}" y="{_n(label_[1])}" text-anchor="{label_[2]}">{escape(label_[3])}</text>'
+        f'<text class="{name}" x="{_n(at[0])}" y="{_n(at[1])}" text-anchor="{at[2]}">{escape(at[3])}</text>'
         for name in LABELS
-        if (label_ := plan.texts.get(name))
+        if (at := plan.texts.get(name))
     ]
     return format_html(
         '<svg class="s" viewBox="0 0 {} {}" preserveAspectRatio="xMaxYMid meet" role="img" aria-label="{}">{}</svg>',
@@ -66,7 +66,7 @@ def sentence(view: QueueView) -> str:
 def plan_row(row: Mapping[str, Any], window: int) -> SafeString:
     """One queue of a planned reset: the pin now, the diamond after, what comes again and what is skipped."""
     target = row.get("target") if row.get("selected", True) else None
-    options = StripOptions(width=386, height=26, window=window, track=9, compact=True, target=target)
+    options = StripOptions(width=386, height=26, window=window, track=9, compact=True, target=target, planned=True)
     label = gettext("{queue}: from {committed} to {target}").format(
         queue=row["queue"], committed=number(row.get("committed")), target=number(row.get("target"))
     )

@@ -40,7 +40,7 @@ function actOn(button, url) {
 }
 
 export function post(url, values, near) {
-  const slot = near.closest(".cons, section, form")?.querySelector(".answer") ?? near.parentElement.querySelector(".answer");
+  const slot = near.closest(".cons[data-client], .adds, form, section")?.querySelector(".answer") ?? near.parentElement.querySelector(".answer");
   slot?.replaceChildren();
   return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" });
 }
@@ -94,7 +94,7 @@ const fill = {
 function acted(target, seq) {
   const dialog = target.closest?.("dialog#ask");
   if (dialog) dialog.close();
-  target.closest?.(".cons, section, form")?.querySelector(".answer")?.replaceChildren();
+  target.closest?.(".cons[data-client], .adds, form, section")?.querySelector(".answer")?.replaceChildren();
   const button = dialog ? null : target.matches?.("button") ? target : target.querySelector?.("button");
   if (!button || !seq) return;
   button.dataset.sent = t("act.sent", { seq: number(seq) });
@@ -114,7 +114,7 @@ export function reached(seq) {
 }
 
 export function refuse(near, line) {
-  const slot = near.closest?.(".cons, form, section, dialog")?.querySelector(".answer");
+  const slot = near.closest?.(".cons[data-client], .adds, form, section, dialog")?.querySelector(".answer");
   const node = el("div", { class: "refusal", role: "alert", tabindex: "-1" }, line);
   if (slot) slot.replaceChildren(node);
   else toast(line);

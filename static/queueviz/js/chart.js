@@ -13,6 +13,12 @@ export function niceTop(value) {
   return value;
 }
 
+/** Four parts of 100 or 20, five of 50: every tick a whole number. */
+function ticks(top) {
+  const count = String(top)[0] === "5" || top === 10 ? 5 : 4;
+  return Array.from({ length: count + 1 }, (_, i) => (top * i) / count);
+}
+
 export class LagChart {
   #plot = null;
   #keys = "";
@@ -74,15 +80,14 @@ export class LagChart {
     const axis = { font, stroke, ticks: { show: false }, grid };
     this.#plot = new uPlot(
       {
-        width: this.root.clientWidth,
-        height: this.root.clientHeight,
+        ...this.#room(),
         padding: [8, 34, 0, 0],
         legend: { show: false },
         cursor: { show: false },
         scales: { x: { time: false, auto: false }, y: { auto: false } },
         axes: [
           { ...axis, size: 20, gap: 4, grid: { show: false }, splits: () => [-300, -240, -180, -120, -60, 0], values: (_, splits) => splits.map((v) => (v === 0 ? t("chart.now") : `−${-v / 60}${v === -300 ? " m" : ""}`)) },
-          { ...axis, size: 36, gap: 6, splits: (_, __, min, max) => [0, max / 4, max / 2, (max * 3) / 4, max].filter((v) => max >= 40 || Number.isInteger(v)), values: (_, splits) => splits.map((v) => number(Math.round(v))) },
+          { ...axis, size: 36, gap: 6, splits: (_, __, min, max) => ticks(max), values: (_, splits) => splits.map((v) => number(Math.round(v))) },
         ],
         series: [{}, ...this.queues.map((q) => ({ stroke: q.hot ? token(q.colour) : token("--line-strong"), width: q.hot ? 2 : 1, points: { show: false }, spanGaps: false }))],
       },
@@ -120,8 +125,14 @@ export class LagChart {
 
   #resize() {
     if (!this.#plot || !this.root.clientWidth) return;
-    this.#plot.setSize({ width: this.root.clientWidth, height: this.root.clientHeight });
+    this.#plot.setSize(this.#room());
     this.paint();
+  }
+
+  /** The panel without its padding. */
+  #room() {
+    const style = getComputedStyle(this.root);
+    return { width: this.root.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight), height: this.root.clientHeight - parseFloat(style.paddingBottom) };
   }
 
   #rebuild() {

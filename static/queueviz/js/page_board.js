@@ -18,10 +18,10 @@ import { show, startShell } from "./shell.js";
 import { Tape } from "./tape.js";
 import { t } from "./words.js";
 
-let board = null, store = null;
-const who = (id) => (board?.members[id] ? (board.members[id].letter ?? board.members[id].actor) : String(id).split("#")[0]);
+let board = null, store = null, started = false;
+const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
 const queueName = (key) => rows.shorts.get(key) ?? key;
-const journal = new JournalList($("#journal"), { keep: 7, who, queue: queueName });
+const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
 const chart = new LagChart($("#chart"));
 
 const page = startShell({
@@ -42,7 +42,7 @@ const page = startShell({
 const { clock, config, painter } = page;
 const history = new History(`${config.slug}/${config.group}/${config.topic}`);
 const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
-const cards = new Cards($("#consumers"), $("#t-card"), $("#add"));
+const cards = new Cards($("#consumers"), $("#t-card"), $("#adds"));
 const lanes = new Lanes($("#lanes"), $("#board"), rows, cards);
 const kpis = new Kpis();
 const tape = new Tape($("#tape"), $("#tape-topics"));
@@ -62,7 +62,8 @@ function paint(data, jump) {
   data.queues = queues;
   data.members ??= {};
   const moved = rows.sync(queues) | cards.sync(data.members);
-  if (moved) {
+  if (moved || !started) {
+    started = true;
     attr($("#no-queues") ?? document.createElement("i"), "hidden", Object.keys(queues).length > 0);
     if (!rows.selected) rows.selected = worst(data);
     lanes.watchCards();

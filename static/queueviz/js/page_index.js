@@ -98,4 +98,5 @@ function paint(data) {
   const entries = Object.entries(data.entries ?? {}).sort(([a], [b]) => (Number(b.split(":").at(-1)) - Number(a.split(":").at(-1)))).slice(0, NEWEST);
   $("#entries tbody").replaceChildren(...entries.map(([key, e]) => el("tr", {}, ...[key.split(":").at(-1), e.hash, e.physical, e.time_diff_s, e.slot, e.previous].map((value) => el("td", { class: "r" }, number(value))))));
 }
-if (form.elements.key.value) form.requestSubmit();
+// not before htmx has taken the form over: the browser would submit it by itself
+if (form.elements.key.value) addEventListener("load", () => form.requestSubmit());

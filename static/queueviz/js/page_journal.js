@@ -1,9 +1,14 @@
 /* The journal: newest facts first, filtered in place; each can be linked to, each names its cause. */
-import { $ } from "./dom.js";
+import { $, json } from "./dom.js";
 import { JournalList } from "./journal_list.js";
 import { startShell } from "./shell.js";
+import { factText } from "./words.js";
 
-const short = (id) => String(id).split("#")[0];
+const LOOK_BACK = 8000n;
+const FLOW = new Set(["OffsetCommitted"]);
+
+const names = json("live").names;
+const short = (id) => names[id] ?? String(id).split("#")[0];
 const list = new JournalList($("#journal"), { keep: 300, who: short, queue: (key) => key, stamp: true, quiet: true });
 const search = $("#j-search"), causes = $("#j-causes"), quiet = $("#j-quiet");
 
@@ -15,10 +20,22 @@ list.accept = (row) => {
 };
 for (const control of [search, causes, quiet]) control.addEventListener("input", () => list.paint());
 
-startShell({
+const { config } = startShell({
+  after: json("live").seq,
   onFacts(rows, { gap }) {
     if (gap) list.gap(gap);
     list.add(rows);
   },
   keys: { "/": () => search.focus() },
 });
+
+/** What happened before the page was opened, from the journal's own address; flow is left out. */
+async function history() {
+  const from = BigInt(config.seq) - LOOK_BACK, answer = await fetch(`/api/sandboxes/${config.slug}/events?after=${from > 0n ? from : -1}`);
+  if (!answer.ok) return list.paint();
+  const lines = (await answer.text()).trim().split("\n").filter(Boolean);
+  const rows = lines.map((line) => JSON.parse(line)).filter((row) => factText(row.type).text !== row.type && !FLOW.has(row.type) && BigInt(row.seq) <= BigInt(config.seq));
+  list.rows.unshift(...rows);
+  list.paint();
+}
+history();

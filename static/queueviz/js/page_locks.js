@@ -63,7 +63,7 @@ function line(key, data, members) {
   }
   node._consuming ??= $(".consuming", node);
   const now = row.consuming;
-  const said = lost ? t("lock.lost") : now ? `${now.key ?? now.offset}  ${now.thread ?? ""}` : row.suspended_until_ms > clock.now() ? t("lock.suspended", { left: duration(row.suspended_until_ms - clock.now()) }) : "–";
+  const said = lost ? t("lock.lost") : now ? t("lock.consuming", { key: now.key ?? now.offset, thread: now.thread }) : row.suspended_until_ms > clock.now() ? t("lock.suspended", { left: duration(row.suspended_until_ms - clock.now()) }) : "–";
   text(node._consuming, said);
   node._waiting ??= $(".waiting", node);
   text(node._waiting, (row.waiting ?? []).map((id) => data.members[id]?.letter ?? shortId(id)).join(", "));
@@ -82,9 +82,9 @@ function rings(now) {
 }
 
 function attempts(data, jump) {
-  const numbers = Object.keys(data.attempts ?? {}).sort((a, b) => Number(b) - Number(a)), newest = numbers[0];
+  const given = data.attempts ?? {}, numbers = Object.keys(given).sort((a, b) => given[b].at_ms - given[a].at_ms || (a < b ? 1 : -1)), newest = numbers[0];
   if (newest === undefined || newest === lastAttempt) return;
-  const fresh = lastAttempt === null || jump ? [] : numbers.filter((n) => Number(n) > Number(lastAttempt));
+  const fresh = lastAttempt === null || jump ? [] : numbers.slice(0, Math.max(0, numbers.indexOf(lastAttempt)));
   lastAttempt = newest;
   const letter = (id) => data.members[id]?.letter ?? (id ? shortId(id) : "–");
   $("#attempts").replaceChildren(...numbers.slice(0, 40).map((n) => {

@@ -5,6 +5,7 @@ import { inOrder, parts, shortNames } from "./names.js";
 import { offset } from "./offsets.js";
 import { drawLock } from "./ring.js";
 import { drawSpark } from "./spark.js";
+import "./strip.js";
 import { t } from "./words.js";
 
 const AGE_LIMIT_MS = 15000, PATIENCE_MS = 15000;

@@ -14,9 +14,8 @@ import { Transport } from "./transport.js";
 import { t } from "./words.js";
 
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
-const HISTORY = 200n;
 
-export function startShell({ onFacts = () => {}, keys = {} } = {}) {
+export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) {
   const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
   const app = $(".app");
   if (config.at_ms) clock.hear(config.at_ms, config.rate);
@@ -28,20 +27,23 @@ export function startShell({ onFacts = () => {}, keys = {} } = {}) {
   const twin = setUpTwin();
   const { theme, projector } = setUpTheme();
 
-  let first = true;
+  let first = true, last = null, gap = 0;
   live.follow(config.facts, {
     rows(rows, from) {
-      const seq = rows.at(-1)?.seq;
-      if (seq && BigInt(seq) > BigInt(live.seq)) live.seq = seq;
-      if (seq) reached(seq);
+      if (from !== null && last !== null) gap = Math.max(0, Number(BigInt(from) - BigInt(last)) - 1);
+      if (!rows.length) return;
+      last = rows.at(-1).seq;
+      if (BigInt(last) > BigInt(live.seq)) live.seq = last;
+      reached(last);
       if (!first) transport.missed(rows.length);
       scrubber.add(rows);
-      onFacts(rows, { first, gap: first ? 0 : missedBefore(rows, from) });
+      onFacts(rows, { first, gap });
+      gap = 0;
       for (const row of rows) if (!first) judge(row);
       if (!first && rows.some((row) => SHAPE.has(row.type))) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));
       first = false;
     },
-  }, { after: String(BigInt(config.seq) > HISTORY ? BigInt(config.seq) - HISTORY : 0n) });
+  }, { after });
   painter.every(() => {
     const now = clock.now();
     if (Math.abs(now - (scrubber.now ?? 0)) > 1000) scrubber.paint(now);
@@ -60,7 +62,7 @@ export function startShell({ onFacts = () => {}, keys = {} } = {}) {
     ...keys,
   });
   if (config.state !== "asleep") live.connect();
-  return { config, clock, painter, live, actions, transport };
+  return (globalThis.queueviz = { config, clock, painter, live, actions, transport }); // for the console
 }
 
 /** Follow a channel and paint it with the next frame; frozen pages acknowledge without painting. */
@@ -79,8 +81,6 @@ export function show({ live, painter, config }, name, paint, { element = null } 
   if (channel.data) painter.mark(channel, (it) => paint(it.data, true), true);
   return channel;
 }
-
-const missedBefore = (rows, first) => (first && rows.length ? Math.max(0, Number(BigInt(rows[0].seq) - BigInt(first))) : 0);
 
 /** Events worth hearing. The words come from the journal's facts, never from what moved on screen. */
 function judge(row) {

@@ -5,10 +5,17 @@ import { offset, runs } from "./offsets.js";
 const BAR = 4;
 const r1 = (v) => Math.round(v * 10) / 10;
 
-export function cells(row, { x, px, y, th }) {
+export function cells(row, { x, px, y, th, next }) {
   const first = offset(row.cells_from ?? row.in_memory);
   if (first === null || !row.cells) return { finished: "", working: "", waiting: "" };
-  return px < 1.6 ? density(row.cells, x(first), px, y, th) : single(row.cells, x(first), px, y, th);
+  const held = pulled(row.cells, first, next);
+  return px < 1.6 ? density(held, x(first), px, y, th) : single(held, x(first), px, y, th);
+}
+
+/** What was pulled and is no longer held is done: the queue lists cells up to its last unfinished message only. */
+function pulled(text, first, next) {
+  const listed = runs(text).reduce((sum, [, count]) => sum + count, 0), rest = next === null ? 0 : Number(next - first) - listed;
+  return rest > 0 ? `${text}${rest}d` : text;
 }
 
 function single(text, start, px, y, th) {

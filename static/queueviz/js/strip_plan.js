@@ -21,18 +21,19 @@ export function planStrip(row, o) {
   const committed = offset(row.committed), memory = offset(row.in_memory), next = offset(row.next_pull), target = offset(o.target);
   const s = scale({ min, max, window: o.window, width: o.width, compact: o.compact });
   const th = Math.round((o.track || 14) * o.k), y = Math.round(o.height / 2 - th / 2 - (o.compact ? 2 : 1));
-  const g = { ...s, y, th, bottom: y + th, min, max, committed, memory, next, target };
+  const g = { ...s, y, th, bottom: y + th, min, max, committed, memory, next, target, owned: Boolean(row.owner) || o.target !== undefined, cells: Boolean(row.cells) };
   const paths = { ...zones(g), ...cells(row, g), ...marks(row, g, o) };
   if (target !== null) Object.assign(paths, preview(g));
   return { paths, texts: o.track ? {} : labels(row, g, o), at: { committed: committed === null ? null : r1(s.x(committed)), next: next === null ? null : r1(s.x(next)) } };
 }
 
-function zones({ x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
+function zones({ owned, cells, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
   const start = whole && lo < 0n ? Math.max(0, x(0n)) : 0; // nothing lies left of offset 0, not even deleted messages
   const from = whole ? x(min) : min > 0n ? deleted : 0;
   const consumed = committed === null ? from : x(committed);
-  const pulled = next ?? larger(memory, committed);
   const held = larger(memory, committed);
+  const pulled = owned ? (next ?? held) : (held ?? next); // what nobody holds any more must be pulled again
+  const shown = memory !== null || cells; // a wire client does not show what it holds
   const zone = (a, b) => box(x(a), y, x(b) - x(a), th);
   const bx = history + gap / 2, t = th / 3;
   return {
@@ -40,9 +41,9 @@ function zones({ x, y, th, min, max, committed, memory, next, lo, whole, deleted
     done: box(from, y, Math.max(0, Math.min(consumed, right + 3) - from), th),
     deleted: min > 0n ? box(start, y, from - start, th) : "",
     lag: pulled === null ? "" : zone(pulled, max),
-    unknown: pulled === null ? zone(min, max) : "",
+    unknown: pulled === null ? zone(min, max) : owned && !shown && next !== null && committed !== null && next > committed ? zone(committed, next) : "",
     risk: committed !== null && memory !== null && memory > committed ? zone(committed, memory) : "",
-    between: held !== null && next !== null && next > held ? zone(held, next) : "",
+    between: owned && shown && held !== null && next !== null && next > held ? zone(held, next) : "",
     break: whole ? "" : `M${r1(bx - 4)} ${y - 3}l3 ${r1(t + 1)}l-3 ${r1(t + 1)}l3 ${r1(t + 2)}L${r1(bx + 5)} ${bottom + 3}l-3 ${r1(-t - 2)}l3 ${r1(-t - 1)}l-3 ${r1(-t - 1)}z`,
   };
 }
@@ -60,12 +61,13 @@ function marks(row, { x, px, y, th, bottom, min, max, committed, memory, next, l
     const m = r1(x(memory));
     if (Math.abs(m - x(committed)) > (o.compact ? 7 : 2)) found.memory = `M${m} ${y - 1}l-4.2 -6.6h8.4z`;
   }
-  if (next !== null && o.silent) found.last = `M${r1(x(next))} ${y - 8}V${bottom + 8}`;
+  if (next !== null && (o.silent || (!row.owner && next !== committed))) found.last = `M${r1(x(next))} ${y - 8}V${bottom + 8}`;
   else if (next !== null && row.owner) {
     const n = r1(Math.min(x(next), right));
-    found.next = row.flow_control ? `M${n - 2.5} ${y - 8.5}v7M${n + 1} ${y - 8.5}v7` : `M${r1(n - 2.5)} ${y - 8}l4.5 4l-4.5 4`;
-    const left_share = o.held === null || o.held === undefined ? 0 : Math.max(0, Math.min(1, o.held));
-    if (left_share > 0 && !row.flow_control && !o.compact) found.patience = arc(n - 0.5, y - 4, 6.6, left_share);
+    const up = found.memory && Math.abs(n - x(memory)) < 9 ? y - 10 : y; // two marks at one place stand above each other
+    found.next = row.flow_control ? `M${r1(n - 2.5)} ${up - 9}v7M${r1(n + 1)} ${up - 9}v7` : `M${r1(n - 2.5)} ${up - 8}l4.5 4l-4.5 4`;
+    const patience = o.held === null || o.held === undefined ? 0 : Math.max(0, Math.min(1, o.held));
+    if (patience > 0 && !row.flow_control && !o.compact) found.patience = arc(n - 0.5, up - 4, 5.8, patience);
   }
   if (pinned(row, o)) found.pinned = box(x(offset(row.oldest.offset)) - 1.5, y - 4, Math.max(5, px + 2), th + 8);
   return found;

@@ -54,7 +54,7 @@ export class Tape {
     const flushed = log.flushed === null || log.flushed === undefined ? null : BigInt(log.flushed);
     if (flushed !== null && kept.length) {
       const at = place(kept, flushed, x);
-      nodes.push(svg("path", { class: "flag", d: `M${at.toFixed(1)} ${TOP + HEIGHT + 1}v7h-6` }));
+      if (flushed > kept[0].at) nodes.push(svg("path", { class: "flag", d: `M${at.toFixed(1)} ${TOP + HEIGHT + 1}v7h-6` }));
       if (at < x - 2) nodes.push(svg("path", { class: "soft", d: `M${at.toFixed(1)} ${TOP - 2}H${x.toFixed(1)}` }));
     }
     return nodes;
