@@ -17,6 +17,7 @@ from sandbox.remoting.headers import SendHeader
 from sandbox.store.results import PutMessageStatus, PutResult
 
 IPV4_HOST_BYTES = 8
+MAX_BATCH_MESSAGES = 1_900  # their ids, 33 characters each, must fit the header of the answer
 
 
 class SendProcessor:
@@ -132,6 +133,9 @@ class SendProcessor:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, str(why)) from None
         if not items:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, "the batch holds no message")
+        if len(items) > MAX_BATCH_MESSAGES:
+            raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL,
+                                f"a batch holds at most {MAX_BATCH_MESSAGES} messages, this one {len(items)}")
         host = host_of(channel.remote)
         sys_flag = self._sys_flag(header, host)
         shared = batch_text(header.properties, self._cluster)

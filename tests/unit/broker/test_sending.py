@@ -147,6 +147,15 @@ def test_a_broken_batch_is_refused_whole(producer: Client, stage: Stage) -> None
     assert stage.broker.store.max_physical_offset == 0
 
 
+def test_the_largest_batch_still_gets_its_answer_over_the_wire() -> None:
+    stage = Stage(wire=True)
+    producer = stage.client()
+    header = SendHeader("P", "TBW102", "TBW102", 4, 1, 0, 0, 0, "", batch=True)
+    most = batch.encode([batch.BatchItem(0, b"", b"")] * 1_900)
+    assert producer.call(RequestCode.SEND_BATCH_MESSAGE, header.to_ext(), most).code == 0
+    assert producer.call(RequestCode.SEND_BATCH_MESSAGE, header.to_ext(), most + most[:22]).code == 13
+
+
 def test_a_one_way_send_is_stored_and_not_answered(producer: Client, stage: Stage) -> None:
     producer.oneway(RequestCode.SEND_MESSAGE_V2, SendHeader("P", "orders", "TBW102", 4, 0, 0, 0, 0, "").to_ext(), b"x")
     assert producer.answers == {}
