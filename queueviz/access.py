@@ -56,12 +56,17 @@ def seat_at(visitor: Visitor, slug: str, verb: str) -> Seat:
     """As `sandbox_for`, with the visitor's role."""
     sandbox = Sandbox.objects.filter(slug=slug).first()
     role = _role(visitor, sandbox) if sandbox else None
-    if sandbox is None or role is None:
+    if sandbox is None or role is None or (role != "owner" and _has_expired(sandbox)):
         raise NotFound("There is no sandbox with this address.")
     seat = Seat(sandbox, role)
     if not seat.may(verb):
         raise Forbidden("Your link to this sandbox does not allow this.")
     return seat
+
+
+def _has_expired(sandbox: Sandbox) -> bool:
+    """Kept for a week more, for its owner alone: his next visit gives it a new life."""
+    return sandbox.expires_at is not None and sandbox.expires_at < timezone.now()
 
 
 def sandboxes_of(visitor: Visitor) -> list[Sandbox]:

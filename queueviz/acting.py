@@ -32,8 +32,9 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
         action = landing.admit(visitor, action)
     elif not seat.may(action.verb):
         raise access.Forbidden("Your link to this sandbox does not allow this.")
+    access.note_visit(seat)
     by = Actor(role=seat.role, name=_pseudonym(visitor, seat))
-    return int(engine.answer(engine.port().act(slug, action, by)))
+    return engine.answer(engine.port().act(slug, action, by))
 
 
 def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dic
     access.sandbox_for(visitor, slug, "see")
     QUESTIONS.demand(visitor.key)
     question = parse_question(name, given)
-    return dict(engine.answer(engine.port().ask(slug, question)))
+    return engine.answer(engine.port().ask(slug, question))
 
 
 def _pseudonym(visitor: Visitor, seat: access.Seat) -> str:

@@ -77,15 +77,16 @@ class Channel:
                 watch.behind = watch.behind or moved
             elif watch.behind:
                 text = self.snapshot()
-                if len(text) > self.limits.snapshot_bytes:
+                size_bytes = frames.size_of(text)
+                if size_bytes > self.limits.snapshot_bytes:
                     return "too_large"
-                self.figures.snapshot_sent(len(text), again=watch.sent_at_s > float("-inf"))
+                self.figures.snapshot_sent(size_bytes, again=watch.sent_at_s > float("-inf"))
                 watch.behind = False
                 watch.sent(self._n, now_s)
                 await viewer.send(text)
             elif delta is not None:
                 watch.sent(self._n, now_s)
-                self.figures.delta_sent(len(delta))
+                self.figures.delta_sent(frames.size_of(delta))
                 await viewer.send(delta)
         return None
 
@@ -102,7 +103,7 @@ class Channel:
             return None
         self.figures.encoded += 1
         text = frames.delta(self.name, self._n, reading, difference, rate_changed=rate_changed)
-        return text if len(text) <= self.limits.frame_bytes else None
+        return text if frames.size_of(text) <= self.limits.frame_bytes else None
 
     def _set_interval(self, data: dict[str, Any]) -> None:
         if self.name.startswith("board/"):

@@ -43,5 +43,5 @@ class FactChannel:
             if start not in encoded:
                 encoded[start] = frames.facts(self.name, shown[start:])
                 self.figures.encoded += 1
-            self.figures.facts_sent(len(encoded[start]))
+            self.figures.facts_sent(frames.size_of(encoded[start]))
             await viewer.send(encoded[start])

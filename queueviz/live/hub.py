@@ -174,7 +174,7 @@ class Hub:
 
     async def _wait(self) -> None:
         """Until something is due: a beat, a channel that is dirty, a re-read."""
-        times = [channel.due_at_s() for channel in [*self._channels.values(), *self._facts.values()]]
+        times = [channel.due_at_s() for channel in self._all()]
         soonest_s = min([at for at in times if at is not None] + [self._beat_at_s])
         alarm = self._loop.call_later(max(0.0, soonest_s - self._now()), self._news.set)
         await self._news.wait()
@@ -274,7 +274,7 @@ class Hub:
             self._bells[slug].listen_again()
 
     def _heard(self, slug: str) -> None:
-        for channel in [*self._channels.values(), *self._facts.values()]:
+        for channel in self._all():
             if channel.slug == slug:
                 channel.dirty = True
         self._news.set()
@@ -295,7 +295,10 @@ class Hub:
         return sum(viewer.home == slug for viewer in self._viewers)
 
     def _watchers_of_channels(self, slug: str) -> bool:
-        return any(channel.slug == slug for channel in [*self._channels.values(), *self._facts.values()])
+        return any(channel.slug == slug for channel in self._all())
+
+    def _all(self) -> list[Channel | FactChannel]:
+        return [*self._channels.values(), *self._facts.values()]
 
     async def _ask(self, future: Any) -> Any:
         """The engine's answer, or None: a picture that cannot be drawn now is drawn later."""

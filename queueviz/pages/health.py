@@ -22,7 +22,7 @@ def health(request: HttpRequest) -> JsonResponse:
         said |= {"status": "failing", "database": type(error).__name__}
     try:
         status = engine.answer(engine.port().status())
-        said |= {name: value for name, value in status.items() if name != "sandboxes"}  # addresses are not for everybody
+        said |= {name: value for name, value in status.items() if name != "sandboxes"}  # addresses are not public
     except SandboxError as error:
         said |= {"status": "failing", "engine": str(error)}
     return JsonResponse(said, status=200 if said["status"] == "ok" else 503)

@@ -107,8 +107,8 @@ class FakePort:
 
     def status(self) -> "Future[dict[str, Any]]":
         rows = {slug: {"state": state} for slug, state in self.sandboxes.items()}
-        return self._do("status", lambda: {"awake": len(rows), "known": len(rows), "cap": 200, "fds": 20, "fd_limit": 1024,
-                                           "sandboxes": rows})  # fmt: skip
+        figures = {"awake": len(rows), "known": len(rows), "cap": 200, "fds": 20, "fd_limit": 1024}
+        return self._do("status", lambda: {**figures, "sandboxes": rows})
 
     def show(self, channel: str, data: dict[str, Any], *, seq: int, rate: float = 1, epoch: str = "7f3a") -> None:
         """Change a board and ring, as the engine does."""

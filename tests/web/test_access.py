@@ -127,6 +127,25 @@ def test_a_visit_of_an_owner_puts_off_the_end_and_a_viewer_s_does_not(port: Fake
     assert sandbox.expires_at > timezone.now() + timedelta(hours=23)
 
 
+def test_an_expired_sandbox_is_its_owner_s_alone_until_he_comes_back(port: FakePort) -> None:
+    owner, other = somebody(), somebody()
+    slug = made_by(owner, port).slug
+    long_ago = timezone.now() - timedelta(days=2)
+    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
+    with pytest.raises(access.NotFound):
+        access.sandbox_for(other, slug, "see")
+    access.note_visit(access.seat_at(owner, slug, "see"))
+    assert access.sandbox_for(other, slug, "see").slug == slug
+
+
+def test_a_program_s_action_counts_as_a_visit(port: FakePort) -> None:
+    made = owners.create(somebody(), "orders")
+    long_ago = timezone.now() - timedelta(hours=20)
+    Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
+    acting.act(Visitor(token=made.token), made.sandbox.slug, {"action": "CrashActor", "actor": "A"})
+    assert Sandbox.objects.get().visited_at > long_ago
+
+
 def test_what_expired_a_week_ago_goes_when_room_is_asked_for(port: FakePort) -> None:
     old, kept = made_by(somebody(), port), made_by(somebody(), port)
     Sandbox.objects.filter(pk=old.pk).update(expires_at=timezone.now() - timedelta(days=8))
