@@ -67,8 +67,6 @@ class Engine:
         if thread.is_alive():
             log.error("stopping took longer than %.1f s; what is still open will be recovered", timeout_s)
             return False
-        if self._lock is not None:
-            self._lock.close()
         return True
 
     def _run(self, ready: threading.Event) -> None:
@@ -79,6 +77,8 @@ class Engine:
             self._failed = why
             log.exception("the engine's thread ended")
         finally:
+            if self._lock is not None:
+                self._lock.close()  # here, not in `stop`: until the thread ends, its files are in use
             ready.set()
 
     async def _live(self, ready: threading.Event) -> None:

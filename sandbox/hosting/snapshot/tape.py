@@ -39,8 +39,8 @@ class Tape:
                 break
             self._next = layout.physical_offset + layout.size
             self._rows[layout.physical_offset] = record_row(message)
-        for gone in list(self._rows)[:-LAST_RECORDS]:
-            del self._rows[gone]
+        low = store.min_physical_offset
+        self._rows = {at: row for at, row in list(self._rows.items())[-LAST_RECORDS:] if at >= low}
         return {str(physical): row for physical, row in self._rows.items()}
 
 
@@ -51,12 +51,13 @@ def record_row(message: StoredMessage) -> Row:
 
 
 def _start(store: MessageStore) -> int:
-    """A place from which the last records can be walked: a file's begin, or the newest queue unit far enough back."""
-    low, high = store.min_physical_offset, store.max_physical_offset
-    best = max(low, high - high % store.config.commit_log_file_bytes)
+    """Where the last records begin: the queues' newest entries say where their records are."""
+    places: list[int] = []
     for topic, queue_id in store.queues():
         last = store.max_offset(topic, queue_id)
-        unit = store.unit(topic, queue_id, max(store.min_offset(topic, queue_id), last - LAST_RECORDS))
-        if unit is not None and best < unit.physical_offset <= high:
-            best = max(best, min(unit.physical_offset, high))
-    return best
+        for offset in range(max(0, store.min_offset(topic, queue_id), last - LAST_RECORDS), last):
+            unit = store.unit(topic, queue_id, offset)
+            if unit is not None and unit.physical_offset >= store.min_physical_offset:
+                places.append(unit.physical_offset)
+    places.sort()
+    return places[-LAST_RECORDS:][0] if places else store.min_physical_offset
