@@ -1,8 +1,10 @@
 """Messages found again by key: the index files of a store, oldest first."""
 
+import logging
 from collections.abc import Callable, Iterable
 
 from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import StoreFull
 from sandbox.message.string_hash import KeyHasher, index_key_hash, java_hash
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import Disk
@@ -10,6 +12,8 @@ from sandbox.store.file_stamp import stamp
 from sandbox.store.index_file import IndexEntry, IndexFile, IndexKey
 from sandbox.store.index_walk import EntryStep, FileWalk, IndexWalk
 from sandbox.store.mapped_file import MappedFile, MapPool
+
+log = logging.getLogger(__name__)
 
 DIRECTORY = "index"
 MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
@@ -54,6 +58,17 @@ class IndexService:
                 self.files.append(file)
         return deleted
 
+    def cut(self, log_end: int) -> int | None:
+        """Drop files with entries for records the log has lost, or they would stand for what is stored there next.
+
+        Returns from where on the log must be indexed again; None when nothing was dropped.
+        """
+        begin: int | None = None
+        while self.files and self.files[-1].end_physical >= log_end:
+            begin = self.files[-1].begin_physical
+            self._delete(self.files.pop())
+        return begin
+
     def _open(self, name: str) -> IndexFile:
         slots, entries = self._config.index_slots, self._config.index_entries
         mapped = MappedFile(DIRECTORY, 0, IndexFile.bytes_of(slots, entries))
@@ -92,14 +107,19 @@ class IndexService:
             hasher = self._hashers[topic] = KeyHasher(topic)
         return hasher
 
-    def put(self, keys: list[IndexKey]) -> None:
-        """Add entries in the given order, over as many files as it takes.  Raises StoreFull."""
+    def put(self, keys: list[IndexKey]) -> int:
+        """Add entries in the given order, over as many files as it takes; returns for how many there was room."""
         done = 0
         while done < len(keys):
             file = self.files[-1] if self.files else None
-            if file is None or file.index_count >= file.entries:
-                file = self._next_file()
-            done += file.put(keys, done)
+            try:
+                if file is None or file.index_count >= file.entries:
+                    file = self._next_file()
+                done += file.put(keys, done)
+            except StoreFull as why:
+                log.warning("no room for %d index entries: %s", len(keys) - done, why)
+                break
+        return done
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> IndexWalk:
         """What a broker finds: at most 64 offsets, and no look at the records."""

@@ -52,10 +52,14 @@ class KeyQueryResult(NamedTuple):
 
 
 class StoreReader:
-    """Everything a store directory holds.  Raises StoreError when the directory is none."""
+    """Everything a store directory holds.  Raises StoreError when the directory is none.
 
-    def __init__(self, root: str | Path) -> None:
+    `index_slots` need only be given for index files of a shape that cannot be guessed, with hardly an entry in them.
+    """
+
+    def __init__(self, root: str | Path, *, index_slots: int | None = None) -> None:
         self.root = Path(root)
+        self._index_slots = index_slots
         _must_be_store(self.root)
         self._opened = OpenFiles()
         self.log = LogReader(FileRun(self.root / "commitlog", self._opened))
@@ -161,7 +165,7 @@ class StoreReader:
 
     def index_files(self) -> list[IndexFileReader]:
         """All index files, oldest first."""
-        return index_files(self.root / "index", self._opened)
+        return index_files(self.root / "index", self._opened, self._index_slots)
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> KeyQueryResult:
         """Messages by key, in order of arrival.  RocketMQ: `DefaultMessageStore.queryMessage` (spec 5)."""

@@ -49,12 +49,13 @@ class IndexEntry(NamedTuple):
 class IndexFileReader:
     """One index file.  How many slots it has is not written in it: known shapes first, then what the entries say."""
 
-    def __init__(self, path: Path, opened: OpenFiles) -> None:
+    def __init__(self, path: Path, opened: OpenFiles, slots: int | None = None) -> None:
         self.path = path
         self.name = path.name
         self._opened = opened
         self.size_bytes = path.stat().st_size
-        self.slots, self.entries = self._shape()
+        self.slots = slots or self._slots()
+        self.entries = max(0, (self.size_bytes - HEADER_BYTES - self.slots * SLOT_BYTES) // ENTRY_BYTES)
 
     def header(self) -> IndexHeader:
         data = self._opened.read(str(self.path), HEADER_BYTES, 0)
@@ -121,15 +122,15 @@ class IndexFileReader:
                 break
         return found
 
-    def _shape(self) -> tuple[int, int]:
+    def _slots(self) -> int:
         for slots, entries in KNOWN_SHAPES:
             if self.size_bytes == HEADER_BYTES + slots * SLOT_BYTES + entries * ENTRY_BYTES:
-                return slots, entries
+                return slots
         for slots in self._guesses():
             self.slots = slots
             if self._plausible():
-                return slots, (self.size_bytes - HEADER_BYTES - slots * SLOT_BYTES) // ENTRY_BYTES
-        return 1, max(0, (self.size_bytes - HEADER_BYTES - SLOT_BYTES) // ENTRY_BYTES)
+                return slots
+        return 1
 
     def _guesses(self) -> Iterator[int]:
         room = self.size_bytes - HEADER_BYTES
@@ -157,11 +158,11 @@ class IndexFileReader:
         return sum(1 for _ in self.used_slots()) == header.slots_used
 
 
-def index_files(directory: Path, opened: OpenFiles) -> list[IndexFileReader]:
+def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:
     """All index files, oldest first: the name is the time of creation."""
     try:
         paths = sorted(path for path in directory.iterdir() if len(path.name) == _NAME_DIGITS and path.name.isdigit())
-        return [IndexFileReader(path, opened) for path in paths]
+        return [IndexFileReader(path, opened, slots) for path in paths]
     except FileNotFoundError:
         return []
 

@@ -11,6 +11,7 @@ from sandbox.store.commit_log import CommitLog
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.consume_queue import FILLER_BYTES, ConsumeQueue, iter_units
+from sandbox.store.index_service import IndexService
 from sandbox.store.mapped_file import MappedFile
 from sandbox.store.reput import ReputMessageService
 from sandbox.store.results import RecoveryReport
@@ -27,8 +28,9 @@ class Recovery:
     """One recovery.  RocketMQ: `CommitLog.recoverNormally`, `recoverAbnormally`, `ConsumeQueue.recover`."""
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, checkpoint: StoreCheckpoint,
-                 reput: ReputMessageService) -> None:
+                 reput: ReputMessageService, index: IndexService) -> None:
         self._config = config
+        self._index = index
         self._log = commit_log
         self._checkpoint = checkpoint
         self._reput = reput
@@ -51,12 +53,25 @@ class Recovery:
             return RecoveryReport(_kind(clean), 0, 0, 0, tuple(self.steps))
         first = self._first_file(clean=clean)
         start = self._log.files.files[first].base
+        if not clean:
+            self._forget_units(queues.values(), start)
         end = self._find_end(first, dispatch=not clean)
         cut = self._cut(end, clean=clean)
         self._cut_queues(queues.values(), end)
         self._catch_up(queues, dispatched=not clean)
+        if not clean:
+            self._doubt_flushes(queues.values())
         self.steps.append(f"end {end}")
         return RecoveryReport(_kind(clean), start, cut, self._messages, tuple(self.steps))
+
+    def _forget_units(self, queues: Iterable[ConsumeQueue], start: int) -> None:
+        """Drop what dispatching from `start` brings back.
+
+        RocketMQ keeps it, having looked at three files of each queue; but with small files more than three may be
+        unflushed, and a power cut may have taken any of them.
+        """
+        for queue in queues:
+            truncate_queue(queue, start)
 
     def _first_file(self, *, clean: bool) -> int:
         """Which file to read from: the third-last, or after a bad end the newest the checkpoint vouches for."""
@@ -96,7 +111,9 @@ class Recovery:
                 break
         end = files[position].base + at
         if dispatch:
-            self._dispatch_again(files[first].base, end)
+            unindexed = self._index.cut(end)
+            start = files[first].base if unindexed is None else min(files[first].base, unindexed)
+            self._dispatch_again(max(start, self._log.min_offset), end)
         return end
 
     def _dispatch_again(self, start: int, end: int) -> None:
@@ -124,6 +141,12 @@ class Recovery:
         for file in files.files:
             file.flushed = file.wrote
         return lost
+
+    def _doubt_flushes(self, queues: Iterable[ConsumeQueue]) -> None:
+        """What a killed process wrote may still be in memory only: the next flush has to include it."""
+        for files in (self._log.files, *(queue.files for queue in queues)):
+            for file in files.files:
+                file.flushed = 0
 
     def _cut_queues(self, queues: Iterable[ConsumeQueue], end: int) -> None:
         for queue in queues:

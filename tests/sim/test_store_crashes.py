@@ -1,6 +1,7 @@
 """The store, ended at every moment: by a kill, and by a power cut."""
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,12 +11,13 @@ from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import Locked, StoreFull
 from sandbox.message import record
 from sandbox.sim.disk import SimDisk
+from sandbox.store.config import ASYNC_FLUSH
 from sandbox.store.disk import FileDisk
 from sandbox.store.message_store import MessageStore
 from sandbox.store.reader import StoreReader
 from sandbox.store.results import GetMessageStatus, PutMessageStatus, RecoveryReport
 from sandbox.store.verify import verify
-from tests.sim.store_world import START_MS, Moment, Sent, StoreWorld, inbound
+from tests.sim.store_world import SMALL, START_MS, Moment, Sent, StoreWorld, inbound
 
 LATER_MS = START_MS + 60_000
 POWER_CUTS = 4  # seeds tried at each moment
@@ -47,6 +49,7 @@ def read_back(store: MessageStore) -> dict[tuple[str, int], list[bytes]]:
     for name in store.queues():
         offset = store.min_offset(*name)
         while (got := store.get_message(*name, offset, 32, None)).status is GetMessageStatus.FOUND:
+            assert got.records, f"{name} at {offset}: found, but nothing"
             for message in record.decode_all(got.records):
                 assert message.queue_offset == offset
                 found[name].append(message.body)
@@ -79,7 +82,7 @@ def reopened(disk: SimDisk) -> StoreWorld:
 
 
 def check_files(world: StoreWorld, root: Path) -> None:
-    with StoreReader(world.copy_out(root)) as reader:
+    with StoreReader(world.copy_out(root), index_slots=world.config.index_slots) as reader:
         report = verify(reader)
         assert [finding for finding in report.findings if finding.severity == "error"] == []
 
@@ -244,3 +247,45 @@ def test_nothing_is_acknowledged_by_a_disk_that_cannot_flush() -> None:
     world.loop.run_for(10)
     assert [message.key for message in world.acknowledged] == ["U0001"]
     assert not store.writable
+
+
+def test_a_queue_of_many_unflushed_files_is_whole_after_a_power_cut() -> None:
+    """More files than a recovery looks at by habit, all written within one flush interval."""
+    world = StoreWorld(config=replace(SMALL, consume_queue_file_entries=3))
+    store = world.opened()
+    for number in range(24):
+        world.put(store, [inbound("T", 0, number)])
+    for seed in range(40):
+        disk = world.disk.copy(Chance(seed))
+        disk.power_cut()
+        assert_whole(StoreWorld(disk, world.config, start_ms=LATER_MS), world.sent, 24)
+
+
+def test_what_a_killed_process_left_unflushed_is_flushed_by_the_next_one() -> None:
+    world = StoreWorld()
+    store = world.opened()
+    for number in range(9):
+        world.put(store, [inbound("T", number % 2, number)])
+    store.crash()
+    world.disk.kill()
+    world.opened().close()
+    for seed in range(20):
+        disk = world.disk.copy(Chance(seed))
+        disk.power_cut()
+        assert_whole(reopened(disk), world.sent, 9)
+
+
+def test_index_entries_of_lost_records_do_not_stand_in_the_way_of_new_ones(tmp_path: Path) -> None:
+    """An index file that filled up was flushed at once; the log was not, and lost its end."""
+    world = StoreWorld(config=replace(SMALL, index_entries=4, flush=ASYNC_FLUSH))
+    store = world.opened()
+    world.put(store, [inbound("T", 0, 1)])
+    world.loop.run_for(20)  # everything is flushed
+    for number in range(2, 8):
+        world.put(store, [inbound("T", 0, number)])
+    for seed in range(20):
+        disk = world.disk.copy(Chance(seed))
+        disk.power_cut()
+        again = StoreWorld(disk, world.config, start_ms=LATER_MS)
+        assert_whole(again, world.sent, 1)
+        check_files(again, tmp_path / str(seed))
