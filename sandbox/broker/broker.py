@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from sandbox.broker.assembly import assemble, processors_of
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.files import ConfigFiles
-from sandbox.broker.halting_clock import HaltingClock
 from sandbox.broker.parts import Answer
 from sandbox.broker.registration import Registration
 from sandbox.broker.topic_names import SCHEDULE_TOPIC
@@ -15,6 +14,7 @@ from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.kernel.errors import BrokerRefused
+from sandbox.kernel.process_clock import ProcessClock
 from sandbox.remoting.bodies import TopicConfig
 from sandbox.remoting.channel import Channel, Connector
 from sandbox.remoting.codes import ResponseCode
@@ -39,7 +39,7 @@ class Broker:
                  connector: Connector | None, name_servers: Sequence[str]) -> None:
         self.config = config
         self.store = store
-        self._clock = clock = HaltingClock(clock)
+        self._clock = clock = ProcessClock(clock)
         self._unheard: list[tuple[list[RemotingCommand], Channel]] = []  # while halted; no commands: it closed
         self._journal = journal
         self._files = ConfigFiles(store, journal, config.name)
@@ -125,22 +125,22 @@ class Broker:
 
     def hang(self) -> None:
         """Halt the process, as SIGSTOP does: nothing is answered, nothing falls due, connections stay."""
-        self._clock.halted = True
+        self._clock.stop()
 
     def resume(self) -> None:
         """Go on: first what clients said meanwhile, then what fell due."""
         unheard, self._unheard = self._unheard, []
-        self._clock.halted = False
+        self._clock.wake()
         for commands, channel in unheard:
             if commands:
                 self.handle(commands, channel)
             else:
                 self.disconnected(channel)
-        self._clock.go_on()
+        self._clock.ring_late()
 
     @property
     def hung(self) -> bool:
-        return self._clock.halted
+        return self._clock.stopped
 
     # Listener.
 
@@ -151,7 +151,7 @@ class Broker:
         """One batch from one client: process all, dispatch once, answer all."""
         if not self.running:
             return
-        if self._clock.halted:
+        if self._clock.stopped:
             if len(self._unheard) < MAX_UNHEARD:
                 self._unheard.append((commands, channel))
             return
@@ -164,7 +164,7 @@ class Broker:
                 channel.send(answer)
 
     def disconnected(self, channel: Channel) -> None:
-        if self._clock.halted:
+        if self._clock.stopped:
             self._unheard.append(([], channel))
         elif self.connections.closed(channel, "closed"):
             self._forget(channel)

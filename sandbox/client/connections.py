@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sandbox.client.config import ClientConfig
-from sandbox.client.process_clock import ProcessClock
 from sandbox.client.tasks import within
 from sandbox.kernel.errors import ConnectFailed, RemotingError, SendTimeout, TooManyRequests
+from sandbox.kernel.process_clock import ProcessClock
 from sandbox.remoting.channel import Channel, Connector
 from sandbox.remoting.command import FLAG_ONEWAY, Language, RemotingCommand
 

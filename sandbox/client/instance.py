@@ -10,7 +10,6 @@ from sandbox.client.connections import Connections
 from sandbox.client.incoming import Incoming
 from sandbox.client.local_offset_store import FileStore
 from sandbox.client.name_servers import NameServers
-from sandbox.client.process_clock import ProcessClock
 from sandbox.client.producer import Producer
 from sandbox.client.routes import MASTER_ID, RouteTable
 from sandbox.client.tasks import Alarm, Job, Periodic, Tasks
@@ -19,6 +18,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ClientError, ConnectFailed, SandboxError
 from sandbox.kernel.ids import UniqueKeys
+from sandbox.kernel.process_clock import ProcessClock
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import java_hash
 from sandbox.remoting.bodies import ConsumerData, HeartbeatData
@@ -127,11 +127,11 @@ class ClientInstance:
     def resume(self) -> None:
         """As SIGCONT: first hear what came in, then run what fell due."""
         if self.state == "running" and self.clock.stopped:
-            self.clock.stopped = False
+            self.clock.wake()
             for member in self._members():
                 member.told("running")
             self.connections.deliver_held()
-            self.clock.resume()
+            self.clock.ring_late()
 
     def register_consumer(self, consumer: Consumer) -> None:
         """Raises ClientError when the group has a consumer here already."""

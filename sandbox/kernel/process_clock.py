@@ -1,0 +1,78 @@
+"""Time as one process sees it that can be stopped (SIGSTOP) while the world goes on."""
+
+import asyncio
+from collections.abc import Callable
+
+from sandbox.kernel.clock import Clock, TimerHandle
+
+
+class ProcessTimer:
+    """A timer of the process.  While the process is stopped it may fall due, and then waits; cancelling still helps."""
+
+    __slots__ = ("_fn", "_owner", "inner", "when")
+
+    inner: TimerHandle
+
+    def __init__(self, owner: "ProcessClock", fn: Callable[[], None]) -> None:
+        self._owner = owner
+        self._fn: Callable[[], None] | None = fn
+        self.when = 0.0
+
+    def cancel(self) -> None:
+        self._fn = None
+        self.inner.cancel()
+
+    def ring(self) -> None:
+        if self._owner.stopped:
+            self._owner.late.append(self)
+            return
+        fn, self._fn = self._fn, None
+        if fn is not None:
+            fn()
+
+
+class ProcessClock:
+    """A `Clock` over another one.  What falls due while the process is stopped runs, in its order, when it goes on.
+
+    Time itself does not stop: after `wake` the process sees how long it was away.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.now_ms = clock.now_ms
+        self.monotonic = clock.monotonic
+        self.ms_at = clock.ms_at
+        self._clock = clock
+        self.stopped = False
+        self.late: list[ProcessTimer] = []
+
+    def call_later(self, delay: float, fn: Callable[[], None]) -> TimerHandle:
+        timer = ProcessTimer(self, fn)
+        timer.inner = self._clock.call_later(delay, timer.ring)
+        timer.when = timer.inner.when
+        return timer
+
+    async def sleep(self, delay: float) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        timer = self.call_later(delay, lambda: None if future.done() else future.set_result(None))
+        try:
+            await future
+        finally:
+            timer.cancel()
+
+    async def going_on(self) -> None:
+        """Return at once, or when a stopped process goes on: what code must ask after it waited for others."""
+        while self.stopped:
+            await self.sleep(0)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def wake(self) -> None:
+        """Go on; the owner first hears what arrived meanwhile, then calls `ring_late`."""
+        self.stopped = False
+
+    def ring_late(self) -> None:
+        """Run what fell due meanwhile."""
+        late, self.late = self.late, []
+        for timer in late:
+            timer.ring()
