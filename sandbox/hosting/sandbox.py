@@ -25,6 +25,7 @@ from sandbox.hosting.walls import Walls
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
+from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)
 
@@ -88,9 +89,7 @@ class Sandbox:
             for actor in ran:
                 start_or_refuse(self.actors, actor)
             if not record.built:
-                for action in template_of(record.template).stage:
-                    self.act(action, "template")
-                record.built = True
+                self._build_stage()
         except BaseException:
             self.crash()
             record.running = self.crashed
@@ -99,6 +98,16 @@ class Sandbox:
         self.clock.set_rate(record.rate)
         self.diary.start()
         self._remember()
+
+    def _build_stage(self) -> None:
+        """All of it, or what a kill in the middle had left undone."""
+        for action in template_of(self.record.template).stage:
+            try:
+                self.act(action, "template")
+            except ActionRefused:
+                if not self.crashed:
+                    raise
+        self.record.built = True
 
     async def close(self, reason: str) -> None:
         """Actors stop cleanly, brokers stop cleanly, the clock stops."""
