@@ -125,7 +125,11 @@ class Actors:
     async def _produce(self, actor: ProducerActor) -> None:
         table: Path | None = None
         if actor.settings.feed is not None:
-            table = await self._around.ground.lend(lambda: prepare_flights(self._home))
+            try:
+                table = await self._around.ground.lend(lambda: prepare_flights(self._home))
+            except (OSError, SandboxError) as why:
+                actor.refuse(f"its feed cannot be read: {why}")
+                return
         await actor.run(table)
 
     def stop(self, actor: Actor) -> None:

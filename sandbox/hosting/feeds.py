@@ -6,11 +6,14 @@ load pandas and every table.  The table is not in time order, so it is sorted on
 
 import csv
 import io
+import os
+import threading
 import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from tempfile import mkstemp
 from typing import NamedTuple
 
 import orjson
@@ -25,6 +28,8 @@ LINES_AT_ONCE = 256
 _SORTED_NAME = "flights-by-time.1.csv"  # the number rises when the line below changes
 _COLUMNS = ("year", "month", "day", "hour", "minute", "carrier", "flight", "tailnum", "origin", "dest", "dep_delay",
             "arr_delay", "distance")
+
+_preparing = threading.Lock()  # sandboxes that start together wait for one sorting
 
 
 class FeedMissing(SandboxError):
@@ -44,18 +49,31 @@ class FeedRow(NamedTuple):
 def prepare_flights(home: Path) -> Path:
     """The sorted table under `home`, made now if it is not there (about three seconds, once)."""
     path = home / "feeds" / _SORTED_NAME
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".tmp")
-        with draft.open("w", encoding="utf-8", newline="") as out:
-            out.writelines(",".join(row) + "\n" for row in _in_time_order())
-        draft.replace(path)  # last: a half-written table is never taken for a whole one
+    with _preparing:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_in_time_order(path)
     return path
 
 
-def _in_time_order() -> list[tuple[str, ...]]:
-    """Rows of scheduled minute, carrier, flight, tail number, origin, destination, delays, distance."""
-    rows: list[tuple[str, ...]] = []
+def _write_in_time_order(path: Path) -> None:
+    """Through a draft of its own: a command beside the server may be at it too."""
+    number, draft = mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
+    try:
+        with open(number, "w", encoding="utf-8", newline="") as out:
+            out.writelines(_in_time_order())
+        os.replace(draft, path)  # last: a half-written table is never taken for a whole one
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _in_time_order() -> list[str]:
+    """Lines of scheduled minute, carrier, flight, tail number, origin, destination, delays, distance.
+
+    One text a line: as tuples they would cost a server two hundred megabytes that it does not get back.
+    """
+    rows: list[str] = []
     with zipfile.ZipFile(_table()) as archive, archive.open("flights.csv") as raw:
         lines = csv.reader(io.TextIOWrapper(raw, "utf-8"))
         header = next(lines)
@@ -63,7 +81,7 @@ def _in_time_order() -> list[tuple[str, ...]]:
         for line in lines:
             year, month, day, hour, minute, *rest = (line[i] for i in at)
             when = f"{year}-{month:0>2}-{day:0>2}T{hour:0>2}:{minute:0>2}"
-            rows.append((when, *rest))
+            rows.append(",".join((when, *rest)) + "\n")  # a comma sorts before whatever is in the fields
     rows.sort()
     return rows
 

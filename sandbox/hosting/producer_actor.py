@@ -1,5 +1,6 @@
 """One producer of the sandbox: a process of its own, with a label that outlives it."""
 
+import logging
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from sandbox.hosting.presets import Preset
 from sandbox.hosting.producing import AtARate, FromFeed, Sending, changed, producer_config
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import SandboxError
+
+log = logging.getLogger(__name__)
 
 
 class ProducerActor:
@@ -73,7 +76,7 @@ class ProducerActor:
         try:
             await self.producer.start()
         except SandboxError as why:
-            self._state, self.refused = "stopped", str(why)
+            self.refuse(str(why))
             return
         clock = self.instance.clock
         if table is not None:
@@ -82,6 +85,11 @@ class ProducerActor:
             self._story = AtARate(self.settings, clock, self.instance.chance.fork("messages"), self.sent)
         self._state = "running"
         await self._story.run(self.sending)
+
+    def refuse(self, why: str) -> None:
+        """It could not start; a restart tries again."""
+        log.error("starting %s failed: %s", self.label, why)
+        self._state, self.refused = "stopped", why
 
     async def stop(self) -> None:
         if self.producer is not None and self.lives:

@@ -1,5 +1,6 @@
 """The flights feed: the whole year, in time order, nights cut."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 
@@ -39,6 +40,13 @@ def test_a_flight_without_tail_number_is_keyed_by_carrier_and_number(table: Path
     body = orjson.loads(row.body)
     assert row.key == f"{body['carrier']}{body['flight']}"
     assert row.tag == body["carrier"]
+
+
+def test_sandboxes_that_start_together_get_the_same_table(table: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        made = set(pool.map(prepare_flights, [tmp_path] * 3))
+    assert [path.name for path in tmp_path.joinpath("feeds").iterdir()] == [table.name], "no draft is left"
+    assert made.pop().read_bytes() == table.read_bytes()
 
 
 def test_a_feed_goes_on_where_it_stopped(table: Path) -> None:
