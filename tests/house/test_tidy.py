@@ -24,7 +24,8 @@ WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
 # Time comes from kernel.clock, luck from kernel.chance.
 CLOCKS_AND_DICE = {"time", "timeit", "datetime", "random", "secrets", "uuid"}
 MAY_BE_ASYNC = {"client", "transport", "sim", "hosting"}
-MAY_BE_ASYNC_TOO = {"sandbox/kernel/clock.py", "sandbox/remoting/channel.py"}  # and a promise
+MAY_BE_ASYNC_TOO = {"sandbox/kernel/clock.py", "sandbox/kernel/process_clock.py",
+                    "sandbox/remoting/channel.py"}  # the last is a promise
 
 EXCEPT = {
     ("sandbox/kernel/clock.py", "time"),  # where time comes from
