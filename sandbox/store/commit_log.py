@@ -16,6 +16,7 @@ _INT = Struct(">i")
 _LONG = Struct(">q")
 
 Appended = tuple[int, int]  # physical offset, store time
+Step = tuple[MappedFile | None, memoryview | None, record.Layout | None, int | None]
 
 
 class CommitLog:
@@ -144,19 +145,30 @@ class CommitLog:
     def walk(self, from_offset: int, *, check_crc: bool) -> Iterator[tuple[MappedFile, memoryview, record.Layout]]:
         """Records from `from_offset` on, each with the view it stands in.
 
-        Stops where no record begins; a record that is broken but says its length is passed over.
-        Blanks lead to the next file.  Use the view before asking for the next record.
+        Use the view before asking for the next record.
         """
-        offset = from_offset
-        while (file := self.files.find(offset)) is not None and offset < file.end:
-            found = record.examine(view := self.files.pool.view(file), offset - file.base, file.wrote,
-                                   check_crc=check_crc)
-            if isinstance(found, record.Layout):
-                offset += found.size
+        offset: int | None = from_offset
+        while offset is not None:
+            file, view, found, offset = self.step(offset, check_crc=check_crc)
+            if file is not None and view is not None and found is not None:
                 yield file, view, found
-            elif isinstance(found, record.Blank):
-                offset = file.base + file.size
-            elif found.size:
-                offset += found.size
-            else:
-                offset = file.base + file.size  # on a master the rest of this file is passed over
+
+    def step(self, offset: int, *, check_crc: bool) -> Step:
+        """What stands at `offset`, and where to look next; None: nowhere yet.
+
+        A blank leads to the next file.  A broken record that says its length is passed over; one
+        that does not makes us pass over the rest of its file, unless that is where the log ends:
+        there it may be one whose end is still to come from a master.
+        """
+        file = self.files.find(offset)
+        if file is None or offset >= file.end:
+            return None, None, None, None
+        view = self.files.pool.view(file)
+        found = record.examine(view, offset - file.base, file.wrote, check_crc=check_crc)
+        if isinstance(found, record.Layout):
+            return file, view, found, offset + found.size
+        if isinstance(found, record.Broken) and found.size:
+            return file, view, None, offset + found.size
+        if isinstance(found, record.Broken) and file is self.files.files[-1]:
+            return file, view, None, None
+        return file, view, None, file.base + file.size

@@ -67,7 +67,7 @@ class MessageStore:
         self.flush.failing = lambda broken: self._set_failing("flush", broken)
         self.cleaning = CleaningService(config, clock=clock, disk=disk, journal=journal, broker=broker,
                                         commit_log=self.log, queues=self._queues.values, index=self.index,
-                                        idle=self.pool.rest)
+                                        idle=self._look_around)
         self._writer = MessageWriter(config, self.log, self.reput, self.cleaning)
         self._reader = QueueReader(config, self.log, self._queues)
 
@@ -125,7 +125,7 @@ class MessageStore:
                 self.disk.sync(file.file.path)
             self.checkpoint.write()
             self.disk.sync(CHECKPOINT_FILE)
-            if self.writable and not self.reput.behind_bytes:
+            if self.writable and self.reput.idle:
                 self.disk.remove(ABORT_FILE)
         finally:
             self._release()
@@ -159,7 +159,7 @@ class MessageStore:
 
     def dispatch(self) -> None:
         """Make what was put readable, and see to its flush.  Once per turn."""
-        if self.log.max_offset > self.reput.position:
+        if not self.reput.idle:
             self.reput.run()
             self.flush.wrote()
 
@@ -307,6 +307,12 @@ class MessageStore:
 
     def config_file(self, name: str) -> JsonFile:
         return JsonFile(self.disk, name)
+
+    def _look_around(self) -> None:
+        """Every ten seconds: unmap what nobody used, try again what found no room."""
+        self.pool.rest()
+        if self._writer.opened:
+            self.dispatch()
 
     def _log_rolled(self, file: MappedFile) -> None:
         self._journal.write(CommitLogRolled(self.broker, self.broker_id, file.name))

@@ -1,8 +1,8 @@
 """From the log to the queues and the index: what makes a stored message readable."""
 
-import contextlib
 import logging
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
+from operator import itemgetter
 from typing import Protocol
 
 from sandbox.journal.events import MessagesStored
@@ -23,6 +23,7 @@ SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 _TAGS = names.TAGS.encode()
 _DELAY = names.DELAY.encode()
 
+_PHYSICAL = itemgetter(1)  # of an index key
 _READ_AT_ONCE = 1024  # records; what a store holds may be more than memory
 
 Arrival = Callable[[str, int, int, int, int, dict[str, str] | None], None]
@@ -30,8 +31,8 @@ Arrival = Callable[[str, int, int, int, int, dict[str, str] | None], None]
 
 Item = tuple[int, int, int, bytes]  # physical offset, store bytes, store time, encoded properties
 
-Run = tuple[str, int, int, int, Sequence[Item]]
-"""Messages that lie side by side in one queue: topic, queue id, first queue offset, sys flag, items.
+Run = tuple[str, int, int, int, list[Item]]
+"""Messages with consecutive offsets of one queue: topic, queue id, first queue offset, sys flag, items.
 
 RocketMQ: `DispatchRequest`, which is one message.
 """
@@ -63,22 +64,40 @@ class ReputMessageService:
         self._delay_levels_ms = delay_levels_ms
         self._index_enable = index_enable
         self._pending: list[Run] = []
+        self._growing: dict[tuple[str, int], Run] = {}  # of the pending ones, that which takes the queue's next message
+        self._unindexed: list[IndexKey] = []  # entries that found no room
         self._busy = False
         self.position = 0  # everything below is dispatched
         self.dispatched_ms = 0  # store time of the newest dispatched message
         self.on_arrival: Arrival | None = None
         self.awaited: Container[tuple[str, int]] | None = None  # queues to tell about; None: all
 
-    def add(self, run: Run) -> None:
+    def add(self, queue: tuple[str, int], queue_offset: int, sys_flag: int, items: list[Item]) -> None:
+        """Hand over what was just put.  One turn's messages of a queue become one run."""
+        if sys_flag & OUT_OF_QUEUE:
+            self._pending.append((*queue, queue_offset, sys_flag, items))
+            return
+        run = self._growing.get(queue)
+        if run is not None:
+            run[4].extend(items)
+            return
+        run = self._growing[queue] = (*queue, queue_offset, sys_flag, items)
         self._pending.append(run)
 
     @property
     def behind_bytes(self) -> int:
         return self._log.max_offset - self.position
 
+    @property
+    def idle(self) -> bool:
+        """Nothing is left to do."""
+        return self.position >= self._log.max_offset and not self._unindexed
+
     def forget(self) -> None:
         """Drop what was handed over; the log still has it."""
         self._pending.clear()
+        self._growing.clear()
+        self._unindexed.clear()
 
     def run(self, *, quiet: bool = False) -> None:
         """Dispatch all that is in the log, tell the journal once per queue, then tell who waits.
@@ -91,54 +110,50 @@ class ReputMessageService:
             return
         self._busy = True
         try:
-            while self._pending or self._log.max_offset > self.position:
-                start, runs = self.position, self._take()
-                built = self._build_all(runs)
+            while self._pending or self._unindexed or self._log.max_offset > self.position:
+                before, unindexed = self.position, len(self._unindexed)
+                built, resume = self._build_all(self._take())
                 if self._journal.tracing and not quiet:
                     self._record(built)
                 if self.on_arrival is not None:
                     self._notify(built)
-                if len(built) < len(runs):
-                    self._stand_back(built, start)
+                if resume is not None or self._unindexed:
+                    self._stand_back(resume)
                     return
+                if self.position == before and not unindexed:
+                    break  # the log ends within a record; its rest is still to come
             if self._stuck:
                 self._stuck = False
                 self._tell_stuck(False)
         finally:
             self._busy = False
 
-    def _build_all(self, runs: list[Run]) -> list[Run]:
-        """Queue units and index entries, until there is no room; returns the runs that are whole."""
-        keys: list[IndexKey] = []
-        built = 0
-        try:
-            for topic, queue_id, queue_offset, sys_flag, items in runs:
-                before = len(keys)
-                units = self._read(topic, sys_flag, items, keys)
-                if not sys_flag & OUT_OF_QUEUE:
-                    try:
-                        self._build_queue(self._queues.queue(topic, queue_id), queue_offset, units, items)
-                    except StoreFull:
-                        del keys[before:]
-                        raise
-                built += 1
-            if keys:
-                self._index.put(keys)
-        except StoreFull as why:
-            log.warning("cannot dispatch beyond %d runs: %s", built, why)
-            self._index_what_fits(keys)
-            return runs[:built]
-        self.dispatched_ms = runs[-1][4][-1][2] if runs else self.dispatched_ms
-        return runs
+    def _build_all(self, runs: list[Run]) -> tuple[list[Run], int | None]:
+        """Queue units and index entries.  Returns the runs that are new, and where there was no room any more."""
+        keys, self._unindexed = self._unindexed, []
+        built: list[Run] = []
+        resume: int | None = None
+        for i, run in enumerate(runs):
+            units = self._read(run, keys)
+            try:
+                if run[3] & OUT_OF_QUEUE or self._build_queue(run, units):
+                    built.append(run)
+            except StoreFull as why:
+                resume = min(left[4][0][0] for left in runs[i:])
+                log.warning("cannot dispatch beyond %d: %s", resume, why)
+                keys = [key for key in keys if key[1] < resume]  # the rest is read from the log again
+                break
+        if runs and resume is None:
+            self.dispatched_ms = max(run[4][-1][2] for run in runs)
+        if keys:
+            if len(runs) > 1:
+                keys.sort(key=_PHYSICAL)  # entries stand in the log's order, however many queues a turn had
+            self._unindexed = keys[self._index.put(keys) :]
+        return built, resume
 
-    def _index_what_fits(self, keys: list[IndexKey]) -> None:
-        """Index the runs that are whole.  Entries that find no room either are lost: the queue has the message."""
-        fresh = [key for key in keys if key[1] > self._index.end_physical]
-        with contextlib.suppress(StoreFull):
-            self._index.put(fresh)
-
-    def _read(self, topic: str, sys_flag: int, items: Sequence[Item], keys: list[IndexKey]) -> list[int]:
+    def _read(self, run: Run, keys: list[IndexKey]) -> list[int]:
         """The queue units of a run, flat; adds its index entries to `keys`: the unique key, then each word of KEYS."""
+        topic, _, _, sys_flag, items = run
         indexed = self._index_enable and sys_flag & TRANSACTION_MASK != TRANSACTION_ROLLBACK
         hash_of = self._index.hasher(topic).hash
         end_physical = self._index.end_physical
@@ -165,49 +180,54 @@ class ReputMessageService:
                     keys.append((hash_of(words), physical, store_ms))
         return units
 
-    def _build_queue(self, queue: ConsumeQueue, queue_offset: int, units: list[int], items: Sequence[Item]) -> None:
-        """Append the units of a run, but not those that were dispatched before a crash."""
-        last = items[-1]
-        physical_end = last[0] + last[1]
+    def _build_queue(self, run: Run, units: list[int]) -> bool:
+        """Append the units of a run, but not those that are there already; False when all are."""
+        topic, queue_id, queue_offset, _, items = run
+        queue = self._queues.queue(topic, queue_id)
+        physical, size, store_ms, _ = items[-1]
         if items[0][0] + items[0][1] <= queue.max_physical:
             known = sum(1 for item in items if item[0] + item[1] <= queue.max_physical)
             if known == len(items):
-                return
+                return False
             units = units[known * 3 :]
             queue_offset += known
-        queue.put_run(queue_offset, units, len(units) // 3, physical_end, last[2])
+        queue.put_run(queue_offset, units, len(units) // 3, physical + size, store_ms)
+        return True
 
-    def _stand_back(self, built: list[Run], start: int) -> None:
-        """Begin the next run after what is built; everything is still in the log, and doing it twice does no harm."""
-        last = built[-1][4][-1] if built else None
-        self.position = last[0] + last[1] if last else start
+    def _stand_back(self, resume: int | None) -> None:
+        """Go on from `resume` the next time; everything is still in the log, and doing it twice does no harm."""
+        if resume is not None:
+            self.position = resume
         self._pending.clear()
+        self._growing.clear()
         if not self._stuck:
             self._stuck = True
             self._tell_stuck(True)
 
     def _take(self) -> list[Run]:
-        """The next runs: those handed over if they begin where we stand, else read from the log."""
+        """The next runs: those handed over if there are any, else read from the log."""
         if self._pending:
             runs, self._pending = self._pending, []
+            self._growing.clear()
             self.position = self._log.max_offset
             return runs
-        runs = self.from_log(self.position)
-        last = runs[-1][4][-1] if len(runs) == _READ_AT_ONCE else None
-        self.position = last[0] + last[1] if last else self._log.max_offset
+        runs, self.position = self.from_log(self.position)
         return runs
 
-    def from_log(self, offset: int) -> list[Run]:
-        """The next records from `offset` on, each as a run of its own."""
+    def from_log(self, offset: int) -> tuple[list[Run], int]:
+        """The next records from `offset` on, each as a run of its own, and where to go on."""
         runs: list[Run] = []
-        for _, view, found in self._log.walk(offset, check_crc=False):
-            topic = str(view[found.topic_at : found.topic_at + found.topic_bytes], "utf-8", "replace")
-            text = bytes(view[found.properties_at : found.properties_at + found.properties_bytes])
-            item = (found.physical_offset, found.size, found.store_ms, text)
-            runs.append((topic, found.queue_id, found.queue_offset, found.sys_flag, (item,)))
-            if len(runs) == _READ_AT_ONCE:
+        while len(runs) < _READ_AT_ONCE:
+            _, view, found, following = self._log.step(offset, check_crc=False)
+            if view is not None and found is not None:
+                topic = str(view[found.topic_at : found.topic_at + found.topic_bytes], "utf-8", "replace")
+                text = bytes(view[found.properties_at : found.properties_at + found.properties_bytes])
+                item = (found.physical_offset, found.size, found.store_ms, text)
+                runs.append((topic, found.queue_id, found.queue_offset, found.sys_flag, [item]))
+            if following is None:
                 break
-        return runs
+            offset = following
+        return runs, offset
 
     def tags_code_of(self, topic: str, properties: bytes, store_ms: int) -> int:
         """What the queue unit holds: the hash of the tags, or when a delayed message is due."""
@@ -219,19 +239,10 @@ class ReputMessageService:
         return tags_code_of_bytes(tags) if tags else 0
 
     def _record(self, runs: list[Run]) -> None:
-        ranges: dict[tuple[str, int], list[int]] = {}
         for topic, queue_id, first, sys_flag, items in runs:
-            if sys_flag & OUT_OF_QUEUE:
-                continue
-            size = items[0][1] if len(items) == 1 else sum(item[1] for item in items)
-            stored = ranges.get((topic, queue_id))
-            if stored is None:
-                ranges[topic, queue_id] = [first, len(items), items[0][0], size]
-            else:
-                stored[1] += len(items)
-                stored[3] += size
-        for (topic, queue_id), (first, count, physical, size) in ranges.items():
-            self._journal.write(MessagesStored(topic, self._broker, queue_id, first, count, physical, size))
+            if not sys_flag & OUT_OF_QUEUE:
+                size = items[0][1] if len(items) == 1 else sum(item[1] for item in items)
+                self._journal.write(MessagesStored(topic, self._broker, queue_id, first, len(items), items[0][0], size))
 
     def _notify(self, runs: list[Run]) -> None:
         arrived, awaited = self.on_arrival, self.awaited

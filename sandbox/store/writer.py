@@ -66,7 +66,7 @@ class MessageWriter:
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
         if counted:
             self.next_offset[key] = queue_offset + 1
-        self._reput.add((topic, queue_id, queue_offset, sys_flag, ((physical, size, now_ms, properties),)))
+        self._reput.add(key, queue_offset, sys_flag, [(physical, size, now_ms, properties)])
         return _result(PutResult, (_PUT_OK, physical, size, now_ms, queue_offset, 1, ()))
 
     def put_batch(self, batch: list[InboundMessage]) -> PutResult:
@@ -94,7 +94,7 @@ class MessageWriter:
         self.next_offset[topic, queue_id] = queue_offset + len(batch)
         offsets = tuple(accumulate(sizes[:-1], initial=physical))
         items = list(zip(offsets, sizes, repeat(now_ms), texts, strict=False))
-        self._reput.add((topic, queue_id, queue_offset, sys_flag, items))
+        self._reput.add((topic, queue_id), queue_offset, sys_flag, items)
         return PutResult(_PUT_OK, physical, total, now_ms, queue_offset, len(batch), offsets)
 
     def _topic_part(self, topic: str) -> bytes | None:

@@ -136,6 +136,42 @@ def test_without_room_for_a_queue_file_puts_stop_until_there_is() -> None:
         assert len(store.query("orders", f"k{n}", 32, 0, 1 << 62).records) == 1
 
 
+def test_index_entries_that_found_no_room_are_put_when_there_is() -> None:
+    stores = Stores()
+    store = stores.opened()
+    stores.put(store, *[message(n) for n in range(15)], message(15, KEYS=" ".join("abc")))
+    stores.sim_disk.fill()
+    store.put_message(message(16, KEYS=" ".join("defg")))  # one of its four entries fits into the file
+    store.dispatch()
+    assert (store.max_offset("orders", 0), store.writable) == (17, False)
+    assert [len(store.query("orders", key, 32, 0, 1 << 62).records) for key in "dg"] == [1, 0]
+    stores.sim_disk.capacity_bytes = None
+    stores.advance(20)
+    assert store.writable
+    assert [len(store.query("orders", key, 32, 0, 1 << 62).records) for key in "cdefg"] == [1] * 5
+
+
+def test_a_log_fed_with_a_masters_bytes_builds_the_same_queues_and_index() -> None:
+    master, slave = Stores(), Stores()
+    source, copy = master.opened(), slave.opened()
+    master.put(source, *[message(n, queue_id=n % 3, KEYS=f"k{n} all") for n in range(40)], each_s=0.5)
+    at = 0
+    while at < source.max_physical_offset:
+        size = min(300, source.log.roll_next(at) - at, source.max_physical_offset - at)
+        data = source.log.read(at, size)
+        assert data is not None
+        assert at == 0 or not copy.log.append_raw(at + 1, data, 0)  # only what comes next is taken
+        assert copy.log.append_raw(at, data, slave.clock.now_ms())
+        copy.dispatch()
+        at += size
+    parts = ("commitlog", "consumequeue")
+    image, original = slave.sim_disk.image(), master.sim_disk.image()
+    assert [(n, d) for n, d in image.items() if n.startswith(parts)] == [
+        (n, d) for n, d in original.items() if n.startswith(parts)]
+    assert [d for n, d in image.items() if n.startswith("index")] == [
+        d for n, d in original.items() if n.startswith("index")]
+
+
 def test_the_journal_hears_of_one_range_per_queue_and_turn() -> None:
     stores = Stores()
     store = stores.opened()
