@@ -32,6 +32,7 @@ class Command(BaseCommand):
 
     def serve(self, host: str, port: int) -> None:
         from daphne.server import Server  # installs Twisted's reactor, so not before it is wanted
+
         from queueviz.asgi import application
 
         shown = f"[{host}]" if ":" in host else host
