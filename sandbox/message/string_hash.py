@@ -44,7 +44,7 @@ def index_key_hash(text: str) -> int:
 _TAIL = 3  # characters: 1,000 endings of decimal keys, 4,096 of hexadecimal ones
 _TAIL_POWER = 31**_TAIL
 _CACHE_ENTRIES = 8192
-_HEAD_ENTRIES = 512  # per topic
+_HEAD_ENTRIES = 128  # per topic
 _tails: dict[bytes, int] = {}
 
 

@@ -107,6 +107,10 @@ class IndexService:
             hasher = self._hashers[topic] = KeyHasher(topic)
         return hasher
 
+    def rest(self) -> None:
+        """Forget what only makes hashing faster, so that an idle store is small."""
+        self._hashers.clear()
+
     def put(self, keys: list[IndexKey]) -> int:
         """Add entries in the given order, over as many files as it takes; returns for how many there was room."""
         done = 0

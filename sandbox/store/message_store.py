@@ -309,8 +309,9 @@ class MessageStore:
         return JsonFile(self.disk, name)
 
     def _look_around(self) -> None:
-        """Every ten seconds: unmap what nobody used, try again what found no room."""
+        """Every ten seconds: let go of what nobody used, try again what found no room."""
         self.pool.rest()
+        self.index.rest()
         if self._writer.opened:
             self.dispatch()
 
