@@ -49,7 +49,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
     given = form.cleaned_data
-    made = owners.create(visitor.of_request(request), given["template"] or "orders",
+    made = owners.create(visitor.of_request(request), given["template"] or "flights",
                          preset=given["preset"] or "sandbox", name=given["name"])  # fmt: skip
     return _go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
