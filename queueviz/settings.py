@@ -36,6 +36,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "queueviz.static_files.StaticFiles",
+    "django.middleware.gzip.GZipMiddleware",  # pages; static files are squeezed already
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "queueviz.middleware.RollingSession",

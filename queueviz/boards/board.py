@@ -26,7 +26,7 @@ def store_channel(place: Place) -> str | None:
 def live_config(
     place: Place, readings: Mapping[str, Any], channels: Mapping[str, str | None], **more: Any
 ) -> dict[str, Any]:
-    """What the page's modules start from: channels by role and the newest reading of each; nothing waits for a socket."""
+    """What the page's modules start from: channels by role and the newest reading of each."""
     snapshot = place.snapshot
     first = {}
     for name in channels.values():

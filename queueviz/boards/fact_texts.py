@@ -123,7 +123,6 @@ class _Words(dict[str, str]):
         return number(None) if value is None else str(value)
 
 
-_NUMBERS = frozenset(
-    {"offset", "start_offset", "asked", "given", "value", "allowed", "messages", "truncated_bytes", "first_seq", "count",
-     "skipped", "replayed", "answered", "entries"}
-)  # fmt: skip
+_OFFSETS = ("offset", "start_offset", "asked", "given", "first_seq", "truncated_bytes")
+_COUNTS = ("value", "allowed", "messages", "count", "skipped", "replayed", "answered", "entries")
+_NUMBERS = frozenset((*_OFFSETS, *_COUNTS))

@@ -229,7 +229,7 @@ def _r1(value: float) -> float:
 
 
 def text_width(text: str, k: float) -> float:
-    return sum((2.2 if sign == THIN else 6.15) * k for sign in text)
+    return sum((2.2 if sign == THIN else 10.5 if sign > "\u2e80" else 6.15) * k for sign in text)
 
 
 class _Labels:

@@ -11,7 +11,7 @@ export class Kpis {
       const node = this.#nodes[id];
       if (!node) continue;
       const small = node.querySelector("small");
-      const value = document.createTextNode("");
+      const value = document.createTextNode(node.firstChild?.data.trim() ?? "");
       node.replaceChildren(value, " ", small);
       this.#nodes[id] = { set: (line) => value.data !== line && (value.data = line) };
     }

@@ -110,6 +110,7 @@ export class Lanes {
   #flow(lane, rate) {
     if (rate > 0 && !lane.flow) lane.flow = lane.dots.animate([{ strokeDashoffset: 32 }, { strokeDashoffset: 0 }], { duration: 32000, iterations: Infinity });
     if (!lane.flow) return;
+    if (this.still) lane.flow.pause();
     const speed = rate > 0 ? Math.round(30 * Math.log2(1 + rate)) : 0;
     if (lane.speed === speed) return;
     lane.speed = speed;
@@ -117,6 +118,13 @@ export class Lanes {
       lane.flow.cancel();
       lane.flow = null;
     } else lane.flow.updatePlaybackRate(speed);
+  }
+
+  /** Nothing moves while nothing is heard, or while the world stands still. */
+  hold(still) {
+    if (still === this.still) return;
+    this.still = still;
+    for (const { flow } of this.lanes.values()) still ? flow?.pause() : flow?.play();
   }
 
   /** The old lane retracts from its card, the new one draws from the queue, one after the other by queue number. */

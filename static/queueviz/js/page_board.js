@@ -92,6 +92,8 @@ painter.every(() => {
   if (page.live.status === "connected" && history.note(now, Object.entries(board.queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(board, now);
 });
 
+setInterval(() => lanes.hold(page.live.status !== "connected" || clock.rate === 0 || painter.frozen), 300);
+
 function repaint() {
   if (board) paint(board, true);
   paintTape();

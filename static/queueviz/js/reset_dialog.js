@@ -1,6 +1,5 @@
 /* The reset dialog on the Board: its form comes from the server when it is opened. */
 import { $ } from "./dom.js";
-import { startReset } from "./reset.js";
 
 export function setUpResetDialog({ config, live }) {
   const dialog = $("#resetdlg");
@@ -13,6 +12,7 @@ export function setUpResetDialog({ config, live }) {
     await htmx.ajax("GET", `/s/${config.slug}/part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
     if (!dialog.firstElementChild) return;
     if (!dialog.open) dialog.showModal();
+    const { startReset } = await import("./reset.js"); // not part of the first view
     startReset(dialog, { live, done: () => dialog.close() });
   });
 }

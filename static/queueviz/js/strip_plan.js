@@ -94,7 +94,7 @@ export function arc(cx, cy, r, share) {
 }
 
 const THIN = " ";
-export const textWidth = (text, k) => [...text].reduce((sum, sign) => sum + (sign === THIN ? 2.2 : 6.15) * k, 0);
+export const textWidth = (text, k) => [...text].reduce((sum, sign) => sum + (sign === THIN ? 2.2 : sign > "\u2e80" ? 10.5 : 6.15) * k, 0);
 
 /** Numbers beside the marks. Two lines, above and below; who comes first keeps the place, who would touch is left out. */
 function labels(row, { x, y, bottom, min, max, committed, memory, next, right }, o) {

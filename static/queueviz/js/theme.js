@@ -18,6 +18,12 @@ export function setUpTheme() {
   };
   button?.addEventListener("click", flip);
   projector?.addEventListener("click", project);
+  const rail = $("#rail-toggle");
+  rail?.addEventListener("click", () => {
+    const open = $(".app").dataset.rail !== "open";
+    $(".app").dataset.rail = open ? "open" : "shut";
+    attr(rail, "aria-expanded", String(open));
+  });
   for (const menu of document.querySelectorAll("details.menu"))
     document.addEventListener("click", ({ target }) => menu.open && !menu.contains(target) && (menu.open = false));
   return { theme: () => button && flip(), projector: project };

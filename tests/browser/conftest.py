@@ -1,0 +1,199 @@
+"""A real server with the real engine in a process of its own, and headless Chromium in front of it."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, WebSocketRoute, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+DESKTOP = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
+PATIENCE_MS = 20_000  # other work may share the machine
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shots", default=None, metavar="DIR", help="leave screenshots of the main pages in DIR")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))  # one server and one browser for all of them
+
+
+@pytest.fixture(scope="session")
+def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the server listens; `manage.py serve` also migrates and collects static files, as in life."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    home = tmp_path_factory.mktemp("home")
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    log = (home / "server.log").open("wb")
+    server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "QUEUEVIZ_HOME": str(home)}, stdout=subprocess.PIPE,
+                              stderr=log)  # fmt: skip
+    assert server.stdout is not None
+    for line in server.stdout:  # it says so when it listens
+        if b"http://" in line:
+            break
+    else:
+        raise AssertionError((home / "server.log").read_text())
+    yield f"http://127.0.0.1:{port}"
+    server.terminate()
+    server.wait(20)
+    server.stdout.close()
+    log.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        executable = shutil.which("chromium") or shutil.which("google-chrome")
+        args = ["--no-sandbox", "--disable-dev-shm-usage"]
+        with playwright.chromium.launch(executable_path=executable, args=args) as started:
+            yield started
+
+
+Kept = dict[str, tuple[str, list[Any]]]  # template → slug, and the cookies of its owner
+
+
+class Site:
+    """A visitor's browser, and what the server says when asked without it."""
+
+    def __init__(self, page: Page, base_url: str, kept: Kept) -> None:
+        self.page = page
+        self.base_url = base_url
+        self.slug = ""
+        self._kept = kept
+
+    def start(self, template: str) -> str:
+        """A new sandbox from the first page; opens its Board."""
+        self.page.goto(f"{self.base_url}/")
+        self.page.locator(f"button.card[name=template][value={template}]").click()
+        self.page.wait_for_url("**/s/**")
+        self.slug = self.page.url.split("/s/")[1].split("/")[0]
+        self.wait_connected()
+        return self.slug
+
+    def visit(self, template: str, path: str = "") -> Page:
+        """A sandbox tests share because they leave it as it is: an address may create 20 an hour, no more."""
+        if template not in self._kept:
+            self.start(template)
+            self._kept[template] = (self.slug, self.page.context.cookies())
+        self.slug, cookies = self._kept[template]
+        self.page.context.add_cookies(cookies)  # type: ignore[arg-type]
+        return self.open(path)
+
+    def open(self, path: str = "") -> Page:
+        self.page.goto(f"{self.base_url}/s/{self.slug}/{path}")
+        self.wait_connected()
+        return self.page
+
+    def wait_connected(self) -> None:
+        self.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
+
+    def act(self, **action: str) -> int:
+        """Post an action the way a button does; returns the status."""
+        script = """async ([slug, action]) => {
+            const headers = {...JSON.parse(document.body.getAttribute("hx-headers")), "HX-Request": "true"};
+            const body = new URLSearchParams(action);
+            return (await fetch(`/s/${slug}/actions/`, {method: "POST", headers, body})).status;
+        }"""
+        return int(self.page.evaluate(script, [self.slug, action]))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Catalogue 9, from the JSON API."""
+        with urllib.request.urlopen(f"{self.base_url}/api/sandboxes/{self.slug}") as answer:
+            return dict(json.load(answer))
+
+    def group(self, name: str) -> dict[str, Any]:
+        return next(group for group in self.snapshot()["groups"] if group["group"] == name)
+
+    @staticmethod
+    def ends(snapshot: dict[str, Any]) -> dict[str, str]:
+        """The next free offset of each queue of `orders`."""
+        topic = next(topic for topic in snapshot["topics"] if topic["topic"] == "orders")
+        return {f"{queue['broker']}:{queue['queue_id']}": queue["max"] for queue in topic["queues"]}
+
+    def until(self, expression: str, arg: object = None) -> Any:
+        """Wait until the expression is true in the page; with an argument it is a function of it."""
+        function = expression if arg is not None else f"() => {expression}"  # a bare text would need `eval`
+        return self.page.wait_for_function(function, arg=arg, timeout=PATIENCE_MS)
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context(viewport=DESKTOP, color_scheme="light")
+    made.set_default_timeout(PATIENCE_MS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that may not complain: an error in its scripts fails the test."""
+    complaints: list[str] = []
+    made = context.new_page()
+    made.on("pageerror", lambda error: complaints.append(str(error)))
+    made.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
+    yield made
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def kept() -> Kept:
+    return {}
+
+
+@pytest.fixture
+def site(page: Page, base_url: str, kept: Kept) -> Site:
+    return Site(page, base_url, kept)
+
+
+class Wire:
+    """The live socket, with scissors."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self._open: list[WebSocketRoute] = []
+
+    def route(self, socket_of_page: WebSocketRoute) -> None:
+        if self.is_cut:
+            socket_of_page.close()
+            return
+        socket_of_page.connect_to_server()
+        self._open.append(socket_of_page)
+
+    def cut(self) -> None:
+        self.is_cut = True
+        for each in self._open:
+            each.close()
+        self._open.clear()
+
+    def mend(self) -> None:
+        self.is_cut = False
+
+
+@pytest.fixture
+def wire(page: Page) -> Wire:
+    made = Wire()
+    page.route_web_socket("**/ws/live/", made.route)
+    return made
+
+
+@pytest.fixture(scope="session")
+def fixture() -> Callable[[str], Any]:
+    """A recorded fixture by its name."""
+    return lambda name: json.loads((Path(__file__).parent / "fixtures" / f"{name}.json").read_text("utf-8"))
+
+

@@ -1,0 +1,60 @@
+"""No page has an accessibility violation axe can find, in either theme and at 390 px."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.conftest import DESKTOP, PHONE, Site
+
+PAGES = {
+    "board": ("orders", "", ".q"),
+    "orderly board": ("payments", "", ".q"),
+    "locks": ("payments", "locks/", "#lock-rows .ring"),
+    "index": ("index", "index/?key=order-Aa", ".walkend"),
+    "reset": ("orders", "reset/", ".rs-tbl"),
+    "topics": ("orders", "topics/", ".table"),
+    "journal": ("orders", "journal/", ".journal li"),
+    "settings": ("orders", "settings/", ".table"),
+    "empty": ("empty", "", "#no-queues"),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(site: Site, name: str) -> None:
+    template, path, ready = PAGES[name]
+    site.visit(template, path)
+    site.page.emulate_media(reduced_motion="reduce")
+    for viewport in (DESKTOP, PHONE):
+        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        site.open(path)
+        site.page.locator(ready).first.wait_for()
+        for theme in ("light", "dark"):
+            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+            assert violations(site) == [], (name, viewport["width"], theme)
+        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing_on_the_first_page(site: Site, viewport: dict[str, int]) -> None:
+    site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
+    site.page.goto(f"{site.base_url}/")
+    for theme in ("light", "dark"):
+        site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+        assert violations(site) == [], theme
+
+
+def test_axe_finds_nothing_in_the_dialogs(site: Site) -> None:
+    site.visit("orders")
+    for name in ("burst", "producer", "strategy", "fault", "consumer"):
+        site.page.locator(f"[data-ask={name}]").first.click()
+        assert violations(site) == [], name
+        site.page.keyboard.press("Escape")
+    site.page.locator(".ghead [data-reset]").click()
+    site.page.locator(".rs-tbl").wait_for()
+    assert violations(site) == []
+
+
+def violations(site: Site) -> list[str]:
+    """Rule, and the places where it is broken."""
+    found = Axe().run(site.page).response["violations"]
+    return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"]]

@@ -1,0 +1,136 @@
+"""The Board against the real broker: it moves, and what people do shows."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE_MS, Site
+
+STRIPS = "[...document.querySelectorAll('#rows qv-strip svg')].map((svg) => svg.innerHTML).join()"
+
+
+def test_a_board_moves_within_two_seconds_of_one_click(site: Site) -> None:
+    site.page.goto(f"{site.base_url}/")
+    site.page.get_by_role("button", name="Start a sandbox").click()
+    site.page.wait_for_url("**/s/**")
+    before = site.page.evaluate(STRIPS)
+    site.page.wait_for_function(f"(before) => {STRIPS} !== before", arg=before, timeout=2_000)
+
+
+def test_the_first_paint_needs_no_script(site: Site) -> None:
+    site.visit("orders")
+    html = site.page.request.get(f"{site.base_url}/s/{site.slug}/").text()
+    assert html.count('data-queue="broker-') == 8
+    assert html.count('class="s"') == 8
+    assert "10.0.0.11@" in html
+
+
+def test_adding_a_consumer_moves_the_queues_that_were_forecast(site: Site) -> None:
+    site.start("orders")
+    expect(site.page.locator("#add-forecast")).to_have_text("moves 5 of 8", timeout=PATIENCE_MS)
+    owners = """Object.fromEntries([...document.querySelectorAll('.q')].map((row) =>
+        [row.dataset.queue, row.querySelector('.own .badge').textContent]))"""
+    site.until("[...document.querySelectorAll('.own.reads')].length === 8")
+    before = site.page.evaluate(owners)
+    site.page.locator("#add").click()
+    site.until("document.querySelectorAll('.cons[data-client]').length === 4")
+    site.until("new Set([...document.querySelectorAll('.own.reads .badge')].map((b) => b.textContent)).size === 4")
+    site.until("[...document.querySelectorAll('.own.reads')].length === 8")
+    after = site.page.evaluate(owners)
+    assert sum(before[queue] != after[queue] for queue in before) == 5
+    assert sorted(set(after.values())) == ["A", "B", "C", "D"]
+
+
+def test_a_crashed_member_says_so_on_its_card(site: Site) -> None:
+    site.start("orders")
+    card = site.page.locator(".cons[data-actor=B]")
+    card.get_by_role("button", name="Crash").click()
+    expect(card.locator(".state")).to_have_text("Crashed")
+    expect(card.get_by_role("button", name="Restart")).to_be_visible()
+    card.get_by_role("button", name="Remove").click()
+    expect(site.page.locator(".cons[data-actor=B]")).to_have_count(0)
+
+
+def test_a_slow_key_pins_the_committed_offset(site: Site) -> None:
+    site.start("orders")
+    site.page.locator(".cons[data-actor=A]").get_by_role("button", name="Slow").click()
+    dialog = site.page.locator("#ask")
+    dialog.get_by_label("Key", exact=True).fill("order-77812")
+    dialog.get_by_role("button", name="Slow down").click()
+    expect(dialog).to_be_hidden()
+    assert site.act(action="SetRate", rate="20") == 204
+    assert site.act(action="SendMessages", topic="orders", key="order-77812", count="1", queue="broker-a:0") == 204
+    pinned = site.page.locator(".q[data-queue='broker-a:0'] .t-pinned")
+    expect(pinned).to_contain_text("order-77812 held")
+    expect(site.page.locator(".q[data-queue='broker-a:0']")).to_have_class("q me-0 bad")
+
+
+def test_a_refused_form_keeps_its_input_and_says_why(site: Site) -> None:
+    site.visit("orders")
+    site.page.get_by_role("button", name="Send burst").click()
+    dialog = site.page.locator("#ask")
+    dialog.locator("form").evaluate("(form) => form.noValidate = true")
+    dialog.get_by_label("Messages").fill("900000")
+    dialog.get_by_role("button", name="Send").click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    expect(dialog.get_by_role("alert")).to_be_focused()
+    expect(dialog.get_by_label("Messages")).to_have_value("900000")
+
+
+def test_the_keyboard_alone_runs_a_board(site: Site) -> None:
+    site.start("orders")
+    keys = site.page.keyboard
+    keys.press("ArrowDown")
+    first = site.page.evaluate("document.querySelector('.q[aria-selected=true]').dataset.queue")
+    keys.press("ArrowDown")
+    assert site.page.evaluate("document.activeElement.dataset.queue") != first
+    keys.press("ArrowRight")
+    chosen = site.page.locator(".cons[aria-current=true]").get_attribute("data-actor")
+    keys.press("x")
+    dialog = site.page.locator("#ask")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("button", name="Crash").press("Enter")
+    expect(site.page.locator(f".cons[data-actor={chosen}] .state")).to_have_text("Crashed")
+    site.page.evaluate("document.activeElement.blur()")
+    keys.press("Space")
+    expect(site.page.locator("#livepill")).to_contain_text("Frozen")
+    keys.press("l")
+    expect(site.page.locator("#livepill")).to_have_text("LIVE")
+    keys.press("r")
+    expect(site.page.locator("#resetdlg")).to_be_visible()
+    keys.press("Escape")
+    expect(site.page.locator("#resetdlg")).to_be_hidden()
+    keys.press("2")
+    site.page.wait_for_url("**/locks/")
+
+
+def test_the_world_stops_and_steps(site: Site) -> None:
+    site.start("orders")
+    site.page.locator("#world").click()
+    expect(site.page.locator("#livepill")).to_have_text("World stopped")
+    site.until("document.querySelector('#world').ariaPressed === 'true'")
+    still = site.page.locator("#clock .now").inner_text()
+    site.page.locator("#step").click()
+    site.until("(still) => document.querySelector('#clock .now').textContent !== still", still)
+    expect(site.page.locator("#livepill")).to_have_text("World stopped")
+
+
+def test_the_table_says_what_the_strips_show(site: Site) -> None:
+    site.start("orders")
+    assert site.act(action="SetRate", rate="0") == 204
+    expect(site.page.locator("#livepill")).to_have_text("World stopped")
+    site.page.keyboard.press("Shift+T")
+    cells = site.page.locator("#twin tbody").first.locator("tr")
+    expect(cells).to_have_count(8)
+    shown = {row["queue_id"]: row for row in site.group("order-svc")["queues"] if row["broker"] == "broker-a"}
+    for queue_id, row in shown.items():
+        text = cells.nth(queue_id).inner_text()
+        assert (row["committed"] or "–") in text.split()
+
+
+def test_a_stranger_may_watch_and_not_touch(site: Site, browser: object) -> None:
+    site.visit("orders")
+    stranger = browser.new_context().new_page()  # type: ignore[attr-defined]
+    stranger.goto(f"{site.base_url}/s/{site.slug}/")
+    stranger.locator(".app[data-conn=connected]").wait_for()
+    expect(stranger.locator("#add")).to_be_disabled()
+    expect(stranger.locator(".cons [data-act=CrashActor]").first).to_be_disabled()
+    stranger.context.close()

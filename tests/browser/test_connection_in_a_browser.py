@@ -1,0 +1,91 @@
+"""The live socket: cut, stale, hidden, and back without a show."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE_MS, Site, Wire
+
+COUNT_ANIMATIONS = """
+window.animations = 0;
+const animate = Element.prototype.animate;
+Element.prototype.animate = function (...args) {
+    if (!this.classList.contains("dots")) window.animations++;  // dots say that messages flow, not that something moved
+    return animate.apply(this, args);
+};
+"""
+
+
+def numbers(site: Site) -> dict[str, str]:
+    script = """Object.fromEntries([...document.querySelectorAll('.q')].map((row) =>
+        [row.dataset.queue, row.querySelector('.t-max').textContent.replace(/\\u2009/g, '')]))"""
+    return dict(site.page.evaluate(script))
+
+
+def test_a_cut_of_twenty_seconds_is_caught_up_in_one_paint(site: Site, wire: Wire) -> None:
+    site.page.add_init_script(COUNT_ANIMATIONS)
+    site.start("orders")
+    assert site.act(action="StartProducer", topic="orders", rate_per_s="100") == 204
+    wire.cut()
+    expect(site.page.locator("#notice .banner")).to_be_visible()
+    expect(site.page.locator(".app")).to_have_attribute("data-conn", "offline")
+    begun = site.snapshot()["at_ms"]
+    assert site.act(action="SetRate", rate="4") == 204
+    while (seen := site.snapshot())["at_ms"] - begun < 20_000:  # the sandbox's seconds: it runs on without us
+        site.page.evaluate("new Promise(requestAnimationFrame)")
+    assert int(seen["seq"]) > 1_000
+    assert site.act(action="SetRate", rate="0") == 204
+    seen = site.snapshot()
+    wire.mend()
+    site.page.evaluate("window.animations = 0")
+    site.page.locator("#notice .banner button").click()
+    site.wait_connected()
+    ends = site.ends(seen)
+    first = "document.querySelector('.q .t-max').textContent.replace(/\\u2009/g, '')"
+    site.until(f"(end) => {first} === end", ends["broker-a:0"])
+    assert numbers(site) == ends
+    assert site.page.evaluate("window.animations") == 0
+
+
+def test_an_offline_page_tries_again_by_itself(site: Site, wire: Wire) -> None:
+    site.visit("orders")
+    wire.cut()
+    expect(site.page.locator("#notice .banner")).to_be_visible()
+    expect(site.page.locator("#add")).to_have_attribute("aria-disabled", "true")
+    wire.mend()
+    site.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
+    expect(site.page.locator("#notice .banner")).to_be_hidden()
+
+
+def test_a_frozen_view_resumes_at_now(site: Site) -> None:
+    site.visit("orders")
+    site.page.locator("#play").click()
+    frozen = numbers(site)
+    site.until("document.querySelector('#livepill .word').textContent.includes('missed')")
+    assert numbers(site) == frozen
+    site.page.locator("#livepill").click()
+    moved = "(frozen) => document.querySelector('.q .t-max').textContent !== frozen"
+    site.until(moved, frozen["broker-a:0"])
+
+
+def test_a_frame_costs_little_script(site: Site) -> None:
+    """Eight queues: at most 4 ms; the quarter of the quietest frames counts, as the machine is shared."""
+    site.visit("orders")
+    script = """() => new Promise((done) => {
+        const seen = [];
+        const look = () => {
+            seen.push(queueviz.painter.cost_ms);
+            seen.length < 90 ? requestAnimationFrame(look) : done(seen);
+        };
+        look();
+    })"""
+    costs = sorted(site.page.evaluate(script))
+    assert costs[len(costs) // 4] <= 4.0
+    assert site.page.evaluate("document.querySelectorAll('*').length") <= 1_500
+
+
+def test_the_first_view_is_light(site: Site) -> None:
+    """Page, scripts, styles and fonts: at most 120 kB on the wire."""
+    site.visit("orders")
+    script = """performance.getEntries().filter((entry) => entry.encodedBodySize)
+        .map((entry) => [entry.name.split('/').pop(), entry.encodedBodySize])"""
+    sizes = {name: size for name, size in site.page.evaluate(script) if "uPlot" not in name}
+    assert sum(sizes.values()) <= 120 * 1024, sizes

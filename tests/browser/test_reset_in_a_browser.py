@@ -1,0 +1,77 @@
+"""The offset reset: what the preview promises is what happens."""
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE_MS, Site
+
+COMMITTED = """[...document.querySelectorAll('.q .t-committed')]
+    .filter((label) => Number(label.textContent) > {least}).length === 8"""
+
+
+def committed(site: Site) -> dict[str, str]:
+    return {f"{row['broker']}:{row['queue_id']}": row["committed"] for row in site.group("order-svc")["queues"]}
+
+
+def previewed(site: Site) -> list[dict[str, Any]]:
+    site.page.locator("#rs-data").wait_for(state="attached")
+    return list(site.page.evaluate("JSON.parse(document.querySelector('#rs-data').textContent).rows"))
+
+
+def stop_everybody(site: Site) -> None:
+    """With nobody running the offsets hold still, and what was promised can be compared."""
+    for actor in "ABC":
+        assert site.act(action="StopActor", actor=actor) == 204
+    site.until("[...document.querySelectorAll('.cons .state')].every((s) => s.textContent.includes('Stopped'))")
+
+
+def test_a_reset_does_what_its_preview_showed(site: Site) -> None:
+    site.start("orders")
+    site.until(COMMITTED.format(least=3))
+    stop_everybody(site)
+    site.page.locator(".ghead [data-reset]").click()
+    site.page.get_by_role("radio", name="Earliest").check()
+    site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
+    promised = {row["queue"]: row["target"] for row in previewed(site)}
+    assert set(promised.values()) == {"0"}
+    button = site.page.locator("#rs-go")
+    expect(button).to_have_text("Reset 8 queues")
+    button.click()
+    expect(site.page.locator("#resetdlg")).to_be_hidden()
+    assert committed(site) == promised
+
+
+def test_skipping_needs_the_name_of_the_group(site: Site) -> None:
+    site.start("orders")
+    site.until(COMMITTED.format(least=1))
+    stop_everybody(site)
+    assert site.act(action="SendMessages", topic="orders", count="80") == 204
+    site.open("reset/?target=latest")
+    site.until("document.querySelector('.rs-sum') && Number(document.querySelector('.rs-sum').dataset.skipped) > 0")
+    expect(site.page.locator("#rs-go")).to_be_disabled()
+    site.page.locator("#rs-typed").fill("order-svc")
+    expect(site.page.locator("#rs-go")).to_be_enabled()
+    assert site.act(action="SetRate", rate="0") == 204
+    site.page.locator("#rs-go").click()
+    site.page.wait_for_url("**/?group=order-svc**")
+    assert committed(site) == site.ends(site.snapshot())
+
+
+def test_a_slider_and_the_keyboard_choose_the_same_moment(site: Site) -> None:
+    site.visit("orders", "reset/")
+    site.page.locator("#rs-data").wait_for(state="attached")
+    slider = site.page.locator("#rs-hist")
+    slider.focus()
+    before = site.page.locator("#rs-time").input_value()
+    slider.press("ArrowRight")
+    site.until("(before) => document.querySelector('#rs-time').value !== before", before)
+    assert site.page.locator("#rs-form [name=value]").input_value().isdigit()
+
+
+def test_live_is_refused_with_a_reason_when_nobody_runs(site: Site) -> None:
+    site.start("orders")
+    stop_everybody(site)
+    site.open("reset/")
+    expect(site.page.locator("[name=method][value=online]")).to_be_disabled()
+    expect(site.page.get_by_text("nobody is online")).to_be_visible(timeout=PATIENCE_MS)
