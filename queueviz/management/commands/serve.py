@@ -4,7 +4,6 @@ import errno
 import hashlib
 import os
 import socket
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ from django.core.management import BaseCommand, CommandError, call_command
 from django.core.management.base import CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
+
+from sandbox.kernel.errors import Locked
 
 
 class Command(BaseCommand):
@@ -26,6 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         refuse_a_busy_port(host, port)
         Path(settings.QUEUEVIZ_HOME).mkdir(parents=True, exist_ok=True)
+        start_engine()  # first: until the data home is ours, nothing in it may be changed
         migrate_if_needed()
         collect_static_if_needed()
         self.serve(host, port)
@@ -40,7 +42,6 @@ class Command(BaseCommand):
         def ready() -> None:
             self.stdout.write(f"QueueViz: http://{shown}:{port}/   (Ctrl+C stops it)")
             self.stdout.flush()
-            threading.Thread(target=start_engine, name="engine-start", daemon=True).start()
 
         escaped = host.replace(":", r"\:")
         Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready, verbosity=0,
@@ -48,10 +49,14 @@ class Command(BaseCommand):
 
 
 def start_engine() -> None:
-    """Before the first visitor asks for it, so that he need not wait."""
+    """Before the first visitor asks for it, so that he need not wait.  One process per data home."""
     from queueviz import engine
 
-    engine.port()
+    try:
+        engine.port()
+    except Locked as why:
+        hint = "Stop that one, or give this one another home in the variable QUEUEVIZ_HOME."
+        raise CommandError(f"Cannot start: {why}. {hint}") from why
 
 
 def refuse_a_busy_port(host: str, port: int) -> None:
