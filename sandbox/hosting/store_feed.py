@@ -9,7 +9,7 @@ from sandbox.hosting.feeds import FeedRow
 from sandbox.hosting.nodes import store_host
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock, wall_ms
-from sandbox.kernel.errors import StoreError
+from sandbox.kernel.errors import Locked, StoreError
 from sandbox.kernel.ids import UniqueKeys
 from sandbox.message import properties
 from sandbox.message.message import InboundMessage, Message
@@ -44,6 +44,10 @@ class StoreSink:
         try:
             self._store = self._opened(directory)
             self._add_topic()
+        except Locked as why:
+            self._loop.close()
+            raise Locked(f"{directory} is held by a running broker. Stop it first; a running sandbox is fed with "
+                         "--sandbox instead.") from why
         except OSError as why:
             self._loop.close()
             raise StoreError(f"{directory} cannot be used as a store: {(why.strerror or str(why)).lower()}") from why
