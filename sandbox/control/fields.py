@@ -35,6 +35,7 @@ class TextUpTo(NamedTuple):
 
 
 Name = Annotated[str, TextUpTo(255)]
+Body = Annotated[str, TextUpTo(4 * 1024 * 1024)]  # the preset's limit of a message is narrower
 Offset = Annotated[int, Between(-INT64_MAX, INT64_MAX)]
 Count = Annotated[int, Between(1, 1_000_000)]
 Millis = Annotated[int, Between(0, 86_400_000)]
@@ -68,6 +69,8 @@ def convert(hint: Any, value: Any, name: str) -> Any:
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *rules = get_args(hint)
+        if inner is str and isinstance(value, str):  # its own limit counts, not the general one
+            return _narrow(value, rules, name)
         return _narrow(convert(inner, value, name), rules, name)
     if origin is Literal:
         return _one_of(get_args(hint), value, name)
@@ -88,11 +91,12 @@ def _plain(hint: Any, value: Any, name: str) -> Any:
             return value
         if str(value).lower() in ("true", "on", "1", "false", "off", "0"):
             return str(value).lower() in ("true", "on", "1")
-        raise _refuse(name, "must be true or false, not {value}", "", value=_shown(value))
+        raise _refuse(name, "must be true or false, not {value}", "Write true or false.", value=_shown(value))
     if hint in (int, float):
         return _number(hint, value, name)
     if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
-        raise _refuse(name, "must be a text of at most {limit} characters", "", limit=MAX_TEXT_CHARS)
+        raise _refuse(name, "must be a text of at most {limit} characters", "Send a shorter text.",
+                      limit=MAX_TEXT_CHARS)
     return value
 
 
@@ -107,18 +111,22 @@ def _number(hint: type, value: Any, name: str) -> int | float:
         except (ValueError, OverflowError):
             pass
     kind = "a whole number" if hint is int else "a number"
-    raise _refuse(name, "must be {kind}, not {value}", "", kind=kind, value=_shown(value))
+    raise _refuse(name, "must be {kind}, not {value}", "Write digits only.", kind=kind, value=_shown(value))
 
 
 def _narrow(value: Any, rules: list[Any], name: str) -> Any:
     for rule in rules:
         if isinstance(rule, Between) and not rule.low <= value <= rule.high:
             raise _refuse(name, "is {value}, which is outside {low} to {high}", "Choose a value inside.", value=value,
-                          low=f"{rule.low:g}", high=f"{rule.high:g}")
+                          low=_plainly(rule.low), high=_plainly(rule.high))
         if isinstance(rule, TextUpTo) and len(value) > rule.chars:
             raise _refuse(name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value),
                           limit=rule.chars)
     return value
+
+
+def _plainly(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) else str(bound)
 
 
 def _one_of(choices: tuple[Any, ...], value: Any, name: str) -> Any:

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal
 
 from sandbox.control import fields
 from sandbox.control.actions.actors import StrategyName
-from sandbox.control.fields import Between, Name, Offset
+from sandbox.control.fields import INT64_MAX, Between, Name, Offset
 from sandbox.kernel.errors import ActionRefused
 
 FOREVER_MS = 2**62
+
+Position = Annotated[int, Between(0, INT64_MAX)]  # in a commit log
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,8 @@ class PlanRebalance:
     strategy: StrategyName | None = None
     queues: Annotated[int, Between(0, 256)] | None = None
     virtual_nodes: Annotated[int, Between(1, 1_000)] = 10
+    rooms: tuple[str, ...] = ()
+    queues_by_member: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +56,7 @@ class WalkIndex:
 @dataclass(frozen=True, kw_only=True)
 class ReadRecord:
     broker: Name
-    physical_offset: Offset
+    physical_offset: Position
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,7 @@ class Locate:
     """Which log file holds a position, and where in it."""
 
     broker: Name
-    physical_offset: Offset
+    physical_offset: Position
 
 
 @dataclass(frozen=True, kw_only=True)

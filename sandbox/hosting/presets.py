@@ -60,7 +60,7 @@ _CHOICES = {"flush": ("ASYNC_FLUSH", "SYNC_FLUSH"), "replication": ("ASYNC_MASTE
 def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
     """The preset with single keys changed.  Raises ActionRefused (422) for an unknown name, key or value."""
     if name not in PRESETS:
-        raise ActionRefused(422, "there is no preset {name}", "Choose one of: " + ", ".join(PRESETS) + ".",
+        raise ActionRefused(422, "There is no preset {name}.", "Choose one of: " + ", ".join(PRESETS) + ".",
                             field="preset", name=name)
     checked = {key: _checked(key, value) for key, value in (changes or {}).items()}
     return replace(PRESETS[name], **checked)  # type: ignore[arg-type]  # each value was checked for its key
@@ -75,17 +75,18 @@ def unreal(preset: Preset) -> dict[str, object]:
 def _checked(key: str, value: object) -> object:
     if key in _CHOICES:
         if value not in _CHOICES[key]:
-            raise ActionRefused(422, "{key} cannot be {value}", "Choose one of: " + ", ".join(_CHOICES[key]) + ".",
+            raise ActionRefused(422, "{key} cannot be {value}.", "Choose one of: " + ", ".join(_CHOICES[key]) + ".",
                                 field=key, key=key, value=value)
         return value
     if key not in _ALLOWED:
-        raise ActionRefused(422, "there is no setting {key}", field=key, key=key)
+        raise ActionRefused(422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key,
+                            known=", ".join((*_CHOICES, *_ALLOWED)))
     low, high = _ALLOWED[key]
     try:
         number = int(str(value))
     except ValueError:
         number = low - 1
     if not low <= number <= high:
-        raise ActionRefused(422, "{key} must be between {low} and {high}, got {value}", field=key, key=key, low=low,
-                            high=high, value=value)
+        raise ActionRefused(422, "{key} must be between {low} and {high}, not {value}.", "Choose a value inside.",
+                            field=key, key=key, low=low, high=high, value=value)
     return number

@@ -102,6 +102,6 @@ def template_of(name: str) -> Template:
     """Raises ActionRefused (422) for a name that is not offered."""
     template = TEMPLATES.get(name)
     if template is None:
-        raise ActionRefused(422, "there is no template {name}", "Choose one of: {known}.", field="template", name=name,
+        raise ActionRefused(422, "There is no template {name}.", "Choose one of: {known}.", field="template", name=name,
                             known=", ".join(TEMPLATES))
     return template

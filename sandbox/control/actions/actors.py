@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from sandbox.control.fields import Between, Count, Millis, Name, Offset
+from sandbox.control.fields import Between, Body, Count, Millis, Name, Offset
 
 Verb = Literal["see", "act", "fault", "reset", "shape", "time", "share", "grade"]
 
@@ -20,7 +20,7 @@ class RowToSend(NamedTuple):
 
     key: str = ""
     tag: str = ""
-    body: str = ""
+    body: Body = ""
     born_ms: int | None = None
 
 
@@ -37,6 +37,7 @@ class StartProducer:
     tag: Name = ""
     body_bytes: Annotated[int, Between(1, 4 * 1024 * 1024)] = 200
     selector: Literal["round_robin", "hash", "queue", "avoid_faulty"] = "round_robin"
+    queue: Name | None = None  # for selector queue: a row such as broker-a:3
     transactional: bool = False
     feed: Literal["flights"] | None = None
     speed: Annotated[float, Between(0, 100_000)] = 600.0
@@ -44,7 +45,10 @@ class StartProducer:
 
 @dataclass(frozen=True, kw_only=True)
 class StartConsumer:
-    """One or more members of a group; `work_ms` is how long the listener takes, from and to."""
+    """One or more members of a group; `work_ms` is how long the listener takes, from and to.
+
+    Without `subscriptions`: one more like the newest member of the group, save what is given.
+    """
 
     verb = "act"
     group: Name
@@ -144,7 +148,7 @@ class SendMessages:
     rate_per_s: Annotated[float, Between(0, 2_000)] | None = None
     key: Name = "burst-{n}"
     tag: Name = ""
-    body: str | None = None
+    body: Body | None = None
     body_bytes: Annotated[int, Between(1, 4 * 1024 * 1024)] = 200
     selector: Literal["round_robin", "hash"] = "round_robin"
     rows: tuple[RowToSend, ...] = ()
@@ -152,7 +156,11 @@ class SendMessages:
 
 @dataclass(frozen=True, kw_only=True)
 class SetStrategy:
-    """All members of the group divide queues this way from their next rebalance on."""
+    """All members of the group divide queues this way from their next rebalance on.
+
+    `rooms`: `east` may be consumed from, `east@broker-a` says where a broker stands.  `queues_by_member`: for CONFIG,
+    label → rows such as broker-a:3 (of the member's topics) or keys such as orders/broker-a/3.
+    """
 
     verb = "act"
     group: Name

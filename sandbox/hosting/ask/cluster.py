@@ -50,6 +50,10 @@ def start_offset(sandbox: "Sandbox", question: StartOffset) -> Row:
     """The chain of decisions a new member goes through on this queue (catalogue 2), each with what it found."""
     broker = sandbox.nodes.broker(question.broker).running
     store, topic, queue_id = broker.store, question.topic, question.queue_id
+    config = broker.topics.table.get(topic)
+    if config is None or queue_id >= config.read_queues:
+        raise ActionRefused(404, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queue_id",
+                            topic=topic, queue=f"{question.broker}:{queue_id}")
     stored = broker.consumer_offsets.get(question.group, topic, queue_id)
     low, high = max(0, store.min_offset(topic, queue_id)), store.max_offset(topic, queue_id)
     in_memory = low <= 0 and store.first_in_memory(topic, queue_id)

@@ -38,6 +38,9 @@ def read_entry(sandbox: "Sandbox", question: ReadEntry) -> Row:
     """The 20 bytes of a queue entry and what they mean."""
     store = sandbox.nodes.broker(question.broker).running.store
     unit = store.unit(question.topic, question.queue_id, question.offset)
+    if unit is None and store.max_offset(question.topic, question.queue_id) == 0:
+        raise ActionRefused(404, "Queue {queue} of {topic} holds nothing.", "Choose a queue with messages.",
+                            field="queue_id", queue=f"{question.broker}:{question.queue_id}", topic=question.topic)
     if unit is None:
         raise ActionRefused(404, "{queue} has no entry {offset}.", "It has entries {low} to {high}.", field="offset",
                             queue=f"{question.broker}:{question.queue_id}", offset=question.offset,

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.control.questions import PlanRebalance
-from sandbox.hosting.consuming import strategy_of
+from sandbox.hosting.dividing import make_strategy
+from sandbox.hosting.execute.divide import checked_strategy
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.snapshot.board import group_strategy
 from sandbox.kernel.errors import ActionRefused, ClientError
@@ -43,7 +44,8 @@ def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
 def _strategy(sandbox: "Sandbox", view: GroupView, question: PlanRebalance) -> AllocateMessageQueueStrategy:
     if question.strategy is None:
         return group_strategy(sandbox, view)
-    return strategy_of({"strategy": question.strategy, "virtual_nodes": question.virtual_nodes})
+    chosen = checked_strategy(sandbox, question, question.strategy, set(question.remove))
+    return make_strategy(chosen, sandbox.actors)
 
 
 def _shares(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue],
@@ -52,7 +54,9 @@ def _shares(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[Messag
     if not mqs or not members:
         return {member: [] for member in members}
     try:
-        return {member: strategy.allocate(group, member, mqs, members) for member in members}
+        wanted = set(mqs)
+        return {member: [mq for mq in strategy.allocate(group, member, mqs, members) if mq in wanted]
+                for member in members}
     except ClientError as why:
         raise ActionRefused(422, "{strategy} cannot divide these queues: {why}.", "Choose another strategy.",
                             field="strategy", strategy=strategy.name, why=str(why)) from why

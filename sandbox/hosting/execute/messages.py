@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.control.actions import SendMessages
 from sandbox.hosting.execute.carry import CarryOut
+from sandbox.hosting.execute.contradictions import check_messages, check_row
 from sandbox.hosting.execute.members import check_topic_name
 from sandbox.hosting.producing import SELECTORS, messages_of
 from sandbox.kernel.errors import ActionRefused
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 def send(sandbox: "Sandbox", action: SendMessages) -> CarryOut:
     """A burst, a trickle, or rows; what went wrong on the way is in the journal (`SendFailed`)."""
     check_topic_name(action.topic)
+    check_messages(action)
     count = len(action.rows) or action.count or 1
     sandbox.walls.check("messages_per_send", count, sandbox.limits.messages_per_send, action.topic)
     _check_size(sandbox, action)
     queue = queue_of(action.topic, action.queue) if action.queue else None
-    if action.batch and (action.delay_level or action.rate_per_s):
-        raise ActionRefused(422, "A batch has no delay and no rate.", "Leave one of them out.", field="batch")
+    if queue is not None:
+        _check_queue(sandbox, queue)
     console = sandbox.console
 
     def carry_out(seq: int, by: str) -> None:
@@ -35,10 +37,16 @@ def send(sandbox: "Sandbox", action: SendMessages) -> CarryOut:
 
 def queue_of(topic: str, row: str) -> MessageQueue:
     """`broker-a:3` of a topic.  Raises ActionRefused (422)."""
-    broker, mark, number = row.rpartition(":")
-    if not mark or not number.isdecimal():
-        raise ActionRefused(422, "{queue} is no queue.", "Write it like broker-a:3.", field="queue", queue=row)
-    return MessageQueue(topic, broker, int(number))
+    return MessageQueue(topic, *check_row("queue", row))
+
+
+def _check_queue(sandbox: "Sandbox", queue: MessageQueue) -> None:
+    """A broker that is down may be written to (and the journal tells how that fails); a queue that is not, may not."""
+    node = sandbox.nodes.broker(queue.broker)
+    config = node.broker.topics.table.get(queue.topic) if node.broker is not None else None
+    if node.broker is not None and (config is None or queue.queue_id >= config.write_queues):
+        raise ActionRefused(422, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queue",
+                            topic=queue.topic, queue=queue.row)
 
 
 def _check_size(sandbox: "Sandbox", action: SendMessages) -> None:

@@ -16,7 +16,7 @@ from sandbox.control.actions import (
 )
 from sandbox.hosting.execute.carry import CarryOut
 from sandbox.hosting.nodes import BrokerNode
-from sandbox.hosting.presets import FIXED_BY_FIRST_MESSAGE, preset_of
+from sandbox.hosting.presets import FIXED_BY_FIRST_MESSAGE, REAL, preset_of
 from sandbox.journal.events import BrokerConfigChanged
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.bodies import TopicConfig
@@ -116,12 +116,15 @@ def change_group(sandbox: "Sandbox", action: ChangeGroup) -> CarryOut:
     changes = {key: _group_value(key, value) for key, value in action.changes.items()}
     if not changes:
         raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
-    brokers = [node.running for node in sandbox.nodes.masters()]
+    brokers = [node.running for node in sandbox.nodes.masters()
+               if action.group in node.running.subscription_groups.table]
+    if not brokers:
+        raise ActionRefused(404, "There is no group {group}.", "Add a consumer to it first.", field="group",
+                            group=action.group)
 
     def carry_out(seq: int, by: str) -> None:
         for broker in brokers:
-            if broker.subscription_groups.find(action.group) is not None:
-                broker.subscription_groups.change(action.group, **changes)
+            broker.subscription_groups.change(action.group, **changes)
 
     return carry_out
 
@@ -130,7 +133,12 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
     """The lock's life changes at once; sizes and flushing take a restart of the broker, which happens now."""
     node = sandbox.nodes.broker(action.broker)
     running = node.running
+    if not action.changes:
+        raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
     changes = dict(action.changes)
+    if changes.get("replication", REAL.replication) != REAL.replication:
+        raise ActionRefused(422, "{broker} has no slave to wait for.", "Leave replication at ASYNC_MASTER.",
+                            field="replication", broker=action.broker)
     lock_life_ms = changes.pop(LOCK_LIFE_KEY, None)
     if lock_life_ms is not None:
         lock_life_ms = _whole(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
@@ -158,7 +166,10 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
 def age_files(sandbox: "Sandbox", action: AgeFiles) -> CarryOut:
     node = sandbox.nodes.broker(action.broker)
     store = node.running.store
-    return lambda seq, by: store.age_files(round(action.hours))
+    if action.hours < 1 or action.hours != int(action.hours):
+        raise ActionRefused(422, "Files age by whole hours, not by {value}.", "Give at least one hour.", field="hours",
+                            value=f"{action.hours:g}")
+    return lambda seq, by: store.age_files(int(action.hours))
 
 
 def clean_files(sandbox: "Sandbox", action: CleanFiles) -> CarryOut:
@@ -194,6 +205,9 @@ def _group_value(key: str, value: Any) -> int | bool:
                             known=", ".join(GROUP_KEYS))
     kind, low, high = GROUP_KEYS[key]
     if kind is bool:
+        if str(value).lower() not in ("true", "on", "1", "false", "off", "0"):
+            raise ActionRefused(422, "{key} must be true or false, not {value}.", "Write true or false.", field=key,
+                                key=key, value=str(value)[:40])
         return str(value).lower() in ("true", "on", "1")
     return _whole(key, value, low, high)
 
@@ -204,6 +218,6 @@ def _whole(key: str, value: Any, low: int, high: int) -> int:
     except ValueError:
         number = low - 1
     if not low <= number <= high:
-        raise ActionRefused(422, "{key} must be between {low} and {high}, not {value}.", field=key, key=key, low=low,
-                            high=high, value=str(value)[:40])
+        raise ActionRefused(422, "{key} must be between {low} and {high}, not {value}.", "Choose a value inside.",
+                            field=key, key=key, low=low, high=high, value=str(value)[:40])
     return number
