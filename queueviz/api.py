@@ -4,12 +4,14 @@ import logging
 from typing import Any
 
 import orjson
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import NinjaAPI, Schema, Status
 from ninja.errors import HttpError, ValidationError
 from ninja.utils import check_csrf
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from queueviz import access, acting, engine, owners, refusals, visitor
 from queueviz.visitor import Visitor
@@ -34,7 +36,7 @@ class NewSandbox(Schema):
 
     template: str = "orders"
     preset: str = "sandbox"
-    name: str = ""
+    name: str = Field("", max_length=80)
 
 
 class Made(Schema):
@@ -177,6 +179,13 @@ def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
     field = ".".join(str(part) for part in first["loc"][2:]) or str(first["loc"][-1])
     said = {"error": f"{field}: {first['msg']}.", "hint": "See /api/docs for the fields.", "field": field}
     return HttpResponse(orjson.dumps(said), status=422, content_type=JSON)
+
+
+@api.exception_handler(RequestDataTooBig)
+def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    said = {"error": f"A request may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.",
+            "hint": "Send the rows in smaller portions."}  # fmt: skip
+    return HttpResponse(orjson.dumps(said), status=413, content_type=JSON)
 
 
 @api.exception_handler(HttpError)

@@ -156,6 +156,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": environment.text("QUEUEVIZ_LOG_LEVEL", "INFO")},
     "loggers": {
         "django.request": {"level": "ERROR"},  # a 404 is an answer, not an incident
+        "django.security": {"level": "CRITICAL"},  # so is a 400 to a wrong Host
         "daphne": {"level": "WARNING"},
         "twisted": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
