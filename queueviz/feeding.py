@@ -8,6 +8,7 @@ from queueviz.remote import RemoteSandbox
 from sandbox.hosting.feeds import FeedRow
 
 BATCH_ROWS = 500
+BATCH_BYTES = 512 * 1024  # of bodies; a request holds 2.5 MB, and JSON in JSON grows by its quotes
 BATCH_S = 0.5  # what falls due within this time goes together
 LATE_S = 2.0  # a feed that fell behind by more does not make up for it
 MOST_ROWS_PER_S = 1_500.0  # a sandbox stores 2 000; its own producers want some of them
@@ -24,18 +25,21 @@ class Pace(NamedTuple):
 
 def batches(rows: Iterable[FeedRow], pace: Pace, *, now: Callable[[], float] = time.monotonic,
             sleep: Callable[[float], None] = time.sleep) -> Iterator[list[FeedRow]]:  # fmt: skip
-    """Lists of rows, none earlier than its time and none longer than `BATCH_ROWS`."""
+    """Lists of rows, none earlier than its time and none longer than `BATCH_ROWS` or `BATCH_BYTES`."""
     due_s = now()
     batch: list[FeedRow] = []
+    size = 0
     for row in rows:
         gap_s = row.gap_s / pace.speed if pace.speed > 0 else 0.0
         due_s = max(due_s + max(gap_s, 1 / pace.rows_per_s), now() - LATE_S)
-        if batch and (len(batch) == BATCH_ROWS or due_s - now() > BATCH_S):
+        full = len(batch) == BATCH_ROWS or size + len(row.body) > BATCH_BYTES
+        if batch and (full or due_s - now() > BATCH_S):
             yield batch
-            batch = []
+            batch, size = [], 0
         if not batch and due_s > now():
             sleep(due_s - now())
         batch.append(row)
+        size += len(row.body)
     if batch:
         yield batch
 
