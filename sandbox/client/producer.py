@@ -119,7 +119,8 @@ class Producer:
         check(message, self.config.max_message_bytes)
         self._mark(message)
         deadline_ms = self._deadline(timeout_ms)
-        outgoing = pack(message, self.config, born_ms=self.instance.clock.now_ms())
+        born_ms = self.instance.clock.now_ms() if message.born_ms is None else message.born_ms
+        outgoing = pack(message, self.config, born_ms=born_ms)
         if queue is None and selector is not None:
             queue = selector(await self._queues(message.topic), message)
         if queue is None:

@@ -56,7 +56,7 @@ def build(kind: type[T], given: Mapping[str, Any]) -> T:
     values: dict[str, Any] = {}
     for spec in fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
         value = given.get(spec.name)
-        if value is None or (value == "" and hints[spec.name] is not str):
+        if value is None or (value == "" and hints[spec.name] not in (str, str | None)):
             if spec.default is MISSING and spec.default_factory is MISSING:
                 raise _refuse(spec.name, "is missing", "Give it a value.")
             continue

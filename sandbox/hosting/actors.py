@@ -8,12 +8,14 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
+from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.client.config import ClientConfig
 from sandbox.client.instance import ClientInstance
 from sandbox.client.tasks import Tasks
 from sandbox.control.actions import StartConsumer, StartProducer
 from sandbox.hosting.client_files import ClientFiles
 from sandbox.hosting.consuming import ConsumerActor
+from sandbox.hosting.dividing import make_strategy
 from sandbox.hosting.feeds import prepare_flights
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.nodes import Surroundings
@@ -27,6 +29,7 @@ log = logging.getLogger(__name__)
 
 FIRST_PID = 4_001
 FIRST_HOST = 11  # 10.0.0.11 is the first actor's address: two digits each, so that ids sort as labels do
+BIRTHS_KEPT = 512
 STOP_PATIENCE_S = 2.0  # of the machine: whoever has not stopped by then is left as a crash leaves it
 
 Actor = ConsumerActor | ProducerActor
@@ -46,6 +49,7 @@ class Actors:
         self.by_label: dict[str, Actor] = {}
         self.strategies: dict[str, dict[str, Any]] = {}  # group → what SetStrategy set
         self.ledgers: dict[str, GroupLedger] = {}
+        self._born: dict[str, tuple[str, str | None]] = {}  # client id → label and room, dead processes included
         self.pace = SendPace(around.ground.wall, around.journal, around.limits.stored_messages_per_s)
         self._tasks = Tasks("actors")
 
@@ -66,6 +70,24 @@ class Actors:
             raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field="actor",
                                 actor=label)
         return actor
+
+    # How queues are divided (`dividing.Whereabouts`).
+
+    def strategy_for(self, settings: StartConsumer) -> AllocateMessageQueueStrategy:
+        """What SetStrategy set for the group, else what the member was started with."""
+        return make_strategy(self.strategies.get(settings.group) or {"strategy": settings.strategy}, self)
+
+    def label_of(self, client_id: str) -> str | None:
+        return self._born.get(client_id, (None, None))[0]
+
+    def room_of(self, client_id: str) -> str | None:
+        return self._born.get(client_id, (None, None))[1]
+
+    def _note_birth(self, actor: ConsumerActor) -> None:
+        """Brokers name a dead process for a while, so it is still known here."""
+        self._born[actor.client_id] = (actor.label, actor.settings.room)
+        if len(self._born) > BIRTHS_KEPT:
+            del self._born[next(iter(self._born))]
 
     def ledger(self, group: str) -> GroupLedger:
         if group not in self.ledgers:
@@ -116,7 +138,8 @@ class Actors:
         """A new process with a new client id; what it does from here on is seen in events."""
         instance = self._shared_instance(actor) or self._new_instance(actor)
         if isinstance(actor, ConsumerActor):
-            actor.begin(instance, self.ledger(actor.group), self._around.preset, self.strategies.get(actor.group, {}))
+            actor.begin(instance, self.ledger(actor.group), self._around.preset, self.strategy_for(actor.settings))
+            self._note_birth(actor)
             instance.tasks.spawn(actor.run(), f"start {actor.label}")
         else:
             actor.begin(instance, self._around.ground.wall, self.pace, self._around.preset)

@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
+from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.client.config import ConsumeFromWhere, MessageModel, PushConsumerConfig
 from sandbox.client.instance import ClientInstance
 from sandbox.client.push_consumer import PushConsumer
@@ -54,14 +54,15 @@ class ConsumerActor:
         """It has a process, whether or not that answers."""
         return self.state in ("starting", "running", "hung", "stopping")
 
-    def begin(self, instance: ClientInstance, ledger: GroupLedger, preset: Preset, allocate: dict[str, Any]) -> None:
+    def begin(self, instance: ClientInstance, ledger: GroupLedger, preset: Preset,
+              strategy: AllocateMessageQueueStrategy) -> None:
         """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
         settings = self.settings
         self.work = Work(instance.clock, instance.chance.fork("work"), ledger, work_ms=settings.work_ms,
                          fail_percent=settings.fail_percent)
         self.work.slow, self.work.handler = self.slow, self.handler
         listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
-        consumer = PushConsumer(consumer_config(settings, preset, allocate), instance, listener)
+        consumer = PushConsumer(consumer_config(settings, preset, strategy), instance, listener)
         for topic, expression in settings.subscriptions:
             consumer.subscribe(topic, expression)
         consumer.handler = self.handler
@@ -129,18 +130,13 @@ class ConsumerActor:
         return actor
 
 
-def consumer_config(settings: StartConsumer, preset: Preset, allocate: dict[str, Any]) -> PushConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  `allocate`: what SetStrategy set."""
+def consumer_config(settings: StartConsumer, preset: Preset,
+                    strategy: AllocateMessageQueueStrategy) -> PushConsumerConfig:
+    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  Raises ClientError for what is not allowed."""
     return PushConsumerConfig(
         group=settings.group, listener=settings.listener, model=MessageModel(settings.model),
         from_where=ConsumeFromWhere(settings.from_where), timestamp_ms=settings.timestamp,
-        strategy=strategy_of(allocate or {"strategy": settings.strategy}), offset_store=settings.offset_store,
+        strategy=strategy, offset_store=settings.offset_store,
         threads=settings.threads, consume_batch=settings.batch, max_span=preset.consume_concurrently_max_span,
         threshold_for_queue=preset.pull_threshold_for_queue,
         threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
-
-
-def strategy_of(allocate: dict[str, Any]) -> AllocateMessageQueueStrategy:
-    """The strategy a group was given, with its parameters."""
-    name = "MACHINE_ROOM_NEARBY-AVG" if allocate["strategy"] == "MACHINE_ROOM_NEARBY" else allocate["strategy"]
-    return strategy(name, virtual_nodes=allocate.get("virtual_nodes", 10), rooms=allocate.get("rooms", ()))

@@ -7,7 +7,7 @@ from pathlib import Path
 from sandbox.broker.stats import Rate
 from sandbox.client.config import ProducerConfig
 from sandbox.client.producer import Producer
-from sandbox.client.queue_selectors import QueueSelector, by_id, by_key
+from sandbox.client.queue_selectors import QueueSelector, by_key
 from sandbox.control.actions import ChangeActor, SendMessages, StartProducer
 from sandbox.hosting.feeds import FlightsFeed
 from sandbox.hosting.pace import SendPace
@@ -20,8 +20,7 @@ from sandbox.message.queue import MessageQueue
 LATE_S = 1.0  # a producer that fell behind by more does not make up for it
 IDLE_LOOK_S = 0.5  # how often a producer at rate 0 looks whether it has one again
 
-SELECTORS: dict[str, QueueSelector | None] = {"round_robin": None, "avoid_faulty": None, "hash": by_key,
-                                              "queue": by_id(0)}
+SELECTORS: dict[str, QueueSelector | None] = {"round_robin": None, "avoid_faulty": None, "hash": by_key, "queue": None}
 
 
 class Sending:
@@ -76,7 +75,7 @@ class AtARate:
             due_s = max(due_s + 1 / rate, self._clock.monotonic() - LATE_S)
             if due_s > self._clock.monotonic():
                 await self._clock.sleep(due_s - self._clock.monotonic())
-            await sending.send(self._next(), selector=SELECTORS[self.settings.selector])
+            await sending.send(self._next(), selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
 
     def _next(self) -> Message:
         self._number += 1
@@ -108,7 +107,7 @@ class FromFeed:
             if due_s > self._clock.monotonic():
                 await self._clock.sleep(due_s - self._clock.monotonic())
             message = Message.make(self.settings.topic, row.body, keys=row.key, tags=row.tag)
-            await sending.send(message, selector=SELECTORS[self.settings.selector])
+            await sending.send(message, selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
 
 
 def changed(settings: StartProducer, change: ChangeActor) -> StartProducer:
@@ -132,6 +131,14 @@ def messages_of(action: SendMessages) -> Iterator[Message]:
         yield Message.make(action.topic, body, keys=key, tags=action.tag, delay_level=action.delay_level)
 
 
+def queue_of(settings: StartProducer) -> MessageQueue | None:
+    """The one queue a producer was told to send to; None: its selector chooses."""
+    if settings.queue is None:
+        return None
+    broker, _, number = settings.queue.rpartition(":")
+    return MessageQueue(settings.topic, broker, int(number))
+
+
 def numbered(pattern: str, number: int) -> str:
     """`order-{n}` with its number; a pattern without a place for it stays as it is.
 
@@ -148,4 +155,3 @@ def padded(text: str, size: int) -> bytes:
 
 def producer_config(label: str, *, avoid_faulty: bool, max_message_bytes: int) -> ProducerConfig:
     return ProducerConfig(group=f"PG_{label}", avoid_faulty=avoid_faulty, max_message_bytes=max_message_bytes)
-

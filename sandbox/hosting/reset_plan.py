@@ -191,6 +191,9 @@ def _check_wish(wish: ResetWish) -> None:
     if wish.target in ("time", "offset", "shift") and wish.value is None:
         raise ActionRefused(422, "A reset to {target} needs a value.", "Give it one.", field="value",
                             target=wish.target)
+    if wish.target != "copy_of" and wish.source_group:
+        raise ActionRefused(422, "Only copy_of reads a source group.", "Leave it out, or choose copy_of.",
+                            field="source_group")
     if wish.target == "copy_of" and not wish.source_group:
         raise ActionRefused(422, "Which group shall be copied?", "Choose one.", field="source_group")
 

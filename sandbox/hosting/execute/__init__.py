@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import actions
 from sandbox.control.actions import Action
-from sandbox.hosting.execute import faults, members, messages, offsets, shape, time
+from sandbox.hosting.execute import divide, faults, members, messages, offsets, shape, time
 from sandbox.hosting.execute.carry import CarryOut
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
     actions.RemoveActor: members.remove,
     actions.HangActor: members.hang,
     actions.ResumeActor: members.resume,
-    actions.SetStrategy: members.set_strategy,
+    actions.SetStrategy: divide.set_strategy,
     actions.SendMessages: messages.send,
     actions.ResetOffsets: offsets.reset,
     actions.UndoReset: offsets.undo,

@@ -1,6 +1,6 @@
 """Producers and consumers: add, change, stop, break."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from sandbox.broker.topic_names import complaint
@@ -11,26 +11,28 @@ from sandbox.control.actions import (
     RemoveActor,
     RestartActor,
     ResumeActor,
-    SetStrategy,
     StartConsumer,
     StartProducer,
     StopActor,
 )
 from sandbox.hosting.actors import Actor, start_or_refuse
-from sandbox.hosting.consuming import ConsumerActor, consumer_config, strategy_of
+from sandbox.hosting.consuming import consumer_config
 from sandbox.hosting.execute.carry import CarryOut
+from sandbox.hosting.execute.contradictions import check_change, check_consumer, check_producer, given
 from sandbox.kernel.errors import ActionRefused, ClientError
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
 
+OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
+                     if spec.name not in ("group", "subscriptions", "actor", "copies", "instance"))
+"""What "one more like the others" may do differently."""
+
 
 def start_producer(sandbox: "Sandbox", action: StartProducer) -> CarryOut:
     check_topic_name(action.topic)
     sandbox.walls.check("producers", len(sandbox.actors.producers()) + 1, sandbox.limits.producers, action.topic)
-    if action.transactional:
-        raise ActionRefused(422, "Transactional producers are not offered yet.", "Choose a plain one.",
-                            field="transactional")
+    check_producer(action)
     if action.body_bytes > sandbox.preset.max_message_bytes:
         raise ActionRefused(422, "A message may have {allowed} bytes here, not {value}.", "Choose a smaller body.",
                             field="body_bytes", allowed=sandbox.preset.max_message_bytes, value=action.body_bytes)
@@ -39,7 +41,8 @@ def start_producer(sandbox: "Sandbox", action: StartProducer) -> CarryOut:
 
 
 def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
-    """Without subscriptions it is "one more like the others": the settings of the group's newest member."""
+    """Without subscriptions it is "one more like the others": the settings of the group's newest member, save what
+    is given."""
     actors = sandbox.actors
     like = _like_the_others(sandbox, action) if not action.subscriptions else action
     for subscription in like.subscriptions:
@@ -47,8 +50,7 @@ def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
     sandbox.walls.check("members", len(actors.consumers()) + like.copies, sandbox.limits.members, like.group)
     groups = {actor.group for actor in actors.consumers()} | {like.group}
     sandbox.walls.check("groups", len(groups), sandbox.limits.groups, like.group)
-    if like.kind != "push":
-        raise ActionRefused(422, "{kind} consumers are not offered yet.", "Choose push.", field="kind", kind=like.kind)
+    check_consumer(action)
     _check_label(sandbox, like.actor, like.copies)
     _check_config(sandbox, like)
     if like.instance is not None:
@@ -63,12 +65,7 @@ def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
 
 def change(sandbox: "Sandbox", action: ChangeActor) -> CarryOut:
     actor = sandbox.actors.get(action.actor)
-    fields = ("rate_per_s", "speed") if isinstance(actor, ConsumerActor) else (
-        "work_ms", "slow_key", "slow_ms", "fail_percent", "handler", "expression")
-    for name in fields:
-        if getattr(action, name) is not None:
-            raise ActionRefused(422, "{actor} is a {kind} and has no {field}.", field=name, actor=actor.label,
-                                kind=actor.kind)
+    check_change(action, actor)
     return lambda seq, by: actor.change(action)
 
 
@@ -127,30 +124,6 @@ def resume(sandbox: "Sandbox", action: ResumeActor) -> CarryOut:
     return lambda seq, by: sandbox.actors.resume(actor)
 
 
-def set_strategy(sandbox: "Sandbox", action: SetStrategy) -> CarryOut:
-    """All in-process members divide this way from their next rebalance on; later members too."""
-    members = sandbox.actors.consumers(action.group)
-    if not members:
-        raise ActionRefused(409, "The group {group} has no member here.", "Add a consumer first.", field="group",
-                            group=action.group)
-    if action.strategy == "CONFIG" or action.queues_by_member:
-        raise ActionRefused(422, "Fixed lists of queues are not offered yet.", "Choose another strategy.",
-                            field="strategy")
-    if action.strategy == "MACHINE_ROOM" and not action.rooms:
-        raise ActionRefused(422, "This strategy needs the rooms it may consume from.", "Name at least one.",
-                            field="rooms")
-    allocate = {"strategy": action.strategy, "virtual_nodes": action.virtual_nodes, "rooms": list(action.rooms)}
-
-    def carry_out(seq: int, by: str) -> None:
-        sandbox.actors.strategies[action.group] = allocate
-        for member in members:
-            member.settings = replace(member.settings, strategy=action.strategy)
-            if member.consumer is not None:
-                member.consumer.strategy = strategy_of(allocate)
-
-    return carry_out
-
-
 def check_topic_name(topic: str) -> None:
     """Raises ActionRefused (422) for a name no broker accepts."""
     problem = complaint(topic)
@@ -180,7 +153,7 @@ def _check_label(sandbox: "Sandbox", wished: str | None, copies: int) -> None:
 
 def _check_config(sandbox: "Sandbox", action: StartConsumer) -> None:
     try:
-        consumer_config(action, sandbox.preset, sandbox.actors.strategies.get(action.group, {}))
+        consumer_config(action, sandbox.preset, sandbox.actors.strategy_for(action))
     except ClientError as why:
         raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
 
@@ -202,4 +175,5 @@ def _like_the_others(sandbox: "Sandbox", action: StartConsumer) -> StartConsumer
         raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.",
                             field="subscriptions")
     newest = max(others, key=lambda other: (other.since_ms, other.label))
-    return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance)
+    wishes = {name: getattr(action, name) for name in given(action, OF_ONE_S_OWN)}
+    return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance, **wishes)

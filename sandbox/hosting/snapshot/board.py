@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
-from sandbox.hosting.consuming import strategy_of
+from sandbox.hosting.dividing import make_strategy
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.queues import broadcast_row, queue_row
@@ -37,17 +37,24 @@ def queue_rows(sandbox: "Sandbox", view: GroupView, topic: str) -> Rows:
 
 
 def assignment(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
-    """Who the strategy gives each queue, with the members brokers know now; kept until one of its inputs changes."""
+    """Who each queue belongs to, with the members brokers know now; kept until one of the inputs changes.
+
+    Every member divides by its own strategy, so two may claim a queue and another may be nobody's.
+    """
     members = view.online_members()
-    strategy = group_strategy(sandbox, view)
-    inputs = (members, mqs, strategy.name, str(sandbox.actors.strategies.get(view.group)))
+    own = {member: view.by_client[member].settings for member in members if member in view.by_client}
+    inputs = (members, mqs, {member: (settings.strategy, settings.room) for member, settings in own.items()},
+              str(sandbox.actors.strategies.get(view.group)))
     known = sandbox.memory.assigned.get((view.group, topic))
     if known is not None and known[0] == inputs:
         return known[1]
     found: dict[MessageQueue, str] = {}
+    wanted = set(mqs)
     for member in members:
+        strategy = sandbox.actors.strategy_for(own[member]) if member in own else group_strategy(sandbox, view)
         try:
-            found |= dict.fromkeys(strategy.allocate(view.group, member, mqs, members), member)
+            mine = strategy.allocate(view.group, member, mqs, members)
+            found |= dict.fromkeys((mq for mq in mine if mq in wanted), member)
         except ClientError:
             continue  # the strategy cannot divide these: nobody gets any
     sandbox.memory.assigned[view.group, topic] = (inputs, found)
@@ -57,7 +64,7 @@ def assignment(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[Messag
 def group_strategy(sandbox: "Sandbox", view: GroupView) -> AllocateMessageQueueStrategy:
     """What the group's members divide by; wire members do not tell, so RocketMQ's default is taken."""
     name = next((actor.settings.strategy for actor in view.actors), "AVG")
-    return strategy_of(sandbox.actors.strategies.get(view.group) or {"strategy": name})
+    return make_strategy(sandbox.actors.strategies.get(view.group) or {"strategy": name}, sandbox.actors)
 
 
 def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows) -> Row:

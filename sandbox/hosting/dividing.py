@@ -1,0 +1,98 @@
+"""How a group's queues are divided: the strategy people chose, with what it must know of this sandbox."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
+from sandbox.client.allocate.by_config import AllocateMessageQueueByConfig
+from sandbox.client.allocate.by_machine_room import AllocateMessageQueueByMachineRoom
+from sandbox.client.allocate.machine_room_nearby import AllocateMachineRoomNearby
+from sandbox.message.queue import MessageQueue
+
+CONFIG, MACHINE_ROOM, NEARBY = "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"
+NEED_MORE = (CONFIG, MACHINE_ROOM, NEARBY)
+"""Strategies that say nothing without lists or rooms, which come with `SetStrategy`."""
+
+
+class Whereabouts(Protocol):
+    """Who is behind a client id, and in which room it stands; None: not one of ours, or nobody said."""
+
+    def label_of(self, client_id: str) -> str | None: ...
+    def room_of(self, client_id: str) -> str | None: ...
+
+
+class Rooms:
+    """What `SetStrategy.rooms` says: `room` may be consumed from, `room@broker` puts a broker there as well.
+
+    RocketMQ reads a broker's room from its name; the sandbox's brokers keep their names, so it is said beside.
+    """
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self.places: dict[str, str] = {}  # broker → room
+        named: list[str] = []
+        for entry in entries:
+            room, mark, broker = entry.partition("@")
+            if mark:
+                self.places[broker] = room
+            else:
+                named.append(room)
+        self.wanted = frozenset(named or self.places.values())
+
+    def room_of(self, broker: str) -> str:
+        """A broker nobody placed stands alone, in a room of its own name."""
+        if broker in self.places:
+            return self.places[broker]
+        room, mark, _ = broker.partition("@")
+        return room if mark else broker
+
+
+class ByMember:
+    """A list of queues for each label.  Who has none gets nothing, and nothing keeps two from the same queue.
+
+    As in RocketMQ the list stands for all topics alike, so a retry queue nobody listed is nobody's.
+    """
+
+    name = AllocateMessageQueueByConfig.name
+
+    def __init__(self, lists: Mapping[str, Sequence[str]], where: Whereabouts) -> None:
+        self._lists = {label: [MessageQueue.from_key(key) for key in keys] for label, keys in lists.items()}
+        self._where = where
+
+    def allocate(self, group: str, client_id: str, queues: Sequence[MessageQueue],
+                 clients: Sequence[str]) -> list[MessageQueue]:
+        mine = self._lists.get(self._where.label_of(client_id) or "", [])
+        return AllocateMessageQueueByConfig(queues=mine).allocate(group, client_id, queues, clients)
+
+
+class InRooms:
+    """`AllocateMessageQueueByMachineRoom` on queues named as it wants them, `room@broker`."""
+
+    name = AllocateMessageQueueByMachineRoom.name
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._inner = AllocateMessageQueueByMachineRoom(rooms=rooms.wanted)
+
+    def allocate(self, group: str, client_id: str, queues: Sequence[MessageQueue],
+                 clients: Sequence[str]) -> list[MessageQueue]:
+        named = {self._named(mq): mq for mq in queues}
+        return [named[mq] for mq in self._inner.allocate(group, client_id, sorted(named), clients)]
+
+    def _named(self, mq: MessageQueue) -> MessageQueue:
+        room = self._rooms.places.get(mq.broker)
+        return mq if room is None else mq._replace(broker=f"{room}@{mq.broker}")
+
+
+def make_strategy(chosen: Mapping[str, Any], where: Whereabouts) -> AllocateMessageQueueStrategy:
+    """What `SetStrategy` remembered of its fields, as a strategy all members of the group share."""
+    name = chosen["strategy"]
+    if name == CONFIG:
+        return ByMember(chosen.get("queues_by_member") or {}, where)
+    if name == MACHINE_ROOM:
+        return InRooms(Rooms(chosen.get("rooms", ())))
+    if name == NEARBY:
+        rooms = Rooms(chosen.get("rooms", ()))
+        return AllocateMachineRoomNearby(
+            strategy("AVG"), broker_room=lambda mq: rooms.room_of(mq.broker),
+            client_room=lambda client_id: where.room_of(client_id) or client_id)  # without a room: one of its own
+    return strategy(name, virtual_nodes=chosen.get("virtual_nodes", 10))
