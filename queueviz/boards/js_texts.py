@@ -112,6 +112,7 @@ TEXTS: dict[str, Any] = {
     "say.hung": _("{who} stopped answering"),
     "say.pinned": _("{queue} is held by {key}"),
     "say.reset": _("Offsets of {group} were moved"),
+    "reset.undo": _("Undo"),
     "reset.stale": _("Queues moved since this preview; looking again."),
     "reset.preview": _("Preview: {again} delivered again, {skipped} skipped, lag {lag} afterwards"),
     "walk.step": _("Station {n} of {m}"),

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from queueviz.boards.rows import order, short_names
 from queueviz.boards.strip_scale import window_for
+from queueviz.templatetags.formats import number
 
-QUIET_NOTES = frozenset({"silent", "owner_silent", "locked", "paused"})
+QUIET_NOTES = frozenset({"owner_silent", "locked_by"})
+NOTES = {
+    "raised_to_min": _("raised from {wished} to min"),
+    "lowered_to_max": _("lowered from {wished} to max"),
+    "no_stored": _("no stored offset yet"),
+    "after_last": _("no message at or after that time"),
+    "cold": _("cold read from disk"),
+    "locked_by": _("locked by {holder}"),
+    "owner_silent": _("owner {owner} is silent; applies when another takes over"),
+}
 
 
 def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,11 +74,17 @@ def _reach(row: Mapping[str, Any]) -> int:
 
 
 def _note(note: Mapping[str, Any]) -> dict[str, str]:
-    text = gettext(note["text"]) if note.get("text") else str(note["code"])
-    values = note.get("values") or {}
-    with suppress(KeyError, IndexError):  # a text that is already filled in
-        text = text.format(**values)
-    return {"text": text, "tone": "info" if note.get("code") in QUIET_NOTES else "warn"}
+    """A remark in the reader's language; one we have no words for is shown as the engine says it."""
+    code, values = str(note["code"]), note.get("values") or {}
+    if code == "processing":
+        count = int(values.get("count", 1))
+        text = ngettext("{n} message is being processed now", "{n} messages are being processed now", count)
+        text = text.format(n=number(count))
+    elif code in NOTES:
+        text = str(NOTES[code]).format_map({name: number(value) for name, value in values.items()})
+    else:
+        text = str(note.get("text") or code)
+    return {"text": text, "tone": "info" if code in QUIET_NOTES else "warn"}
 
 
 def _safe_json(value: object) -> str:

@@ -44,6 +44,7 @@ LAYERS = [
     "aim",
     "target",
 ]
+ROOM_FOR_TWO_PX = 46  # in lower rows the chevron alone is drawn
 LABELS = ("t-min", "t-committed", "t-max", "t-next", "t-pinned", "t-caption")
 
 Label = tuple[float, float, str, str]  # x, y, anchor, text
@@ -131,7 +132,7 @@ def _furthest(a: int | None, b: int | None) -> int | None:
 def _zones(g: _Geometry) -> dict[str, str]:
     s, y, th = g.s, g.y, g.th
     start = max(0.0, s.x(0)) if s.whole and s.lo < 0 else 0.0  # nothing lies left of offset 0
-    begin = s.x(s.min) if s.whole else s.deleted if s.min > 0 else 0.0
+    begin = s.deleted  # of the scale: the place of min
     consumed = begin if g.committed is None else s.x(g.committed)
     held = _furthest(g.memory, g.committed)
     # what nobody holds any more must be pulled again
@@ -184,8 +185,10 @@ def _marks(row: Mapping[str, Any], g: _Geometry, o: StripOptions) -> dict[str, s
         found["last"] = f"M{n(s.x(g.next))} {y - 8}V{bottom + 8}"
     elif g.next is not None and row.get("owner"):
         at = _r1(min(s.x(g.next), s.right))
-        over = "memory" in found and g.memory is not None and abs(at - s.x(g.memory)) < 9
-        up = y - 10 if over else y  # two marks at one place stand above each other
+        crowded = "memory" in found and g.memory is not None and abs(at - s.x(g.memory)) < 9
+        up = y - 10 if crowded and o.height >= ROOM_FOR_TWO_PX else y  # two marks at one place stand above each other
+        if crowded and up == y:
+            found["memory"] = ""
         if row.get("flow_control"):
             found["next"] = f"M{n(at - 2.5)} {up - 9}v7M{n(at + 1)} {up - 9}v7"
         else:

@@ -116,6 +116,16 @@ class Site:
         with urllib.request.urlopen(f"{self.base_url}/api/sandboxes/{self.slug}") as answer:
             return dict(json.load(answer))
 
+    def stand_still(self) -> dict[str, Any]:
+        """Stop the world and return it once what was on its way has arrived."""
+        assert self.act(action="SetRate", rate="0") == 204
+        before: dict[str, Any] = {}
+        now = self.snapshot()
+        while before.get("seq") != now["seq"]:
+            self.page.evaluate("new Promise((done) => setTimeout(done, 100))")
+            before, now = now, self.snapshot()
+        return now
+
     def group(self, name: str) -> dict[str, Any]:
         return next(group for group in self.snapshot()["groups"] if group["group"] == name)
 

@@ -39,11 +39,12 @@ def shoot(site: Site, request: pytest.FixtureRequest) -> Callable[[str], None]:
 def test_shots_of_the_board(site: Site, shoot: Callable[[str], None]) -> None:
     """One key held, one member silent, the rest at work."""
     site.start("orders")
-    assert site.act(action="SetRate", rate="4") == 204
+    assert site.act(action="SetRate", rate="20") == 204
     assert site.act(action="ChangeActor", actor="A", slow_key="order-77812", slow_ms="900000") == 204
     site.until("Number(document.querySelector('.q .t-max').textContent) > 60")
     assert site.act(action="SendMessages", topic="orders", key="order-77812", count="1", queue="broker-a:1") == 204
     site.until("document.querySelector('.q[data-queue=\"broker-a:1\"] .t-pinned').textContent.includes('held')")
+    assert site.act(action="SetRate", rate="4") == 204
     assert site.act(action="HangActor", actor="C") == 204
     site.until("document.querySelectorAll('.q.bad').length >= 3")
     assert site.act(action="SetRate", rate="1") == 204
@@ -53,7 +54,9 @@ def test_shots_of_the_board(site: Site, shoot: Callable[[str], None]) -> None:
 
 def test_shots_of_an_orderly_board_and_its_locks(site: Site, shoot: Callable[[str], None]) -> None:
     site.start("payments")
-    site.until("Number(document.querySelector('.q .t-max').textContent) > 30")
+    assert site.act(action="SetRate", rate="20") == 204
+    site.until("Number(document.querySelector('.q .t-max').textContent) > 60")
+    assert site.act(action="SetRate", rate="1") == 204
     assert site.act(action="CrashActor", actor="B") == 204
     site.until("document.querySelectorAll('.q.bad').length >= 3")
     shoot("orderly")

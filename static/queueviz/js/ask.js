@@ -40,7 +40,7 @@ function actOn(button, url) {
 }
 
 export function post(url, values, near) {
-  const slot = near.closest(".cons[data-client], .adds, form, section")?.querySelector(".answer") ?? near.parentElement.querySelector(".answer");
+  const slot = near.closest(".cons[data-client], .adds, form, section")?.querySelector(".answer") ?? near.parentElement?.querySelector(".answer");
   slot?.replaceChildren();
   return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" });
 }
@@ -121,10 +121,19 @@ export function refuse(near, line) {
   if (slot) node.focus();
 }
 
-export function toast(line) {
+/** A short word in the corner; with `undo`, a button that stays a while. */
+export function toast(line, undo = null) {
   const node = el("div", { class: "toast" }, line);
+  if (undo) {
+    const button = el("button", { type: "button" }, undo.label);
+    button.onclick = () => {
+      undo.act(button);
+      node.remove();
+    };
+    node.append(button);
+  }
   $("#toasts").append(node);
-  setTimeout(() => node.remove(), 5000);
+  setTimeout(() => node.remove(), undo ? 20000 : 5000);
 }
 
 async function copy(button) {

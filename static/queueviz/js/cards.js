@@ -5,6 +5,7 @@ import { shortId } from "./names.js";
 import { colour } from "./queue_rows.js";
 import { t } from "./words.js";
 
+const EXPIRY_MS = 120000; // how long a broker waits for a heartbeat
 const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
 const BUTTONS = {
   running: ["slow", "HangActor", "StopActor", "CrashActor"],
@@ -19,6 +20,7 @@ const BUTTONS = {
 export class Cards {
   cards = new Map();
   selected = null;
+  #since = new Map();
 
   constructor(box, template, add) {
     Object.assign(this, { box, template, add });
@@ -55,7 +57,7 @@ export class Cards {
       this.box.insertBefore(node, next ? this.cards.get(next).node : this.add);
       htmx.process(node);
     }
-    $("#no-members")?.remove();
+    $("#no-members")?.remove(); // somebody reads now
     return true;
   }
 
@@ -105,9 +107,20 @@ export class Cards {
     text(value, `${format(now)} / ${format(most)}`);
   }
 
+  /** Since when a member is in its state: the journal says so, a silent one's expiry tells its last heartbeat. */
+  note(facts) {
+    for (const fact of facts) if (fact.type === "MemberStateChanged") this.#since.set(fact.client_id, { state: fact.state, at: Number(fact.at_ms) });
+  }
+
+  #age(id, member, now) {
+    const known = this.#since.get(id);
+    const at = known?.state === member.state ? known.at : member.state === "hung" && member.expires_at_ms ? member.expires_at_ms - EXPIRY_MS : null;
+    return at === null ? null : Math.max(0, now - at);
+  }
+
   /** The sentence of a member that is not simply running. */
   #line(id, member, data, now, shorts) {
-    const since = Math.max(0, now - (member.since_ms ?? now)), age = duration(Math.floor(since / 1000) * 1000 || since);
+    const since = this.#age(id, member, now), age = since === null ? "–" : duration(since < 1000 ? since : Math.floor(since / 1000) * 1000);
     const mine = Object.entries(data.queues).filter(([, row]) => (row.owner ?? row.assigned) === id).map(([key]) => shorts.get(key));
     const list = mine.length > 4 ? `${mine.slice(0, 3).join(", ")} …` : mine.join(", ");
     if (member.state === "hung") {
@@ -123,7 +136,7 @@ export class Cards {
     if (member.state === "stopped") return t("card.stopped", { age });
     if (member.state === "starting") return t("card.starting");
     if (member.state === "refused") return t("card.refused", { reason: member.reason ?? "–" });
-    if (member.queues === 0 && since > 3000) return t("card.idle", { n: Object.keys(data.queues).length, m: Object.keys(data.members).length, who: member.letter });
+    if (member.queues === 0 && now - (member.since_ms ?? now) > 3000) return t("card.idle", { n: Object.keys(data.queues).length, m: Object.keys(data.members).length, who: member.letter });
     const flow = Object.values(data.queues).find((row) => row.owner === id && row.flow_control);
     if (flow) return t("card.flow", { limit: t(`limit.${flow.flow_control}`) });
     if (member.slow?.key) return t("card.slow_key", { key: member.slow.key, age: duration(member.slow.ms) });

@@ -70,7 +70,7 @@ export class LagChart {
     this.#plot.setScale("y", { min: 0, max: top });
     this.#plot.setData([x, ...ys], false);
     this.#plot.setScale("x", { min: -SPAN_S, max: 0 });
-    this.#annotate(ys);
+    this.ys = ys;
   }
 
   #build(keys) {
@@ -82,6 +82,7 @@ export class LagChart {
       {
         ...this.#room(),
         padding: [8, 34, 0, 0],
+        hooks: { draw: [() => this.ys && this.#annotate(this.ys)] }, // positions are known once it has drawn
         legend: { show: false },
         cursor: { show: false },
         scales: { x: { time: false, auto: false }, y: { auto: false } },
@@ -98,7 +99,9 @@ export class LagChart {
   }
 
   #annotate(ys) {
-    const plot = this.#plot, box = { left: plot.over.offsetLeft, top: plot.over.offsetTop, h: plot.over.clientHeight };
+    const plot = this.#plot;
+    if (!plot || ys.length !== this.queues.length) return;
+    const box = { left: plot.over.offsetLeft, top: plot.over.offsetTop, h: plot.over.clientHeight };
     const nodes = [], used = [];
     this.queues.forEach((q, i) => {
       const value = ys[i].at(-1);

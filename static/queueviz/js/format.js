@@ -1,7 +1,7 @@
 /* Numbers as the house writes them: thin spaces from four digits, true minus, units apart, an en dash for unknown.
    queueviz/templatetags/formats.py writes the same; tests/browser/fixtures/formats.json compares them. */
 
-const THIN = " ";
+const THIN = "\u2009";
 export const UNKNOWN = "–";
 
 export function number(value) {

@@ -95,6 +95,7 @@ export class Lanes {
     attr(lane.path, "d", curve?.d ?? null);
     attr(lane.dots, "d", flows ? curve.d : null);
     for (const node of [lane.path, lane.dots, lane.port]) oneOf(node, "me-", me);
+    cls(lane.path, "again", (member?.letter ?? "A").charCodeAt(0) - 65 > 5); // colours repeat after six, dashes tell the rounds apart
     for (const name of ["off", "denied", "torn"]) cls(lane.path, name, state === name);
     cls(lane.port, "hollow", state !== "on");
     const row_port = curve ?? null;

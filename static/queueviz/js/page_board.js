@@ -28,6 +28,7 @@ const page = startShell({
   onFacts(facts, { gap }) {
     if (gap) journal.gap(gap);
     journal.add(facts);
+    cards.note(facts);
     for (const fact of facts) bend(fact);
   },
   keys: {
@@ -35,6 +36,7 @@ const page = startShell({
     ArrowUp: () => rows.step(-1),
     ArrowRight: () => cards.step(1),
     ArrowLeft: () => cards.step(-1),
+    Enter: ({ target }) => target.dataset?.queue && showCause(target.dataset.queue),
     a: () => $("#add")?.click(),
     x: () => crash(),
   },
@@ -147,6 +149,12 @@ function bend(fact) {
   if (fact.type === "MemberStateChanged" && fact.state === "crashed") chart.mark(at, t("chart.crashed", { who: who(fact.client_id) }));
   else if (fact.type === "MemberStateChanged" && fact.state === "hung") chart.mark(at, t("chart.silent", { who: who(fact.client_id) }));
   else if (fact.type === "OffsetsReset") chart.mark(at, t("chart.reset"), true);
+}
+
+/** The fact behind a row's last change, in the journal. */
+function showCause(key) {
+  const cause = board?.queues[key]?.cause;
+  if (cause) location.href = `/s/${config.slug}/journal/#e${cause}`;
 }
 
 function crash() {

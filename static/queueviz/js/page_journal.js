@@ -36,6 +36,8 @@ async function history() {
   const lines = (await answer.text()).trim().split("\n").filter(Boolean);
   const rows = lines.map((line) => JSON.parse(line)).filter((row) => factText(row.type).text !== row.type && !FLOW.has(row.type) && BigInt(row.seq) <= BigInt(config.seq));
   list.rows.unshift(...rows);
+  list.keep = Math.max(list.keep, Math.min(2000, rows.length));
   list.paint();
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView({ block: "center" });
 }
 history();

@@ -8,7 +8,7 @@ import { drawLock } from "./ring.js";
 import { show, startShell } from "./shell.js";
 import { t } from "./words.js";
 
-const page = startShell({ keys: { ArrowRight: () => cards?.step(1), ArrowLeft: () => cards?.step(-1) } });
+const page = startShell({ onFacts: (facts) => cards?.note(facts), keys: { ArrowRight: () => cards?.step(1), ArrowLeft: () => cards?.step(-1) } });
 const { clock, config, painter } = page;
 const body = $("#lock-rows"), template = $("#t-ring");
 const cards = $("#lock-members") ? new Cards($("#lock-members"), $("#t-card"), null) : null;

@@ -40,6 +40,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       onFacts(rows, { first, gap });
       gap = 0;
       for (const row of rows) if (!first) judge(row);
+      for (const row of rows) if (!first && row.type === "OffsetsReset" && row.method !== "undo" && actions.can("reset")) offerUndo(row);
       if (!first && rows.some((row) => SHAPE.has(row.type))) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));
       first = false;
     },
@@ -48,6 +49,8 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
     const now = clock.now();
     if (Math.abs(now - (scrubber.now ?? 0)) > 1000) scrubber.paint(now);
   });
+  const offerUndo = (row) =>
+    toast(t("say.reset", { group: row.group }), { label: t("reset.undo"), act: (button) => actions.act({ action: "UndoReset", reset_id: row.reset_id }, button) });
   live.addEventListener("ended", ({ detail }) => toast(t("conn.ended", detail)));
   setUpKeys({
     " ": () => transport.freeze(!painter.frozen),

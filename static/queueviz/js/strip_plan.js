@@ -6,6 +6,7 @@ import { larger, offset } from "./offsets.js";
 import { scale } from "./scale.js";
 
 export const r1 = (v) => Math.round(v * 10) / 10;
+const ROOM_FOR_TWO = 46; // px of height; in lower rows the chevron alone is drawn
 const box = (x, y, w, h) => (w > 0 ? `M${r1(x)} ${r1(y)}h${r1(w)}v${r1(h)}h${r1(-w)}z` : "");
 
 /** Back to front. Every layer is one path, every label one text; a layer with nothing to say has an empty path. */
@@ -29,7 +30,7 @@ export function planStrip(row, o) {
 
 function zones({ owned, cells, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
   const start = whole && lo < 0n ? Math.max(0, x(0n)) : 0; // nothing lies left of offset 0, not even deleted messages
-  const from = whole ? x(min) : min > 0n ? deleted : 0;
+  const from = whole ? x(min) : deleted;
   const consumed = committed === null ? from : x(committed);
   const held = larger(memory, committed);
   const pulled = owned ? (next ?? held) : (held ?? next); // what nobody holds any more must be pulled again
@@ -64,7 +65,9 @@ function marks(row, { x, px, y, th, bottom, min, max, committed, memory, next, l
   if (next !== null && (o.silent || (!row.owner && next !== committed))) found.last = `M${r1(x(next))} ${y - 8}V${bottom + 8}`;
   else if (next !== null && row.owner) {
     const n = r1(Math.min(x(next), right));
-    const up = found.memory && Math.abs(n - x(memory)) < 9 ? y - 10 : y; // two marks at one place stand above each other
+    const crowded = found.memory && Math.abs(n - x(memory)) < 9; // two marks at one place stand above each other
+    const up = crowded && o.height >= ROOM_FOR_TWO ? y - 10 : y;
+    if (crowded && up === y) found.memory = "";
     found.next = row.flow_control ? `M${r1(n - 2.5)} ${up - 9}v7M${r1(n + 1)} ${up - 9}v7` : `M${r1(n - 2.5)} ${up - 8}l4.5 4l-4.5 4`;
     const patience = o.held === null || o.held === undefined ? 0 : Math.max(0, Math.min(1, o.held));
     if (patience > 0 && !row.flow_control && !o.compact) found.patience = arc(n - 0.5, up - 4, 5.8, patience);
@@ -93,7 +96,7 @@ export function arc(cx, cy, r, share) {
   return `M${r1(cx)} ${r1(cy - r)}A${r} ${r} 0 ${share > 0.5 ? 1 : 0} 1 ${r1(cx + r * Math.sin(a))} ${r1(cy - r * Math.cos(a))}`;
 }
 
-const THIN = " ";
+const THIN = "\u2009";
 export const textWidth = (text, k) => [...text].reduce((sum, sign) => sum + (sign === THIN ? 2.2 : sign > "\u2e80" ? 10.5 : 6.15) * k, 0);
 
 /** Numbers beside the marks. Two lines, above and below; who comes first keeps the place, who would touch is left out. */

@@ -22,7 +22,7 @@ export class Tape {
     if (!data || !width) return;
     const records = Object.entries(data.records ?? {}).map(([at, r]) => ({ at: BigInt(at), ...r })).sort((a, b) => (a.at < b.at ? -1 : 1));
     const kept = fitting(records, width - 14);
-    root.replaceChildren(...this.#band(kept, data, width), ...this.#entries(kept, height, width));
+    root.replaceChildren(...this.#band(kept, data, width), ...this.#entries(records, height, width));
     root.setAttribute("aria-label", t("tape.summary", { n: kept.length }));
     this.#legend(kept);
   }
@@ -60,12 +60,13 @@ export class Tape {
     return nodes;
   }
 
-  #entries(kept, height, width) {
-    const mine = kept.filter((record) => this.#mine(record)).slice(-Math.min(MOST_CHIPS, Math.floor((width - 140) / (CHIP + 6))));
+  #entries(records, height, width) {
+    const mine = records.filter((record) => this.#mine(record)).slice(-Math.min(MOST_CHIPS, Math.floor((width - 140) / (CHIP + 6))));
     if (!mine.length || height < 120) return [];
-    const nodes = [], y = height - 66, chosen = mine[Math.max(0, mine.length - 3)];
+    const nodes = [], y = height - 66, chosen = mine[Math.max(0, mine.length - 2)];
     mine.forEach((record, i) => {
-      const x = 4 + i * (CHIP + 6), on = record === chosen ? " on" : "", to = record.x + record.w / 2, from = x + CHIP / 2;
+      const x = 4 + i * (CHIP + 6), on = record === chosen ? " on" : "", from = x + CHIP / 2;
+      const to = record.x === undefined ? -8 : record.x + record.w / 2; // older than the band shows: off to the left
       nodes.push(svg("path", { class: `link${on}`, d: `M${from} ${y}C${from} ${y - 30} ${to.toFixed(1)} ${TOP + HEIGHT + 30} ${to.toFixed(1)} ${TOP + HEIGHT + 2}` }));
       nodes.push(svg("rect", { class: `chip${on}`, x, y, width: CHIP, height: 20, rx: 4 }), svg("text", { class: `chip-name${on}`, x: from, y: y + 14 }, number(record.queue_offset)));
     });

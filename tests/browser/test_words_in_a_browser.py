@@ -1,0 +1,39 @@
+"""Every sentence exists in both languages, with the same values in it."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Site
+
+CATALOGUE = Path(__file__).parents[2] / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
+LINES = r'(?:".*"\n)+'
+ENTRY = re.compile(rf"^msgid (?P<en>{LINES})(?:msgid_plural (?P<many>{LINES}))?msgstr(?:\[0\])? (?P<zh>{LINES})", re.M)
+VALUE = re.compile(r"\{\w+\}|%\(\w+\)s|<b [^>]*>|\*\*")
+
+
+def entries() -> list[tuple[str, str]]:
+    text = CATALOGUE.read_text("utf-8").split("\n\n", 1)[1] + "\n"
+    return [("".join(m["many"] or m["en"]), "".join(m["zh"])) for m in ENTRY.finditer(text)]
+
+
+def test_every_sentence_is_translated() -> None:
+    missing = [en for en, zh in entries() if zh.strip() == '""']
+    assert len(entries()) > 500
+    assert missing == []
+
+
+def test_translations_keep_their_values() -> None:
+    lost = [(en, zh) for en, zh in entries() if set(VALUE.findall(zh)) != set(VALUE.findall(en))]
+    assert lost == []
+
+
+def test_the_board_speaks_chinese(site: Site) -> None:
+    site.visit("orders")
+    site.page.context.add_cookies([{"name": "django_language", "value": "zh-hans", "url": site.base_url}])
+    site.open()
+    expect(site.page.locator("html")).to_have_attribute("lang", "zh-hans")
+    expect(site.page.locator("#conn")).to_contain_text("已连接")
+    expect(site.page.locator(".cons .state").first).to_have_text("运行中")
+    assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
