@@ -35,6 +35,7 @@ class Command(BaseCommand):
     def serve(self, host: str, port: int) -> None:
         from daphne.server import Server  # installs Twisted's reactor, so not before it is wanted
 
+        from queueviz import engine
         from queueviz.asgi import application
 
         shown = f"[{host}]" if ":" in host else host
@@ -44,8 +45,12 @@ class Command(BaseCommand):
             self.stdout.flush()
 
         escaped = host.replace(":", r"\:")
-        Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready, verbosity=0,
-               websocket_handshake_timeout=10, application_close_timeout=5).run()
+        server = Server(application, endpoints=[f"tcp:{port}:interface={escaped}"], ready_callable=ready, verbosity=0,
+                        websocket_handshake_timeout=10, application_close_timeout=5)
+        try:
+            server.run()
+        finally:
+            engine.stop()  # not left to `atexit`: by then no pool takes work, and a broker could not flush
 
 
 def start_engine() -> None:
