@@ -1,5 +1,6 @@
 """What people get wrong: a 4xx, a sentence, a way out, and nothing in the log."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -199,15 +200,18 @@ def test_odd_cookies_and_queries_do_no_harm(server: Server, orders: Driver) -> N
     odd = {"group": "<odd>", "topic": "../../x", "sel": "a:b:c", "at": "x"}
     for path in ("", "locks/", "index/", "reset/", "topics/", "journal/", "settings/", "part/board/"):
         answer = httpx.get(f"{server.url}/s/{orders.slug}/{path}", params=odd)
-        assert answer.status_code == (403 if path in ("reset/", "settings/") else 200), path
+        assert answer.status_code == (403 if path == "settings/" else 200), path
         assert "<odd>" not in answer.text
 
 
 def test_too_many_actions_at_once_are_refused_and_the_next_second_is_free(server: Server, workshop: Driver) -> None:
-    answers = [workshop.http.post("/actions", json={"action": "SetRate", "rate": 1}) for _ in range(25)]
+    with ThreadPoolExecutor(12) as hands:
+        presses = [hands.submit(workshop.http.post, "/actions", json={"action": "SetRate", "rate": 1})
+                   for _ in range(60)]  # fmt: skip
+    answers = [press.result() for press in presses]
     refused = [answer for answer in answers if answer.status_code == 429]
     assert refused, "ten a second"
-    assert answers[0].status_code == 200
+    assert len(refused) < len(answers), "the first ones were carried out"
     assert refused[0].json()["error"].startswith("Too many actions")
     assert "try again" in refused[0].json()["hint"]
     workshop.act("SetRate", rate=1)
