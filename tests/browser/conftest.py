@@ -39,20 +39,15 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = probe.getsockname()[1]
     home = tmp_path_factory.mktemp("home")
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    log = (home / "server.log").open("wb")
-    server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "QUEUEVIZ_HOME": str(home)}, stdout=subprocess.PIPE,
-                              stderr=log)  # fmt: skip
-    assert server.stdout is not None
-    for line in server.stdout:  # it says so when it listens
-        if b"http://" in line:
-            break
-    else:
-        raise AssertionError((home / "server.log").read_text())
-    yield f"http://127.0.0.1:{port}"
-    server.terminate()
-    server.wait(20)
-    server.stdout.close()
-    log.close()
+    environment = {**os.environ, "QUEUEVIZ_HOME": str(home)}
+    with (home / "server.log").open("wb") as log, subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log
+    ) as server:
+        assert server.stdout is not None
+        if not any(b"http://" in line for line in server.stdout):  # it says so when it listens
+            pytest.fail((home / "server.log").read_text())
+        yield f"http://127.0.0.1:{port}"
+        server.terminate()
 
 
 @pytest.fixture(scope="session")

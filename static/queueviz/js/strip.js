@@ -41,6 +41,7 @@ export class QvStrip extends HTMLElement {
     if (label !== null) attr(this.#svg, "aria-label", label);
     const plan = planStrip(row, { compact: size.width < 260, now_ms: 0, window: 100, ...o, ...size, k: rem });
     for (const name of LAYERS) attr(this.#nodes[name], "d", plan.paths[name] || null);
+    attr(this.#nodes.halo, "d", plan.paths.pin || null);
     for (const name of LABELS) this.#label(this.#nodes[name], plan.texts[name]);
     this.#moves(row, plan.at, jump);
   }
@@ -67,7 +68,6 @@ export class QvStrip extends HTMLElement {
     this.#nodes.pin.animate(ease, timing);
     this.#nodes.stem.animate(ease, timing);
     this.#nodes.halo.animate([{ opacity: 0.9 }, { opacity: 0 }], { duration: 900 });
-    attr(this.#nodes.halo, "d", this.#nodes.pin.getAttribute("d"));
   }
 
   #ghost() {
