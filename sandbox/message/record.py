@@ -27,9 +27,11 @@ All integers are big-endian.  RocketMQ: `CommitLog.DefaultAppendMessageCallback`
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain, count, repeat
+from operator import add
 from struct import Struct
 from struct import error as StructError
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from sandbox.kernel.errors import CorruptRecord
@@ -78,6 +80,7 @@ _FIELD_BYTES = (("TOTALSIZE", 4), ("MAGICCODE", 4), ("BODYCRC", 4), ("QUEUEID", 
                 ("STOREHOST", 8), ("RECONSUMETIMES", 4), ("PREPAREDOFFSET", 8), ("BODYLEN", 4))
 
 Buffer = bytes | bytearray | memoryview
+Columns = tuple[tuple[Any, ...], ...]  # a batch of InboundMessage, turned: one tuple for each of its fields
 
 
 class Layout(NamedTuple):
@@ -169,25 +172,30 @@ def encode(m: InboundMessage, queue_offset: int, physical_offset: int, store_ms:
     return bytes(buf)
 
 
-def encode_batch(batch: list[InboundMessage], sizes: list[int], topic: bytes, queue_offset: int, physical_offset: int,
+def columns(batch: list[InboundMessage]) -> Columns:
+    """The messages of a batch, field by field."""
+    return tuple(zip(*batch, strict=True))
+
+
+def encode_batch(batch: Columns, sizes: list[int], topic: bytes, queue_offset: int, physicals: list[int],
                  store_ms: int, store_host: bytes) -> bytes:
-    """The records of one batch, joined.  All share queue, hosts, flags and times with the first, as RocketMQ's do."""
-    _, queue_id, _, _, _, sys_flag, _, born_ms, born_host, times, prepared, _ = batch[0]
-    head = _HEADS[sys_flag & HOSTS_V6]
-    shared = head.pack(0, 0, 0, 0, 0, 0, 0, sys_flag, born_ms, born_host, store_ms, store_host, times, prepared, 0)
+    """The records of one batch, joined.  All share queue, hosts and times with the first, as RocketMQ's do.
+
+    Column by column: `map` packs a head in a third of the time that a loop in Python takes.
+    """
+    _, queue_ids, bodies, texts, _, sys_flags, flags, born_times, born_hosts, times, prepared, _ = batch
+    head = _HEADS[sys_flags[0] & HOSTS_V6]
+    shared = head.pack(0, 0, 0, 0, 0, 0, 0, sys_flags[0], born_times[0], born_hosts[0], store_ms, store_host, times[0],
+                       prepared[0], 0)
     same = shared[SYS_FLAG_AT : head.size - 4]
-    pack = _start(len(same)).pack
-    parts: list[bytes] = []
-    known_bytes, middle = -1, b""
-    for (_, _, body, props, _, _, flag, _, _, _, _, _), size in zip(batch, sizes, strict=True):
-        if len(props) != known_bytes:
-            known_bytes = len(props)
-            middle = topic + known_bytes.to_bytes(2, "big")
-        parts += (pack(size, MAGIC, crc32(body) & 0x7FFF_FFFF, queue_id, flag, queue_offset, physical_offset, same,
-                       len(body)), body, middle, props)
-        queue_offset += 1
-        physical_offset += size
-    return b"".join(parts)
+    crcs = [crc & 0x7FFF_FFFF for crc in map(crc32, bodies)]
+    heads = map(_start(len(same)).pack, sizes, repeat(MAGIC), crcs, repeat(queue_ids[0]), flags, count(queue_offset),
+                physicals, repeat(same), map(len, bodies))
+    text_bytes = len(texts[0])
+    middles: Iterator[bytes] = repeat(topic + _SHORT.pack(text_bytes))
+    if list(map(len, texts)).count(text_bytes) < len(texts):
+        middles = map(add, repeat(topic), map(_SHORT.pack, map(len, texts)))
+    return b"".join(chain.from_iterable(zip(heads, bodies, middles, texts, strict=False)))
 
 
 def write_blank(view: memoryview, at: int, size: int) -> None:

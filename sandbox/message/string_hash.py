@@ -41,18 +41,28 @@ def index_key_hash(text: str) -> int:
     return abs(h) if (h := java_hash(text)) != -0x8000_0000 else 0
 
 
-_TAIL = 3  # characters: 1,000 endings of decimal keys, 4,096 of hexadecimal ones
-_TAIL_POWER = 31**_TAIL
+TAIL_BYTES = 3  # 1,000 endings of decimal keys, 4,096 of hexadecimal ones
+_TAIL_POWER = 31**TAIL_BYTES
 _CACHE_ENTRIES = 8192
 _HEAD_ENTRIES = 128  # per topic
 _tails: dict[bytes, int] = {}
+
+
+def hashes_of_tails(head: int, tails: list[bytes]) -> list[int] | None:
+    """`index_key_hash` of keys with one `KeyHasher.head`; None when one of these endings is not remembered."""
+    hashes = list(map(_tails.get, tails))
+    if None in hashes:
+        return None
+    return [h if (h := head + tail & _MASK) < 0x8000_0000 else -h & 0x7FFF_FFFF  # type: ignore[operator]
+            for tail in hashes]
 
 
 class KeyHasher:
     """`index_key_hash` of `topic#key` for the keys of one topic, as UTF-8.
 
     Keys of one application mostly differ at their end, so the hash up to there is remembered, and
-    that of every ending.  Only ASCII parts are, where bytes and UTF-16 units are the same.
+    that of every ending.  Only ASCII parts are, where bytes and UTF-16 units are the same, and only
+    endings without separators.
     """
 
     __slots__ = ("_heads", "_prefix")
@@ -62,22 +72,27 @@ class KeyHasher:
         self._heads: dict[bytes, int] = {}
 
     def hash(self, key: bytes) -> int:
-        head = self._heads.get(key[:-_TAIL])
-        tail = _tails.get(key[-_TAIL:])
+        head = self._heads.get(key[:-TAIL_BYTES])
+        tail = _tails.get(key[-TAIL_BYTES:])
         if head is None or tail is None:
             return self._remember(key)
-        h = (head + tail) & _MASK
-        if h < 0x8000_0000:
-            return h
-        return 0x1_0000_0000 - h if h != 0x8000_0000 else 0
+        h = head + tail & _MASK
+        return h if h < 0x8000_0000 else -h & 0x7FFF_FFFF
 
-    def _remember(self, key: bytes) -> int:
-        if len(key) >= _TAIL and key.isascii():
+    def head(self, head: bytes) -> int:
+        """What the beginning of a key, in ASCII, adds to its hash when `TAIL_BYTES` follow."""
+        known = self._heads.get(head)
+        if known is None:
             if len(self._heads) >= _HEAD_ENTRIES:
                 self._heads.clear()
+            known = self._heads[head] = java_hash(self._prefix + head.decode()) * _TAIL_POWER & _MASK
+        return known
+
+    def _remember(self, key: bytes) -> int:
+        tail = key[-TAIL_BYTES:]
+        if len(key) >= TAIL_BYTES and key.isascii() and min(tail) > ord(" "):
+            self.head(key[:-TAIL_BYTES])
             if len(_tails) >= _CACHE_ENTRIES:
                 _tails.clear()
-            head, tail = key[:-_TAIL], key[-_TAIL:]
-            self._heads[head] = java_hash(self._prefix + head.decode()) * _TAIL_POWER & _MASK
             _tails[tail] = java_hash(tail.decode())
         return index_key_hash(self._prefix + key.decode("utf-8", "replace"))

@@ -1,6 +1,7 @@
 """Every message of the broker, in arrival order, in one endless file."""
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from struct import Struct
 
 from sandbox.kernel.clock import Clock
@@ -32,6 +33,7 @@ class CommitLog:
         self._clock = clock
         self._host = store_host
         self._rolled = rolled
+        self._turn_ms = 0  # 0: not asked for yet
 
     @property
     def min_offset(self) -> int:
@@ -45,15 +47,22 @@ class CommitLog:
         last = files[-1]
         return last.base + last.wrote
 
+    def end_turn(self) -> None:
+        """What is appended from now on is stored at another moment."""
+        self._turn_ms = 0
+
+    def _now_ms(self) -> int:
+        """Store time, asked for once per turn: to whoever looks, all of a turn happens at one moment."""
+        self._turn_ms = now_ms = self._clock.now_ms()
+        return now_ms
+
     def append(self, m: InboundMessage, size: int, topic: bytes, queue_offset: int) -> Appended:
         """Write one record of `size` bytes.  Raises StoreFull when there is no room for a new file."""
         files = self.files.files
-        if files and (file := files[-1]).wrote + size + record.BLANK_BYTES <= file.size:
-            at = file.wrote
-        else:
+        if not files or (at := (file := files[-1]).wrote) + size + record.BLANK_BYTES > file.size:
             file = self._file_for(size)
             at = file.wrote
-        now_ms = self._clock.now_ms()
+        now_ms = self._turn_ms or self._now_ms()
         view = file.view
         if view is None:
             view = self.files.pool.view(file)
@@ -64,17 +73,19 @@ class CommitLog:
         file.wrote = at + size  # last: until here the record does not exist
         return physical, now_ms
 
-    def append_batch(self, batch: list[InboundMessage], sizes: list[int], topic: bytes, queue_offset: int) -> Appended:
-        """Write the records of one batch side by side in one file.  Raises StoreFull."""
+    def append_batch(self, batch: record.Columns, sizes: list[int], topic: bytes,
+                     queue_offset: int) -> tuple[list[int], int]:
+        """Write the records of one batch side by side in one file; returns where each begins.  Raises StoreFull."""
         size = sum(sizes)
         file = self._file_for(size)
         at = file.wrote
-        now_ms = self._clock.now_ms()
-        data = record.encode_batch(batch, sizes, topic, queue_offset, file.base + at, now_ms, self._host)
+        now_ms = self._turn_ms or self._now_ms()
+        physicals = list(accumulate(sizes[:-1], initial=file.base + at))
+        data = record.encode_batch(batch, sizes, topic, queue_offset, physicals, now_ms, self._host)
         self.files.pool.view(file)[at : at + size] = data
         file.store_ms = now_ms
         file.wrote = at + size
-        return file.base + at, now_ms
+        return physicals, now_ms
 
     def append_raw(self, physical_offset: int, data: bytes, store_ms: int) -> bool:
         """Write bytes a master sent, which never cross a file.  False when they are not the next ones.

@@ -1,8 +1,7 @@
 """One queue of one topic: 20 bytes per message that point into the log."""
 
 import logging
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
@@ -17,12 +16,11 @@ FILLER_BYTES = 0x7FFF_FFFF  # the length a filler unit claims: no record is that
 
 _UNIT = Struct(">qiq")  # physical_offset store_bytes tags_code
 _FILLER = _UNIT.pack(0, FILLER_BYTES, 0)
-_RUN_MAX = 256  # units packed in one call
 
 
-@lru_cache(maxsize=_RUN_MAX)
-def _units(count: int) -> Struct:
-    return Struct(">" + "qiq" * count)
+def pack_units(physicals: Sequence[int], sizes: Sequence[int], codes: Iterable[int]) -> bytes:
+    """Units as a queue file holds them."""
+    return b"".join(map(_UNIT.pack, physicals, sizes, codes))
 
 
 class ConsumeQueue:
@@ -40,10 +38,8 @@ class ConsumeQueue:
         self.min_offset = 0
         self.max_physical = -1
 
-    def put_run(self, queue_offset: int, units: list[int], count: int, physical_end: int,
-                store_ms: int) -> None:
-        """Append `count` units with consecutive offsets; `units` is their values, flat.  `store_ms` is
-        the file's time for a search by time.
+    def put_run(self, queue_offset: int, units: bytes, physical_end: int, store_ms: int) -> None:
+        """Append units with consecutive offsets.  `store_ms` is the file's time for a search by time.
 
         What is there already is skipped, so that dispatching a record twice does no harm.  A gap
         is only logged, as RocketMQ does.  Raises StoreFull.
@@ -54,18 +50,18 @@ class ConsumeQueue:
                 return
             log.warning("queue %s/%d: offset %d leaves a gap after %d", self.topic, self.queue_id, queue_offset,
                         self.max_offset)
-        done = 0
-        while done < count:
-            file = self._file_for(queue_offset + done)
-            fit = min(count - done, (file.size - file.wrote) // UNIT_BYTES, _RUN_MAX)
-            part = units if fit == count else units[done * 3 : (done + fit) * 3]
+        done, end = 0, len(units)
+        while done < end:
+            file = self._file_for(queue_offset + done // UNIT_BYTES)
+            at = file.wrote
+            fit = min(end - done, file.size - at)
             view = file.view
             if view is None:
                 view = self.files.pool.view(file)
-            (_UNIT if fit == 1 else _units(fit)).pack_into(view, file.wrote, *part)
+            view[at : at + fit] = units if fit == end else units[done : done + fit]
             file.used = True
             file.modified_ms = store_ms
-            file.wrote += fit * UNIT_BYTES
+            file.wrote = at + fit
             done += fit
         self.max_physical = physical_end
         self.max_offset = (file.base + file.wrote) // UNIT_BYTES

@@ -9,7 +9,8 @@ from sandbox.message.string_hash import KeyHasher, index_key_hash, java_hash
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import Disk
 from sandbox.store.file_stamp import stamp
-from sandbox.store.index_file import IndexEntry, IndexFile, IndexKey
+from sandbox.store.index_file import IndexEntry, IndexFile
+from sandbox.store.index_keys import IndexKeys
 from sandbox.store.index_walk import EntryStep, FileWalk, IndexWalk
 from sandbox.store.mapped_file import MappedFile, MapPool
 
@@ -111,17 +112,17 @@ class IndexService:
         """Forget what only makes hashing faster, so that an idle store is small."""
         self._hashers.clear()
 
-    def put(self, keys: list[IndexKey]) -> int:
+    def put(self, keys: IndexKeys) -> int:
         """Add entries in the given order, over as many files as it takes; returns for how many there was room."""
-        done = 0
-        while done < len(keys):
+        done, count = 0, len(keys.hashes)
+        while done < count:
             file = self.files[-1] if self.files else None
             try:
                 if file is None or file.index_count >= file.entries:
                     file = self._next_file()
                 done += file.put(keys, done)
             except StoreFull as why:
-                log.warning("no room for %d index entries: %s", len(keys) - done, why)
+                log.warning("no room for %d index entries: %s", count - done, why)
                 break
         return done
 

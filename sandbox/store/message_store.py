@@ -158,7 +158,8 @@ class MessageStore:
         return self._writer.put_batch(batch)
 
     def dispatch(self) -> None:
-        """Make what was put readable, and see to its flush.  Once per turn."""
+        """Make what was put readable, and see to its flush.  Once per turn: the next put asks the time again."""
+        self.log.end_turn()
         if not self.reput.idle:
             self.reput.run()
             self.flush.wrote()
@@ -312,6 +313,7 @@ class MessageStore:
         """Every ten seconds: let go of what nobody used, try again what found no room."""
         self.pool.rest()
         self.index.rest()
+        self.reput.rest()
         if self._writer.opened:
             self.dispatch()
 

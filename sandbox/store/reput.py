@@ -1,19 +1,21 @@
 """From the log to the queues and the index: what makes a stored message readable."""
 
 import logging
-from collections.abc import Callable, Container
-from operator import itemgetter
-from typing import Protocol
+from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import chain, repeat
+from typing import NamedTuple, Protocol
 
 from sandbox.journal.events import MessagesStored
 from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import StoreFull
 from sandbox.message import properties as names
+from sandbox.message.key_pattern import KeyPattern
 from sandbox.message.string_hash import tags_code_of_bytes
 from sandbox.message.sys_flag import OUT_OF_QUEUE, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sandbox.store.commit_log import CommitLog
-from sandbox.store.consume_queue import ConsumeQueue
-from sandbox.store.index_file import IndexKey
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.consume_queue import ConsumeQueue, pack_units
+from sandbox.store.index_keys import IndexKeys
 from sandbox.store.index_service import IndexService
 
 log = logging.getLogger(__name__)
@@ -23,19 +25,29 @@ SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 _TAGS = names.TAGS.encode()
 _DELAY = names.DELAY.encode()
 
-_PHYSICAL = itemgetter(1)  # of an index key
+_PATTERNS = 256  # topics whose texts are remembered
+_run = tuple.__new__  # half of what the NamedTuple's own constructor costs, once a message when turns are short
+_NEVER = 1 << 63  # no physical offset comes there
 _READ_AT_ONCE = 1024  # records; what a store holds may be more than memory
 
 Arrival = Callable[[str, int, int, int, int, dict[str, str] | None], None]
 """topic, queue id, queue offset + 1, tags code, store time, properties (decoded only for queues somebody awaits)."""
 
-Item = tuple[int, int, int, bytes]  # physical offset, store bytes, store time, encoded properties
 
-Run = tuple[str, int, int, int, list[Item]]
-"""Messages with consecutive offsets of one queue: topic, queue id, first queue offset, sys flag, items.
+class Run(NamedTuple):
+    """Messages with consecutive offsets of one queue, put at one moment; the lists have one value per message.
 
-RocketMQ: `DispatchRequest`, which is one message.
-"""
+    RocketMQ: `DispatchRequest`, which is one message.
+    """
+
+    topic: str
+    queue_id: int
+    first_offset: int
+    sys_flag: int
+    store_ms: int
+    physicals: list[int]
+    sizes: list[int]
+    texts: list[bytes]  # encoded properties
 
 
 class Queues(Protocol):
@@ -65,24 +77,42 @@ class ReputMessageService:
         self._index_enable = index_enable
         self._pending: list[Run] = []
         self._growing: dict[tuple[str, int], Run] = {}  # of the pending ones, that which takes the queue's next message
-        self._unindexed: list[IndexKey] = []  # entries that found no room
+        self._unindexed = IndexKeys()  # entries that found no room
+        self._patterns: dict[str, KeyPattern] = {}  # by topic: what its last texts had in common
         self._busy = False
         self.position = 0  # everything below is dispatched
         self.dispatched_ms = 0  # store time of the newest dispatched message
         self.on_arrival: Arrival | None = None
         self.awaited: Container[tuple[str, int]] | None = None  # queues to tell about; None: all
 
-    def add(self, queue: tuple[str, int], queue_offset: int, sys_flag: int, items: list[Item]) -> None:
+    def add(self, queue: tuple[str, int], queue_offset: int, sys_flag: int, store_ms: int, physical: int, size: int,
+            text: bytes) -> None:
         """Hand over what was just put.  One turn's messages of a queue become one run."""
-        if sys_flag & OUT_OF_QUEUE:
-            self._pending.append((*queue, queue_offset, sys_flag, items))
-            return
         run = self._growing.get(queue)
-        if run is not None:
-            run[4].extend(items)
+        if run is not None and run[4] == store_ms and not sys_flag & OUT_OF_QUEUE:
+            _, _, _, _, _, physicals, sizes, texts = run
+            physicals.append(physical)
+            sizes.append(size)
+            texts.append(text)
             return
-        run = self._growing[queue] = (*queue, queue_offset, sys_flag, items)
+        topic, queue_id = queue
+        run = _run(Run, (topic, queue_id, queue_offset, sys_flag, store_ms, [physical], [size], [text]))
         self._pending.append(run)
+        if not sys_flag & OUT_OF_QUEUE:
+            self._growing[queue] = run
+
+    def add_batch(self, queue: tuple[str, int], queue_offset: int, sys_flag: int, store_ms: int,
+                  physicals: Sequence[int], sizes: Sequence[int], texts: Sequence[bytes]) -> None:
+        """`add` for many of one queue."""
+        run = self._growing.get(queue)
+        if run is None or run.store_ms != store_ms or sys_flag & OUT_OF_QUEUE:
+            run = Run(*queue, queue_offset, sys_flag, store_ms, [], [], [])
+            self._pending.append(run)
+            if not sys_flag & OUT_OF_QUEUE:
+                self._growing[queue] = run
+        run.physicals.extend(physicals)
+        run.sizes.extend(sizes)
+        run.texts.extend(texts)
 
     @property
     def behind_bytes(self) -> int:
@@ -91,13 +121,18 @@ class ReputMessageService:
     @property
     def idle(self) -> bool:
         """Nothing is left to do."""
-        return self.position >= self._log.max_offset and not self._unindexed
+        return self.position >= self._log.max_offset and not len(self._unindexed)
 
     def forget(self) -> None:
         """Drop what was handed over; the log still has it."""
         self._pending.clear()
         self._growing.clear()
-        self._unindexed.clear()
+        self._unindexed = IndexKeys()
+        self.rest()
+
+    def rest(self) -> None:
+        """Forget what only makes dispatching faster, so that an idle store is small."""
+        self._patterns.clear()
 
     def run(self, *, quiet: bool = False) -> None:
         """Dispatch all that is in the log, tell the journal once per queue, then tell who waits.
@@ -110,14 +145,14 @@ class ReputMessageService:
             return
         self._busy = True
         try:
-            while self._pending or self._unindexed or self._log.max_offset > self.position:
+            while self._pending or self._unindexed.hashes or self._log.max_offset > self.position:
                 before, unindexed = self.position, len(self._unindexed)
                 built, resume = self._build_all(self._take())
                 if self._journal.tracing and not quiet:
                     self._record(built)
                 if self.on_arrival is not None:
                     self._notify(built)
-                if resume is not None or self._unindexed:
+                if resume is not None or self._unindexed.hashes:
                     self._stand_back(resume)
                     return
                 if self.position == before and not unindexed:
@@ -130,68 +165,89 @@ class ReputMessageService:
 
     def _build_all(self, runs: list[Run]) -> tuple[list[Run], int | None]:
         """Queue units and index entries.  Returns the runs that are new, and where there was no room any more."""
-        keys, self._unindexed = self._unindexed, []
+        keys, self._unindexed = self._unindexed, IndexKeys()
         built: list[Run] = []
         resume: int | None = None
         for i, run in enumerate(runs):
-            units = self._read(run, keys)
+            codes = self._read(run, keys)
             try:
-                if run[3] & OUT_OF_QUEUE or self._build_queue(run, units):
+                if run.sys_flag & OUT_OF_QUEUE or self._build_queue(run, codes):
                     built.append(run)
             except StoreFull as why:
-                resume = min(left[4][0][0] for left in runs[i:])
+                resume = min(left.physicals[0] for left in runs[i:])
                 log.warning("cannot dispatch beyond %d: %s", resume, why)
-                keys = [key for key in keys if key[1] < resume]  # the rest is read from the log again
+                keys = keys.in_log_order(below=resume)  # the rest is read from the log again
                 break
         if runs and resume is None:
-            self.dispatched_ms = max(run[4][-1][2] for run in runs)
-        if keys:
+            self.dispatched_ms = max([run.store_ms for run in runs])
+        if keys.hashes:
             if len(runs) > 1:
-                keys.sort(key=_PHYSICAL)  # entries stand in the log's order, however many queues a turn had
-            self._unindexed = keys[self._index.put(keys) :]
+                keys = keys.in_log_order()  # entries stand in the log's order, however many queues a turn had
+            done = self._index.put(keys)
+            if done < len(keys.hashes):
+                self._unindexed = keys.part(done)
         return built, resume
 
-    def _read(self, run: Run, keys: list[IndexKey]) -> list[int]:
-        """The queue units of a run, flat; adds its index entries to `keys`: the unique key, then each word of KEYS."""
-        topic, _, _, sys_flag, items = run
-        indexed = self._index_enable and sys_flag & TRANSACTION_MASK != TRANSACTION_ROLLBACK
+    def _read(self, run: Run, keys: IndexKeys) -> Iterable[int]:
+        """The tags codes of a run; adds its index entries to `keys`: the unique key, then each word of KEYS."""
+        topic, _, _, sys_flag, store_ms, physicals, _, texts = run
+        index_from = self._index.end_physical
+        if not self._index_enable or sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+            index_from = _NEVER
+        if len(texts) == 1 or topic == SCHEDULE_TOPIC or physicals[0] < index_from:
+            return self._read_each(run, keys, index_from)
+        pattern = self._patterns.get(topic)
+        hashes = pattern.hashes(texts) if pattern is not None else None
+        if hashes is None:
+            pattern = KeyPattern.of(texts[0], self._index.hasher(topic))
+            hashes = pattern.hashes(texts) if pattern is not None else None
+            if pattern is None or hashes is None:
+                return self._read_each(run, keys, index_from)
+            if len(self._patterns) >= _PATTERNS:
+                self._patterns.clear()
+            self._patterns[topic] = pattern
+        assert pattern is not None
+        keys.hashes += hashes
+        keys.physicals += physicals if pattern.keys == 1 else chain.from_iterable(
+            zip(*[physicals] * pattern.keys, strict=True))
+        keys.times += [store_ms] * len(hashes)
+        return repeat(pattern.tags_code, len(texts))
+
+    def _read_each(self, run: Run, keys: IndexKeys, index_from: int) -> list[int]:
+        """The same, message by message."""
+        topic, _, _, _, store_ms, physicals, _, texts = run
         hash_of = self._index.hasher(topic).hash
-        end_physical = self._index.end_physical
         delayed = topic == SCHEDULE_TOPIC
-        units: list[int] = []
-        last_tags: bytes | None = None
-        code = 0
-        for physical, size, store_ms, text in items:
+        codes: list[int] = []
+        for physical, text in zip(physicals, texts, strict=True):
             tags, unique, words = names.dispatched(text)
             if delayed:
-                code = self.tags_code_of(topic, text, store_ms)
-            elif tags != last_tags:  # neighbours mostly have the same tags
-                code = tags_code_of_bytes(tags) if tags else 0
-                last_tags = tags
-            units += (physical, size, code)
-            if not indexed or physical < end_physical:
+                codes.append(self.tags_code_of(topic, text, store_ms))
+            else:
+                codes.append(tags_code_of_bytes(tags) if tags else 0)
+            if physical < index_from:
                 continue
             if unique:
-                keys.append((hash_of(unique), physical, store_ms))
+                keys.add(hash_of(unique), physical, store_ms)
             if words:
-                if b" " in words:
-                    keys += [(hash_of(word), physical, store_ms) for word in words.split(b" ") if word]
-                else:
-                    keys.append((hash_of(words), physical, store_ms))
-        return units
+                for word in words.split(b" "):
+                    if word:
+                        keys.add(hash_of(word), physical, store_ms)
+        return codes
 
-    def _build_queue(self, run: Run, units: list[int]) -> bool:
+    def _build_queue(self, run: Run, codes: Iterable[int]) -> bool:
         """Append the units of a run, but not those that are there already; False when all are."""
-        topic, queue_id, queue_offset, _, items = run
+        topic, queue_id, queue_offset, _, store_ms, physicals, sizes, _ = run
         queue = self._queues.queue(topic, queue_id)
-        physical, size, store_ms, _ = items[-1]
-        if items[0][0] + items[0][1] <= queue.max_physical:
-            known = sum(1 for item in items if item[0] + item[1] <= queue.max_physical)
-            if known == len(items):
+        units = pack_units(physicals, sizes, codes)
+        if physicals[0] + sizes[0] <= queue.max_physical:
+            ends = [physical + size for physical, size in zip(physicals, sizes, strict=True)]
+            known = sum(1 for end in ends if end <= queue.max_physical)
+            if known == len(physicals):
                 return False
-            units = units[known * 3 :]
+            units = units[known * UNIT_BYTES :]
             queue_offset += known
-        queue.put_run(queue_offset, units, len(units) // 3, physical + size, store_ms)
+        queue.put_run(queue_offset, units, physicals[-1] + sizes[-1], store_ms)
         return True
 
     def _stand_back(self, resume: int | None) -> None:
@@ -222,8 +278,8 @@ class ReputMessageService:
             if view is not None and found is not None:
                 topic = str(view[found.topic_at : found.topic_at + found.topic_bytes], "utf-8", "replace")
                 text = bytes(view[found.properties_at : found.properties_at + found.properties_bytes])
-                item = (found.physical_offset, found.size, found.store_ms, text)
-                runs.append((topic, found.queue_id, found.queue_offset, found.sys_flag, [item]))
+                runs.append(Run(topic, found.queue_id, found.queue_offset, found.sys_flag, found.store_ms,
+                                [found.physical_offset], [found.size], [text]))
             if following is None:
                 break
             offset = following
@@ -239,19 +295,19 @@ class ReputMessageService:
         return tags_code_of_bytes(tags) if tags else 0
 
     def _record(self, runs: list[Run]) -> None:
-        for topic, queue_id, first, sys_flag, items in runs:
+        for topic, queue_id, first, sys_flag, _, physicals, sizes, _ in runs:
             if not sys_flag & OUT_OF_QUEUE:
-                size = items[0][1] if len(items) == 1 else sum(item[1] for item in items)
-                self._journal.write(MessagesStored(topic, self._broker, queue_id, first, len(items), items[0][0], size))
+                self._journal.write(MessagesStored(topic, self._broker, queue_id, first, len(sizes), physicals[0],
+                                                   sum(sizes)))
 
     def _notify(self, runs: list[Run]) -> None:
         arrived, awaited = self.on_arrival, self.awaited
         assert arrived is not None
-        for topic, queue_id, first, sys_flag, items in runs:
+        for topic, queue_id, first, sys_flag, store_ms, _, _, texts in runs:
             if awaited is not None and (topic, queue_id) not in awaited:
                 continue
             if sys_flag & OUT_OF_QUEUE:
                 continue  # RocketMQ wakes pulls for these too; they would find nothing
-            for i, (_, _, store_ms, text) in enumerate(items, first + 1):
+            for i, text in enumerate(texts, first + 1):
                 arrived(topic, queue_id, i, self.tags_code_of(topic, text, store_ms), store_ms,
                         names.decode(text.decode("utf-8", "replace")))

@@ -1,12 +1,11 @@
 """Taking messages in: what is refused, and which queue offset the rest gets."""
 
 import logging
-from itertools import accumulate, repeat
 
 from sandbox.kernel.errors import StoreFull
 from sandbox.message import record
 from sandbox.message.message import InboundMessage
-from sandbox.message.sys_flag import OUT_OF_QUEUE
+from sandbox.message.sys_flag import HOSTS_V6, OUT_OF_QUEUE
 from sandbox.store.cleaning import CleaningService
 from sandbox.store.commit_log import CommitLog
 from sandbox.store.config import MessageStoreConfig
@@ -16,6 +15,7 @@ from sandbox.store.results import PutMessageStatus, PutResult
 log = logging.getLogger(__name__)
 
 _TOPICS_REMEMBERED = 4096
+_FIXED = record.FIXED_BYTES - 1  # without the topic's length byte, which stands in its part
 
 _PUT_OK = PutMessageStatus.PUT_OK
 _result = tuple.__new__  # a third of what the NamedTuple's own constructor costs, at the hottest place
@@ -30,7 +30,8 @@ class MessageWriter:
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, reput: ReputMessageService,
                  cleaning: CleaningService) -> None:
-        self._config = config
+        self._max_message_bytes = config.max_message_bytes
+        self._max_record_bytes = config.commit_log_file_bytes - record.BLANK_BYTES
         self._log = commit_log
         self._reput = reput
         self._cleaning = cleaning
@@ -47,14 +48,18 @@ class MessageWriter:
         """Append one message, or say why not."""
         if not self.opened or self.failing or self._cleaning.full:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        topic, queue_id, body, properties, _, sys_flag, _, _, _, _, _, _ = m
+        topic, queue_id, body, text, _, sys_flag, _, _, _, _, _, _ = m
         part = self._topic_parts.get(topic) or self._topic_part(topic)
-        if part is None or len(body) > self._config.max_message_bytes:
+        body_bytes, text_bytes = len(body), len(text)
+        if part is None or body_bytes > self._max_message_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        if len(properties) > record.MAX_PROPERTIES_BYTES:
+        if text_bytes > record.MAX_PROPERTIES_BYTES:
             return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
-        size = record.size_of(len(body), len(part) - 1, len(properties), sys_flag)
-        if size + record.BLANK_BYTES > self._config.commit_log_file_bytes:
+        if sys_flag & HOSTS_V6:
+            size = record.size_of(body_bytes, len(part) - 1, text_bytes, sys_flag)
+        else:
+            size = _FIXED + len(part) + body_bytes + text_bytes  # as `size_of` has it, without the call
+        if size > self._max_record_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
         key = (topic, queue_id)
         counted = not sys_flag & OUT_OF_QUEUE
@@ -66,7 +71,7 @@ class MessageWriter:
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
         if counted:
             self.next_offset[key] = queue_offset + 1
-        self._reput.add(key, queue_offset, sys_flag, [(physical, size, now_ms, properties)])
+        self._reput.add(key, queue_offset, sys_flag, now_ms, physical, size, text)
         return _result(PutResult, (_PUT_OK, physical, size, now_ms, queue_offset, 1, ()))
 
     def put_batch(self, batch: list[InboundMessage]) -> PutResult:
@@ -75,27 +80,27 @@ class MessageWriter:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
         topic, queue_id, _, _, _, sys_flag, _, _, _, _, _, _ = batch[0]
         part = self._topic_parts.get(topic) or self._topic_part(topic)
-        bodies, texts = [m[2] for m in batch], [m[3] for m in batch]  # by place: twice as fast as by name
-        if part is None or sum(map(len, bodies)) > self._config.max_message_bytes:
+        turned = record.columns(batch)
+        body_sizes, text_sizes = list(map(len, turned[2])), list(map(len, turned[3]))
+        if part is None or sum(body_sizes) > self._max_message_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        if max(map(len, texts)) > record.MAX_PROPERTIES_BYTES:
+        if max(text_sizes) > record.MAX_PROPERTIES_BYTES:
             return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
         fixed = record.size_of(0, len(part) - 1, 0, sys_flag)
-        sizes = [fixed + body + text for body, text in zip(map(len, bodies), map(len, texts), strict=True)]
+        sizes = [fixed + body + text for body, text in zip(body_sizes, text_sizes, strict=True)]
         total = sum(sizes)
-        if total + record.BLANK_BYTES > self._config.commit_log_file_bytes:
+        if total > self._max_record_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
-        queue_offset = self.next_offset.get((topic, queue_id), 0)
+        key = (topic, queue_id)
+        queue_offset = self.next_offset.get(key, 0)
         try:
-            physical, now_ms = self._log.append_batch(batch, sizes, part, queue_offset)
+            physicals, now_ms = self._log.append_batch(turned, sizes, part, queue_offset)
         except StoreFull as why:
             log.warning("cannot append a batch: %s", why)
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
-        self.next_offset[topic, queue_id] = queue_offset + len(batch)
-        offsets = tuple(accumulate(sizes[:-1], initial=physical))
-        items = list(zip(offsets, sizes, repeat(now_ms), texts, strict=False))
-        self._reput.add((topic, queue_id), queue_offset, sys_flag, items)
-        return PutResult(_PUT_OK, physical, total, now_ms, queue_offset, len(batch), offsets)
+        self.next_offset[key] = queue_offset + len(batch)
+        self._reput.add_batch(key, queue_offset, sys_flag, now_ms, physicals, sizes, turned[3])
+        return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(batch), tuple(physicals)))
 
     def _topic_part(self, topic: str) -> bytes | None:
         """The topic as records hold it; None when its name is too long for them."""

@@ -37,7 +37,8 @@ def test_a_batch_is_its_records_side_by_side() -> None:
     batch = [message(b"a" * n, properties=b"KEYS\x01k%d" % n) for n in (0, 5, 300)]
     topic = record.topic_part("orders")
     sizes = [record.size_of(len(m.body), 6, len(m.properties)) for m in batch]
-    joined = record.encode_batch(batch, sizes, topic, 40, 1000, 9, V4)
+    starts = [1000, 1000 + sizes[0], 1000 + sizes[0] + sizes[1]]
+    joined = record.encode_batch(record.columns(batch), sizes, topic, 40, starts, 9, V4)
     at = 1000
     for i, (m, size) in enumerate(zip(batch, sizes, strict=True)):
         assert joined[at - 1000 : at - 1000 + size] == record.encode(m, 40 + i, at, 9, V4)
