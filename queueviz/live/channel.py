@@ -22,6 +22,7 @@ FACTS = "facts"
 FACTS_INTERVAL_S = 0.2
 MANY_QUEUES = 16
 MANY_QUEUES_INTERVAL_S = 0.1
+LONGEST_INTERVAL_S = 0.5  # two frames a second, however large they are
 IDLE_REREAD_S = 1.0  # some figures fall without an event: rates, ages
 
 
@@ -64,9 +65,10 @@ class Channel:
         if moved:
             self._n += 1
             self._snapshot = None
-            self._set_interval(reading.data)
         self._reading = reading
         delta = self._delta(reading, difference, rate_changed=rate_changed) if moved and not fresh else None
+        if moved:
+            self._set_interval(reading.data, frames.size_of(delta) if delta is not None else 0)
         for viewer in list(self.viewers):
             watch = viewer.watches[self.name]
             if moved and delta is None:
@@ -105,7 +107,9 @@ class Channel:
         text = frames.delta(self.name, self._n, reading, difference, rate_changed=rate_changed)
         return text if frames.size_of(text) <= self.limits.frame_bytes else None
 
-    def _set_interval(self, data: dict[str, Any]) -> None:
+    def _set_interval(self, data: dict[str, Any], size_bytes: int) -> None:
+        """The board's least one; large deltas come less often, so that a busy board costs a viewer what it may."""
         if self.name.startswith("board/"):
             many = len(data.get("queues", ())) > MANY_QUEUES
-            self.interval_s = MANY_QUEUES_INTERVAL_S if many else LEAST_INTERVAL_S["board"]
+            least_s = MANY_QUEUES_INTERVAL_S if many else LEAST_INTERVAL_S["board"]
+            self.interval_s = min(LONGEST_INTERVAL_S, max(least_s, size_bytes / self.limits.board_bytes_per_s))

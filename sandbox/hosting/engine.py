@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import gc
 import logging
 import os
 import sys
@@ -72,11 +73,13 @@ class Engine:
     def _run(self, ready: threading.Event) -> None:
         try:
             sys.setswitchinterval(self._config.switch_interval_s)
+            _leave_imports_to_rest()
             asyncio.run(self._live(ready))
         except BaseException as why:
             self._failed = why
             log.exception("the engine's thread ended")
         finally:
+            gc.unfreeze()
             if self._lock is not None:
                 self._lock.close()  # here, not in `stop`: until the thread ends, its files are in use
             ready.set()
@@ -94,6 +97,12 @@ class Engine:
         finally:
             await host.close()
             ground.close()
+
+
+def _leave_imports_to_rest() -> None:
+    """Take what is loaded by now out of the garbage collector's rounds: walking a web server's code took 40 ms."""
+    gc.collect()
+    gc.freeze()
 
 
 def _lock(path: Path) -> BinaryIO:

@@ -3,6 +3,7 @@
 from collections import deque
 from typing import Any
 
+from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
 from sandbox.journal.events import Entry
 from sandbox.kernel.clock import Clock
@@ -41,6 +42,7 @@ class RowMemory:
         self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
         self.tapes: dict[str, Tape] = {}
         self.assigned: dict[tuple[str, str], tuple[Any, dict[MessageQueue, str]]] = {}
+        self._calm: dict[tuple[str, str], CalmFigures] = {}
 
     def note(self, entry: Entry) -> None:
         """Hear a fact: it is the newest about its queue."""
@@ -64,6 +66,9 @@ class RowMemory:
         if rate is None:
             rate = self._rates[mq] = QueueRate()
         return rate.per_s(self._clock.monotonic(), max_offset)
+
+    def calm(self, group: str, topic: str) -> CalmFigures:
+        return self._calm.setdefault((group, topic), CalmFigures())
 
     def tape(self, node: str) -> Tape:
         return self.tapes.setdefault(node, Tape())

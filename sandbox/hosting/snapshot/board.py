@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.hosting.dividing import make_strategy
 from sandbox.hosting.groups import GroupView
+from sandbox.hosting.ledger import GroupLedger
+from sandbox.hosting.snapshot.calm import CalmFigures, calm_member, calm_queue
 from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.queues import broadcast_row, queue_row
 from sandbox.kernel.errors import ClientError
@@ -18,11 +20,17 @@ Rows = dict[str, Row]
 
 
 def read_board(sandbox: "Sandbox", group: str, topic: str) -> Row:
-    """Header, queue rows and member rows, all of one turn."""
+    """Header, queue rows and member rows, all of one turn; what nobody needs at every frame is calmed."""
     view = GroupView(sandbox, group)
-    queues = queue_rows(sandbox, view, topic)
-    return {"header": _header(sandbox, view, topic, queues), "queues": queues,
-            "members": member_rows(sandbox, view, topic)}
+    figures = sandbox.memory.calm(group, topic)
+    figures.begin(sandbox.ground.wall.monotonic())
+    now_ms = sandbox.clock.now_ms()
+    queues, members = queue_rows(sandbox, view, topic), member_rows(sandbox, view, topic)
+    for key, row in queues.items():
+        calm_queue(row, key, figures, now_ms, _pulled_ms(view, topic, key))
+    for client_id, row in members.items():
+        calm_member(row, client_id, figures)
+    return {"header": _header(sandbox, view, topic, queues, figures), "queues": queues, "members": members}
 
 
 def queue_rows(sandbox: "Sandbox", view: GroupView, topic: str) -> Rows:
@@ -67,23 +75,37 @@ def group_strategy(sandbox: "Sandbox", view: GroupView) -> AllocateMessageQueueS
     return make_strategy(sandbox.actors.strategies.get(view.group) or {"strategy": name}, sandbox.actors)
 
 
-def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows) -> Row:
+def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows, figures: CalmFigures) -> Row:
     ledger = sandbox.actors.ledgers.get(view.group)
     settings = next((actor.settings for actor in view.actors), None)
-    p50_ms, p99_ms = ledger.delays_ms() if ledger is not None else (None, None)
-    out_per_s = ledger.per_s() if ledger is not None else sum(
-        broker.stats.get_per_s(view.group, topic) for broker in view.masters.values())
+    p50_ms, p99_ms = figures.figure("delays", ledger.delays_ms) if ledger is not None else (None, None)
+    in_per_s, out_per_s = figures.figure("flow", lambda: _flow(view, ledger, topic))
     stored_ms = [row["oldest_stored_ms"] for row in queues.values() if row["oldest_stored_ms"] is not None]
     return {
         "group": view.group, "topic": topic, "model": view.model,
         "listener": settings.listener if settings is not None else None,
         "strategy": group_strategy(sandbox, view).name, "lag": lag_of(queues),
         "oldest_since_ms": min(stored_ms, default=None), "redelivered_on_crash": _in_doubt(view, topic),
-        "in_per_s": round(sum(broker.stats.put_per_s(topic) for broker in view.masters.values()), 1),
-        "out_per_s": round(out_per_s, 1), "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
+        "in_per_s": in_per_s, "out_per_s": out_per_s, "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
         "delivered_again": ledger.delivered_again if ledger is not None else 0, "rate": sandbox.clock.rate,
         "next_actor": sandbox.actors.next_label(),
     }
+
+
+def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:
+    """When the queue of a row was pulled last."""
+    broker, _, number = key.partition("@")[0].rpartition(":")
+    pull = view.masters[broker].pulls.get(view.group, MessageQueue(topic, broker, int(number)))
+    return None if pull is None else pull.at_ms
+
+
+def _flow(view: GroupView, ledger: GroupLedger | None, topic: str) -> tuple[float, float]:
+    """Messages a second into the topic, and out of it to this group's listeners (wire members: pulled)."""
+    brokers = view.masters.values()
+    in_per_s = sum(broker.stats.put_per_s(topic) for broker in brokers)
+    out_per_s = ledger.per_s() if ledger is not None else sum(
+        broker.stats.get_per_s(view.group, topic) for broker in brokers)
+    return round(in_per_s, 1), round(out_per_s, 1)
 
 
 def lag_of(queues: Rows) -> str | None:

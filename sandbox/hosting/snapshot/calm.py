@@ -1,0 +1,59 @@
+"""What of a board changes with every message and helps nobody twenty times a second, made calm.
+
+Offsets, cells, owners and locks stay as they are this turn.  The whole sandbox (catalogue 9) is not calmed.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+BEAT_S = 1.0  # of the machine: figures are taken at most so often, all together
+SHOWN_AFTER_MS = 2_000  # a message is called the oldest once a listener has had it for so long
+HELD_AFTER_MS = 1_000  # a pull is called held once it has waited for so long
+SECOND_MS = 1_000
+
+
+class CalmFigures:
+    """Figures of one board, kept for a second.  What is asked for the first time is taken at once."""
+
+    def __init__(self) -> None:
+        self._taken_s = float("-inf")
+        self._values: dict[Any, Any] = {}
+
+    def begin(self, now_s: float) -> None:
+        """A reading begins, at a moment of the machine's clock."""
+        if now_s - self._taken_s >= BEAT_S:
+            self._taken_s = now_s
+            self._values.clear()
+
+    def figure(self, key: Any, take: Callable[[], T]) -> T:
+        if key not in self._values:
+            self._values[key] = take()
+        value: T = self._values[key]
+        return value
+
+
+def calm_queue(row: Row, key: str, figures: CalmFigures, now_ms: int, pulled_ms: int | None) -> None:
+    """Rates once a second and whole; ages to the second; what just began is not called old yet."""
+    row["rate_per_s"] = figures.figure(("rate", key), lambda: whole(row["rate_per_s"]))
+    if row["oldest_stored_ms"] is not None:
+        row["oldest_stored_ms"] -= row["oldest_stored_ms"] % SECOND_MS
+    if row["oldest"] is not None and now_ms - row["oldest"]["since_ms"] < SHOWN_AFTER_MS:
+        row["oldest"] = None
+    if pulled_ms is not None and now_ms - pulled_ms < HELD_AFTER_MS:
+        row["held_until_ms"] = None
+
+
+def calm_member(row: Row, client_id: str, figures: CalmFigures) -> None:
+    row["buffered_bytes"] = figures.figure(("bytes", client_id), lambda: row["buffered_bytes"])
+
+
+def whole(per_s: float) -> float:
+    """A rate as people read it: whole from 1 on.
+
+    >>> [whole(rate) for rate in (0.0, 0.4, 1.6, 31.2)]
+    [0.0, 0.4, 2, 31]
+    """
+    return per_s if per_s < 1 else round(per_s)
