@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from sandbox.client.config import ClientConfig
 from sandbox.client.instance import ClientInstance
 from sandbox.client.tasks import Tasks
 from sandbox.control.actions import StartConsumer, StartProducer
+from sandbox.hosting.causes import Story, in_the_name_of
 from sandbox.hosting.client_files import ClientFiles
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.dividing import make_strategy
@@ -140,7 +142,7 @@ class Actors:
         if isinstance(actor, ConsumerActor):
             actor.begin(instance, self.ledger(actor.group), self._around.preset, self.strategy_for(actor.settings))
             self._note_birth(actor)
-            instance.tasks.spawn(actor.run(), f"start {actor.label}")
+            instance.tasks.spawn(self._in_this_name(actor.run), f"start {actor.label}")
         else:
             actor.begin(instance, self._around.ground.wall, self.pace, self._around.preset)
             instance.tasks.spawn(self._produce(actor), f"produce {actor.label}")
@@ -156,7 +158,12 @@ class Actors:
         await actor.run(table)
 
     def stop(self, actor: Actor) -> None:
-        self._tasks.spawn(actor.stop(), f"stop {actor.label}")
+        self._tasks.spawn(self._in_this_name(actor.stop), f"stop {actor.label}")
+
+    def _in_this_name(self, begin: Callable[[], Story]) -> Story:
+        """The story with the action of this turn, if there is one, for its cause."""
+        journal = self._around.journal
+        return in_the_name_of(journal.cause, journal, begin)
 
     def crash(self, actor: Actor) -> None:
         """As kill -9 of its process; whoever shares the process goes with it."""
