@@ -1,6 +1,7 @@
 """Java's `String.hashCode`, which RocketMQ stores in queues and indexes."""
 
 from functools import lru_cache
+from typing import cast
 
 _MASK = 0xFFFF_FFFF
 
@@ -30,10 +31,26 @@ def tags_code(tags: str) -> int:
     return java_hash(tags) if tags else 0
 
 
-@lru_cache(maxsize=1024)
+_TAGS_ENTRIES = 1024
+_tags: dict[bytes, int] = {}
+
+
 def tags_code_of_bytes(tags: bytes) -> int:
     """`tags_code` of the UTF-8 form."""
-    return java_hash(tags.decode("utf-8", "replace"))
+    code = _tags.get(tags)
+    if code is None:
+        code = java_hash(tags.decode("utf-8", "replace"))
+        if min(tags, default=0) >= ord(" "):  # none of the separators of a property text
+            if len(_tags) >= _TAGS_ENTRIES:
+                _tags.clear()
+            _tags[tags] = code
+    return code
+
+
+def codes_of_tags(column: list[bytes]) -> list[int] | None:
+    """`tags_code_of_bytes` of each; None when one of them is not remembered."""
+    codes = list(map(_tags.get, column))
+    return None if None in codes else cast(list[int], codes)
 
 
 def index_key_hash(text: str) -> int:
@@ -53,8 +70,7 @@ def hashes_of_tails(head: int, tails: list[bytes]) -> list[int] | None:
     hashes = list(map(_tails.get, tails))
     if None in hashes:
         return None
-    return [h if (h := head + tail & _MASK) < 0x8000_0000 else -h & 0x7FFF_FFFF  # type: ignore[operator]
-            for tail in hashes]
+    return [h if (h := head + tail & _MASK) < 0x8000_0000 else -h & 0x7FFF_FFFF for tail in cast(list[int], hashes)]
 
 
 class KeyHasher:

@@ -1,7 +1,7 @@
 """One queue of one topic: 20 bytes per message that point into the log."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from struct import Struct
 
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
@@ -18,8 +18,10 @@ _UNIT = Struct(">qiq")  # physical_offset store_bytes tags_code
 _FILLER = _UNIT.pack(0, FILLER_BYTES, 0)
 
 
-def pack_units(physicals: Sequence[int], sizes: Sequence[int], codes: Iterable[int]) -> bytes:
+def pack_units(physicals: list[int], sizes: list[int], codes: list[int]) -> bytes:
     """Units as a queue file holds them."""
+    if len(sizes) == 1:
+        return _UNIT.pack(physicals[0], sizes[0], codes[0])
     return b"".join(map(_UNIT.pack, physicals, sizes, codes))
 
 

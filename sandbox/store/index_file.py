@@ -117,7 +117,8 @@ class IndexFile:
         numbers = range(first_no, first_no + len(hashes))
         met = array("I")
         note = met.append
-        for slot, word in zip([h % slots + _SLOTS_AT for h in hashes], _turned(array("I", numbers)), strict=True):
+        for key_hash, word in zip(hashes, _turned(array("I", numbers)), strict=True):
+            slot = key_hash % slots + _SLOTS_AT
             note(words[slot])
             words[slot] = word
         previous = _turned(met).tolist()

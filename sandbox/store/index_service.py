@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import StoreFull
-from sandbox.message.string_hash import KeyHasher, index_key_hash, java_hash
+from sandbox.message.string_hash import index_key_hash, java_hash
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import Disk
 from sandbox.store.file_stamp import stamp
@@ -18,7 +18,6 @@ log = logging.getLogger(__name__)
 
 DIRECTORY = "index"
 MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
-_TOPICS_REMEMBERED = 256
 
 HasKey = Callable[[int, str, str], bool]  # physical offset, topic, key: is the record there really about it?
 
@@ -34,7 +33,6 @@ class IndexService:
         self._clock = clock
         self._rolled = rolled
         self._has_key = has_key
-        self._hashers: dict[str, KeyHasher] = {}
         self.files: list[IndexFile] = []
 
     def load(self, *, trusted_until_ms: int | None) -> list[str]:
@@ -98,19 +96,6 @@ class IndexService:
         if before is not None:
             self._rolled(before, file)
         return file
-
-    def hasher(self, topic: str) -> KeyHasher:
-        """Who hashes the keys of this topic."""
-        hasher = self._hashers.get(topic)
-        if hasher is None:
-            if len(self._hashers) >= _TOPICS_REMEMBERED:
-                self._hashers.clear()
-            hasher = self._hashers[topic] = KeyHasher(topic)
-        return hasher
-
-    def rest(self) -> None:
-        """Forget what only makes hashing faster, so that an idle store is small."""
-        self._hashers.clear()
 
     def put(self, keys: IndexKeys) -> int:
         """Add entries in the given order, over as many files as it takes; returns for how many there was room."""

@@ -160,7 +160,7 @@ class MessageStore:
     def dispatch(self) -> None:
         """Make what was put readable, and see to its flush.  Once per turn: the next put asks the time again."""
         self.log.end_turn()
-        if not self.reput.idle:
+        if self.reput.pending or not self.reput.idle:
             self.reput.run()
             self.flush.wrote()
 
@@ -312,7 +312,6 @@ class MessageStore:
     def _look_around(self) -> None:
         """Every ten seconds: let go of what nobody used, try again what found no room."""
         self.pool.rest()
-        self.index.rest()
         self.reput.rest()
         if self._writer.opened:
             self.dispatch()

@@ -1,15 +1,15 @@
 """From the log to the queues and the index: what makes a stored message readable."""
 
 import logging
-from collections.abc import Callable, Container, Iterable, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Container, Sequence
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 from sandbox.journal.events import MessagesStored
 from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import StoreFull
 from sandbox.message import properties as names
-from sandbox.message.key_pattern import KeyPattern
+from sandbox.message.key_pattern import TextReader
 from sandbox.message.string_hash import tags_code_of_bytes
 from sandbox.message.sys_flag import OUT_OF_QUEUE, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sandbox.store.commit_log import CommitLog
@@ -25,7 +25,7 @@ SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 _TAGS = names.TAGS.encode()
 _DELAY = names.DELAY.encode()
 
-_PATTERNS = 256  # topics whose texts are remembered
+_READERS = 256  # topics whose texts are remembered
 _run = tuple.__new__  # half of what the NamedTuple's own constructor costs, once a message when turns are short
 _NEVER = 1 << 63  # no physical offset comes there
 _READ_AT_ONCE = 1024  # records; what a store holds may be more than memory
@@ -75,10 +75,10 @@ class ReputMessageService:
         self._broker = broker
         self._delay_levels_ms = delay_levels_ms
         self._index_enable = index_enable
-        self._pending: list[Run] = []
+        self.pending: list[Run] = []  # handed over, not dispatched
         self._growing: dict[tuple[str, int], Run] = {}  # of the pending ones, that which takes the queue's next message
         self._unindexed = IndexKeys()  # entries that found no room
-        self._patterns: dict[str, KeyPattern] = {}  # by topic: what its last texts had in common
+        self._readers: dict[str, TextReader] = {}  # by topic
         self._busy = False
         self.position = 0  # everything below is dispatched
         self.dispatched_ms = 0  # store time of the newest dispatched message
@@ -90,14 +90,14 @@ class ReputMessageService:
         """Hand over what was just put.  One turn's messages of a queue become one run."""
         run = self._growing.get(queue)
         if run is not None and run[4] == store_ms and not sys_flag & OUT_OF_QUEUE:
-            _, _, _, _, _, physicals, sizes, texts = run
+            _, _, _, _, _, physicals, sizes, texts = run  # places, not names: half the time
             physicals.append(physical)
             sizes.append(size)
             texts.append(text)
             return
         topic, queue_id = queue
         run = _run(Run, (topic, queue_id, queue_offset, sys_flag, store_ms, [physical], [size], [text]))
-        self._pending.append(run)
+        self.pending.append(run)
         if not sys_flag & OUT_OF_QUEUE:
             self._growing[queue] = run
 
@@ -107,7 +107,7 @@ class ReputMessageService:
         run = self._growing.get(queue)
         if run is None or run.store_ms != store_ms or sys_flag & OUT_OF_QUEUE:
             run = Run(*queue, queue_offset, sys_flag, store_ms, [], [], [])
-            self._pending.append(run)
+            self.pending.append(run)
             if not sys_flag & OUT_OF_QUEUE:
                 self._growing[queue] = run
         run.physicals.extend(physicals)
@@ -125,14 +125,14 @@ class ReputMessageService:
 
     def forget(self) -> None:
         """Drop what was handed over; the log still has it."""
-        self._pending.clear()
+        self.pending.clear()
         self._growing.clear()
         self._unindexed = IndexKeys()
         self.rest()
 
     def rest(self) -> None:
         """Forget what only makes dispatching faster, so that an idle store is small."""
-        self._patterns.clear()
+        self._readers.clear()
 
     def run(self, *, quiet: bool = False) -> None:
         """Dispatch all that is in the log, tell the journal once per queue, then tell who waits.
@@ -145,7 +145,7 @@ class ReputMessageService:
             return
         self._busy = True
         try:
-            while self._pending or self._unindexed.hashes or self._log.max_offset > self.position:
+            while self.pending or self._unindexed.hashes or self._log.max_offset > self.position:
                 before, unindexed = self.position, len(self._unindexed)
                 built, resume = self._build_all(self._take())
                 if self._journal.tracing and not quiet:
@@ -179,7 +179,7 @@ class ReputMessageService:
                 keys = keys.in_log_order(below=resume)  # the rest is read from the log again
                 break
         if runs and resume is None:
-            self.dispatched_ms = max([run.store_ms for run in runs])
+            self.dispatched_ms = max([run[4] for run in runs])
         if keys.hashes:
             if len(runs) > 1:
                 keys = keys.in_log_order()  # entries stand in the log's order, however many queues a turn had
@@ -188,35 +188,30 @@ class ReputMessageService:
                 self._unindexed = keys.part(done)
         return built, resume
 
-    def _read(self, run: Run, keys: IndexKeys) -> Iterable[int]:
+    def _read(self, run: Run, keys: IndexKeys) -> list[int]:
         """The tags codes of a run; adds its index entries to `keys`: the unique key, then each word of KEYS."""
         topic, _, _, sys_flag, store_ms, physicals, _, texts = run
+        reader = self._readers.get(topic)
+        if reader is None:
+            if len(self._readers) >= _READERS:
+                self._readers.clear()
+            reader = self._readers[topic] = TextReader(topic)
         index_from = self._index.end_physical
         if not self._index_enable or sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             index_from = _NEVER
-        if len(texts) == 1 or topic == SCHEDULE_TOPIC or physicals[0] < index_from:
-            return self._read_each(run, keys, index_from)
-        pattern = self._patterns.get(topic)
-        hashes = pattern.hashes(texts) if pattern is not None else None
-        if hashes is None:
-            pattern = KeyPattern.of(texts[0], self._index.hasher(topic))
-            hashes = pattern.hashes(texts) if pattern is not None else None
-            if pattern is None or hashes is None:
-                return self._read_each(run, keys, index_from)
-            if len(self._patterns) >= _PATTERNS:
-                self._patterns.clear()
-            self._patterns[topic] = pattern
-        assert pattern is not None
+        if physicals[0] < index_from or topic == SCHEDULE_TOPIC or (found := reader.read(texts)) is None:
+            return self._read_each(run, keys, index_from, reader.hasher.hash)
+        codes, hashes = found
+        if len(hashes) != len(texts):  # several keys a message, or none
+            physicals = list(chain.from_iterable(zip(*[physicals] * (len(hashes) // len(texts)), strict=True)))
         keys.hashes += hashes
-        keys.physicals += physicals if pattern.keys == 1 else chain.from_iterable(
-            zip(*[physicals] * pattern.keys, strict=True))
+        keys.physicals += physicals
         keys.times += [store_ms] * len(hashes)
-        return repeat(pattern.tags_code, len(texts))
+        return codes
 
-    def _read_each(self, run: Run, keys: IndexKeys, index_from: int) -> list[int]:
+    def _read_each(self, run: Run, keys: IndexKeys, index_from: int, hash_of: Callable[[bytes], int]) -> list[int]:
         """The same, message by message."""
         topic, _, _, _, store_ms, physicals, _, texts = run
-        hash_of = self._index.hasher(topic).hash
         delayed = topic == SCHEDULE_TOPIC
         codes: list[int] = []
         for physical, text in zip(physicals, texts, strict=True):
@@ -235,7 +230,7 @@ class ReputMessageService:
                         keys.add(hash_of(word), physical, store_ms)
         return codes
 
-    def _build_queue(self, run: Run, codes: Iterable[int]) -> bool:
+    def _build_queue(self, run: Run, codes: list[int]) -> bool:
         """Append the units of a run, but not those that are there already; False when all are."""
         topic, queue_id, queue_offset, _, store_ms, physicals, sizes, _ = run
         queue = self._queues.queue(topic, queue_id)
@@ -254,7 +249,7 @@ class ReputMessageService:
         """Go on from `resume` the next time; everything is still in the log, and doing it twice does no harm."""
         if resume is not None:
             self.position = resume
-        self._pending.clear()
+        self.pending.clear()
         self._growing.clear()
         if not self._stuck:
             self._stuck = True
@@ -262,8 +257,8 @@ class ReputMessageService:
 
     def _take(self) -> list[Run]:
         """The next runs: those handed over if there are any, else read from the log."""
-        if self._pending:
-            runs, self._pending = self._pending, []
+        if self.pending:
+            runs, self.pending = self.pending, []
             self._growing.clear()
             self.position = self._log.max_offset
             return runs
