@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Iterable
 from itertools import groupby
 
+from sandbox.client.offset_runs import OffsetRuns, Run
 from sandbox.kernel.clock import Clock
 from sandbox.message import properties as names
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
-
-Run = tuple[int, int]
 
 
 class ProcessQueue:
@@ -46,6 +45,7 @@ class ProcessQueue:
         self._processing: set[int] = set()
         self._until_quiet: asyncio.Future[None] | None = None
         self._done_ahead: set[int] = set()
+        self._seen = OffsetRuns()  # what a listener was given, finished or not
 
     # Pulling.
 
@@ -146,6 +146,7 @@ class ProcessQueue:
         """A listener starts on these."""
         for message in messages:
             offset = offset_of(message)
+            self._seen.add(offset)
             self._started.setdefault(offset, now_ms)
             self._processing.add(offset)
 
@@ -226,12 +227,12 @@ class ProcessQueue:
         """Messages finished behind one that is not: a crash delivers them again."""
         return len(self._done_ahead)
 
-    @property
-    def processing(self) -> int:
-        """Messages a listener works on now: a crash delivers them again, too."""
-        return len(self._processing)
+    def seen_from(self, offset: int) -> int:
+        """Messages at or above `offset` a listener was given: who begins there gives them to a listener again."""
+        return self._seen.count_from(offset)
 
     def clear(self) -> None:
+        self._seen.clear()
         for table in (self._cache, self._taken, self._started, self._processing, self._done_ahead):
             table.clear()
         self.bytes = 0

@@ -11,9 +11,10 @@ from sandbox.client.instance import ClientInstance
 from sandbox.client.lifecycle import Lifecycle
 from sandbox.client.listeners import ConcurrentListener, OrderlyListener
 from sandbox.client.local_offset_store import LocalFileOffsetStore
+from sandbox.client.offset_runs import Run
 from sandbox.client.offset_store import MemoryOffsetStore, OffsetStore, RemoteBrokerOffsetStore
 from sandbox.client.pin_watch import PinWatch
-from sandbox.client.process_queue import ProcessQueue, Run
+from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.pull_service import PullService
 from sandbox.client.queue_locks import QueueLocks
 from sandbox.client.rebalance import Rebalance
@@ -266,10 +267,20 @@ class PushConsumer:
         return due
 
     def in_doubt(self) -> int:
-        """How many messages a listener has seen that a crash now would deliver again."""
-        return sum(
-            self.offset_store.in_doubt(mq) + pq.done_ahead + pq.processing for mq, pq in self.process_queues.items()
-        )
+        """How many messages a listener has seen that a crash now would deliver again, as far as we know ourselves."""
+        return sum(self.redelivered(mq, None) for mq in self.process_queues)
+
+    def redelivered(self, mq: MessageQueue, beginning: int | None) -> int:
+        """Of one queue: what a listener was given at or above where the next owner begins.
+
+        None: where that is, is known here only, as the offset last made safe.
+        """
+        pq = self.process_queues.get(mq)
+        if pq is None:
+            return 0
+        if beginning is None:
+            beginning = (self.offset_store.read_memory(mq) or 0) - self.offset_store.in_doubt(mq)
+        return pq.seen_from(beginning)
 
     # Inside.
 

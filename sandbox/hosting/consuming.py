@@ -59,7 +59,8 @@ class ConsumerActor:
         """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
         settings = self.settings
         self.work = Work(instance.clock, instance.chance.fork("work"), ledger, work_ms=settings.work_ms,
-                         fail_percent=settings.fail_percent)
+                         fail_percent=settings.fail_percent,
+                         account=self.label if settings.model == "BROADCASTING" else "")
         self.work.slow, self.work.handler = self.slow, self.handler
         listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
         consumer = PushConsumer(consumer_config(settings, preset, strategy), instance, listener)

@@ -46,6 +46,7 @@ class SandboxRecord:
     processes: int = 0  # started so far; gives each new process its number
     actors: list[dict[str, Any]] = field(default_factory=list)
     strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set
+    ledgers: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what its listeners were given
     resets: list[dict[str, Any]] = field(default_factory=list)
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     failed: str | None = None

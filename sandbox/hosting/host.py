@@ -109,9 +109,10 @@ class Host:
             slot.state = "asleep"
             raise
         except Exception as why:
-            log.exception("opening %s failed", slot.slug)
-            slot.failed(f"{type(why).__name__}: {why}")
-            raise ActionRefused(500, "The sandbox cannot be opened: {why}", "Try again, or download its files.",
+            expected = isinstance(why, SandboxError)
+            log.error("opening %s failed: %s", slot.slug, why, exc_info=None if expected else why)
+            slot.failed(str(why) if expected else f"{type(why).__name__}: {why}")
+            raise ActionRefused(409, "The sandbox cannot be opened: {why}.", "Try again, or delete it in its settings.",
                                 why=str(why)) from why
         finally:
             slot.change = None

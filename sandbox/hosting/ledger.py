@@ -4,39 +4,17 @@ The engine's own count, kept beside the journal so that it stays exact when flow
 """
 
 from collections import deque
+from typing import Any
 
 from sandbox.broker.stats import Rate
+from sandbox.client.offset_runs import OffsetRuns
+from sandbox.client.process_queue import offset_of
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 
 DELAYS_KEPT = 200  # end-to-end times the percentiles are drawn from
-AHEAD_KEPT = 10_000  # offsets remembered beyond a gap, per queue
-
-
-class Delivered:
-    """Which offsets of one queue a listener has been given: all below `low`, and those in `ahead`."""
-
-    __slots__ = ("ahead", "low")
-
-    def __init__(self, first: int) -> None:
-        self.low = first
-        self.ahead: set[int] = set()
-
-    def note(self, offset: int) -> bool:
-        """True when this offset was given before."""
-        if offset < self.low or offset in self.ahead:
-            return True
-        if offset == self.low:
-            self.low += 1
-            while self.low in self.ahead:
-                self.ahead.remove(self.low)
-                self.low += 1
-        else:
-            self.ahead.add(offset)
-            if len(self.ahead) > AHEAD_KEPT:
-                self.low = min(self.ahead)  # what lies below was skipped by a filter or a reset
-        return False
+RUNS_SAVED = 16  # of each queue: enough to know again what was just given
 
 
 class GroupLedger:
@@ -45,21 +23,20 @@ class GroupLedger:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.delivered_again = 0
-        self._delivered: dict[MessageQueue, Delivered] = {}
+        self._seen: dict[tuple[str, MessageQueue], OffsetRuns] = {}
         self._done = Rate()
         self._delays_ms: deque[int] = deque(maxlen=DELAYS_KEPT)
         self._percentiles: tuple[int, int | None, int | None] = (-1, None, None)
         self._noted = 0
 
-    def delivered(self, message: Message) -> None:
-        """A listener is about to see it."""
-        if message.broker is None or message.queue_id is None or message.queue_offset is None:
-            return
-        mq = MessageQueue(message.topic, message.broker, message.queue_id)
-        seen = self._delivered.get(mq)
-        if seen is None:
-            seen = self._delivered[mq] = Delivered(message.queue_offset)
-        if seen.note(message.queue_offset):
+    def delivered(self, mq: MessageQueue, message: Message, member: str = "") -> None:
+        """A listener is about to be given what lies in this queue.
+
+        A message that comes by the retry topic was given before, whatever its offset there.  Broadcasting members
+        have an account each: `member` is a label then.
+        """
+        seen = self._seen.setdefault((member, mq), OffsetRuns())
+        if not seen.add(offset_of(message)) or message.reconsume_times > 0:
             self.delivered_again += 1
 
     def done(self, message: Message) -> None:
@@ -80,3 +57,16 @@ class GroupLedger:
             last = len(ordered) - 1
             self._percentiles = (self._noted, ordered[last // 2], ordered[last * 99 // 100])
         return self._percentiles[1], self._percentiles[2]
+
+    # Over sleep.
+
+    def record(self) -> dict[str, Any]:
+        """The count, and the newest of what was given, so that a repetition after waking is known as one."""
+        return {"delivered_again": self.delivered_again,
+                "seen": [[member, mq.key, [list(run) for run in seen.runs()[-RUNS_SAVED:]]]
+                         for (member, mq), seen in sorted(self._seen.items())]}
+
+    def restore(self, record: dict[str, Any]) -> None:
+        self.delivered_again = int(record["delivered_again"])
+        self._seen = {(member, MessageQueue.from_key(key)): OffsetRuns((first, last) for first, last in runs)
+                      for member, key, runs in record["seen"]}

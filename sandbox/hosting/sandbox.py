@@ -57,6 +57,8 @@ class Sandbox:
         self.nodes = Nodes(record.nodes, around)
         self.actors = Actors(around, home, self.nodes.addresses, record.processes)
         self.actors.strategies = record.strategies
+        for group, kept in record.ledgers.items():
+            self.actors.ledger(group).restore(kept)
         self.steps = Steps(self.clock, self.journal, ground.loop)
         self.walls = Walls(ground.wall, self.journal)
         self.console = Console(around, self.actors, self.nodes.addresses)
@@ -184,6 +186,7 @@ class Sandbox:
         if self._restored:
             record.actors = self.actors.records()
         record.strategies = self.actors.strategies
+        record.ledgers = {group: ledger.record() for group, ledger in sorted(self.actors.ledgers.items())}
         hibernate.save(self.directory, record)
 
     def _start_ms(self) -> int:

@@ -30,10 +30,11 @@ class Work:
     """
 
     def __init__(self, clock: Clock, chance: Chance, ledger: GroupLedger, *, work_ms: Sequence[int],
-                 fail_percent: float) -> None:
+                 fail_percent: float, account: str = "") -> None:
         self._clock = clock
         self._chance = chance
         self._ledger = ledger
+        self._account = account  # a broadcasting member's own, else the group's
         self.work_ms = spread(work_ms)
         self.fail_percent = fail_percent
         self.slow: tuple[str, int] | None = None
@@ -42,23 +43,23 @@ class Work:
 
     async def concurrently(self, messages: list[Message],
                            context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
-        if await self._accepts(messages):
+        if await self._accepts(messages, context.queue):
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
         return ConsumeConcurrentlyStatus.RECONSUME_LATER
 
     async def orderly(self, messages: list[Message], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
         self.working[context.queue] = Working(context.thread, messages[0].queue_offset or 0, messages[0].keys)
         try:
-            accepted = await self._accepts(messages)
+            accepted = await self._accepts(messages, context.queue)
         finally:
             self.working.pop(context.queue, None)
         if accepted:
             return ConsumeOrderlyStatus.SUCCESS
         return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
 
-    async def _accepts(self, messages: list[Message]) -> bool:
+    async def _accepts(self, messages: list[Message], queue: MessageQueue) -> bool:
         for message in messages:
-            self._ledger.delivered(message)
+            self._ledger.delivered(queue, message, self._account)
         await self._clock.sleep(sum(self._takes_ms(message) for message in messages) / 1000)
         if self.fail_percent and self._chance.random() * 100 < self.fail_percent:
             return False

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sandbox.client.config import ConsumeFromWhere
-from sandbox.client.start_offset import BY_TIME, LAST, RETRY_LAST, RETRY_ZERO, ZERO, without_record
+from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere
 from sandbox.control.questions import OffsetFile, Route, StartOffset
+from sandbox.hosting.beginnings import beginning
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.kernel.errors import ActionRefused
+from sandbox.message.queue import MessageQueue
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -54,26 +55,17 @@ def start_offset(sandbox: "Sandbox", question: StartOffset) -> Row:
     if config is None or queue_id >= config.read_queues:
         raise ActionRefused(404, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queue_id",
                             topic=topic, queue=f"{question.broker}:{queue_id}")
+    try:
+        where = ConsumeFromWhere(question.from_where)
+    except ValueError:
+        raise ActionRefused(422, "{value} is no place to start from.", "Places are: {known}.", field="from_where",
+                            value=question.from_where, known=", ".join(ConsumeFromWhere)) from None
+    since_ms = question.timestamp if question.timestamp is not None else sandbox.clock.now_ms() - TIMESTAMP_BACK_MS
+    mq = MessageQueue(topic, broker.config.name, queue_id)
+    trace, offset = beginning(broker, question.group, mq, where, since_ms)
     stored = broker.consumer_offsets.get(question.group, topic, queue_id)
     low, high = max(0, store.min_offset(topic, queue_id)), store.max_offset(topic, queue_id)
-    in_memory = low <= 0 and store.first_in_memory(topic, queue_id)
-    if stored is not None:
-        trace, offset = ["stored"], stored
-    elif in_memory:
-        trace, offset = ["zero_in_memory"], 0
-    else:
-        try:
-            where = ConsumeFromWhere(question.from_where)
-        except ValueError:
-            raise ActionRefused(422, "{value} is no place to start from.", field="from_where",
-                                value=question.from_where) from None
-        code = without_record(topic, where)
-        trace = ["not_found", code]
-        since_ms = question.timestamp if question.timestamp is not None else sandbox.clock.now_ms() - 1_800_000
-        offset = {LAST: high, RETRY_LAST: high, ZERO: 0, RETRY_ZERO: 0}.get(code, 0)
-        if code == BY_TIME:
-            offset = store.offset_by_time(topic, queue_id, since_ms)
     return {"group": question.group, "topic": topic, "broker": question.broker, "queue_id": queue_id,
             "from_where": question.from_where, "trace": trace, "offset": str(offset),
             "stored": None if stored is None else str(stored), "min": str(low), "max": str(high),
-            "first_in_memory": in_memory}
+            "first_in_memory": low <= 0 and store.first_in_memory(topic, queue_id)}

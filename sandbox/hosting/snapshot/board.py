@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
+from sandbox.hosting.beginnings import beginning_of_next
 from sandbox.hosting.dividing import make_strategy
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.ledger import GroupLedger
@@ -85,9 +86,10 @@ def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows, figur
         "group": view.group, "topic": topic, "model": view.model,
         "listener": settings.listener if settings is not None else None,
         "strategy": group_strategy(sandbox, view).name, "lag": lag_of(queues),
-        "oldest_since_ms": min(stored_ms, default=None), "redelivered_on_crash": _in_doubt(view, topic),
+        "oldest_since_ms": min(stored_ms, default=None),
+        "redelivered_on_crash": redelivered_on_crash(view, topic, sandbox.clock.now_ms()),
         "in_per_s": in_per_s, "out_per_s": out_per_s, "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
-        "delivered_again": ledger.delivered_again if ledger is not None else 0, "rate": sandbox.clock.rate,
+        "delivered_again": None if ledger is None else ledger.delivered_again, "rate": sandbox.clock.rate,
         "next_actor": sandbox.actors.next_label(),
     }
 
@@ -116,12 +118,22 @@ def lag_of(queues: Rows) -> str | None:
                    for row in queues.values()))
 
 
-def _in_doubt(view: GroupView, topic: str) -> int:
-    """Messages the listeners have finished that would come again if all members crashed now."""
+def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None:
+    """Messages listeners have been given that would come again if all members crashed now.
+
+    Those at or above the offset a new owner would begin at, finished or in processing.  None: only wire members hold
+    queues, and they show us no listener.
+    """
+    held = [(actor, mq) for actor in view.actors if actor.consumer is not None and actor.lives
+            for mq in actor.consumer.process_queues if mq.topic == topic]
+    if not held and any(view.wire_owner(mq) is not None for mq in view.read_queues(topic)):
+        return None
     count = 0
-    for actor in view.actors:
-        if actor.consumer is not None and actor.lives:
-            for mq, pq in actor.consumer.process_queues.items():
-                if mq.topic == topic:
-                    count += actor.consumer.offset_store.in_doubt(mq) + pq.done_ahead
+    for actor, mq in held:
+        assert actor.consumer is not None
+        if actor.settings.model == "BROADCASTING" and actor.settings.offset_store == "default":
+            count += actor.consumer.redelivered(mq, None)  # its own file says where it goes on
+            continue
+        begin = beginning_of_next(view, mq, actor.settings, now_ms)
+        count += actor.consumer.redelivered(mq, begin) if begin is not None else 0
     return count

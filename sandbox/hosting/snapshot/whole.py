@@ -159,5 +159,5 @@ def _counts(sandbox: "Sandbox", view: GroupView) -> Row:
     for broker in view.masters.values():
         dead += broker.store.max_offset(dead_letter_topic(view.group), 0)
     ledger = sandbox.actors.ledgers.get(view.group)
-    return {"delivered_again": ledger.delivered_again if ledger is not None else 0, "retrying": max(0, retrying),
+    return {"delivered_again": None if ledger is None else ledger.delivered_again, "retrying": max(0, retrying),
             "dead_letters": dead}

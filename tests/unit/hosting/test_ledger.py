@@ -1,12 +1,16 @@
 """A group's own count: rates, delays, deliveries repeated."""
 
+import json
+
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.memory import QueueRate
 from sandbox.kernel.clock import ScaledClock
 from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
 from sandbox.sim.loop import SimLoop
 
 BEGIN_MS = 1_700_000_000_000
+QUEUE = MessageQueue("orders", "broker-a", 0)
 
 
 def message(offset: int, *, store_ms: int = BEGIN_MS) -> Message:
@@ -19,11 +23,40 @@ def test_only_what_was_given_before_counts_as_delivered_again() -> None:
     with SimLoop() as loop:
         ledger = GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
         for offset in (10, 12, 11, 15):  # threads overtake each other, filters leave gaps
-            ledger.delivered(message(offset))
+            ledger.delivered(QUEUE, message(offset))
         assert ledger.delivered_again == 0
         for offset in (11, 15, 13, 16):
-            ledger.delivered(message(offset))
+            ledger.delivered(QUEUE, message(offset))
         assert ledger.delivered_again == 2
+
+
+def test_a_retry_was_given_before_and_broadcasting_members_count_alone() -> None:
+    with SimLoop() as loop:
+        ledger = GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
+        retried = message(0)
+        retried.reconsume_times = 1
+        ledger.delivered(MessageQueue("%RETRY%g", "broker-a", 0), retried)
+        assert ledger.delivered_again == 1
+        ledger.delivered(QUEUE, message(0))
+        assert ledger.delivered_again == 1, "the retry queue's offsets are its own"
+        ledger.delivered(QUEUE, message(0), "A")
+        ledger.delivered(QUEUE, message(0), "B")
+        assert ledger.delivered_again == 1
+        ledger.delivered(QUEUE, message(0), "A")
+        assert ledger.delivered_again == 2
+
+
+def test_a_restored_ledger_knows_what_was_given() -> None:
+    with SimLoop() as loop:
+        clock = ScaledClock(loop, start_ms=BEGIN_MS)
+        first, second = GroupLedger(clock), GroupLedger(clock)
+        for offset in (3, 4, 9, 4):
+            first.delivered(QUEUE, message(offset))
+        second.restore(json.loads(json.dumps(first.record())))
+        assert second.delivered_again == 1
+        for offset in (5, 9):
+            second.delivered(QUEUE, message(offset))
+        assert second.delivered_again == 2
 
 
 def test_delays_are_from_the_store_to_the_listeners_yes() -> None:

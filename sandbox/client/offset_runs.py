@@ -1,0 +1,60 @@
+"""Which offsets of a queue have been seen, as runs."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+Run = tuple[int, int]
+
+RUNS_KEPT = 4_096  # a filter that lets every other message pass makes a run of each; then the lowest are forgotten
+
+
+class OffsetRuns:
+    """A set of offsets that mostly come one after the other, so that it stays small however many there are.
+
+    >>> seen = OffsetRuns()
+    >>> [seen.add(offset) for offset in (7, 8, 10, 8)]
+    [True, True, True, False]
+    >>> seen.runs(), seen.count_from(8)
+    (((7, 8), (10, 10)), 2)
+    """
+
+    __slots__ = ("_ends", "_starts")
+
+    def __init__(self, runs: Iterable[Run] = ()) -> None:
+        """`runs`: ascending, both ends included."""
+        pairs = list(runs)
+        self._starts = [first for first, _ in pairs]
+        self._ends = [last for _, last in pairs]
+
+    def add(self, offset: int) -> bool:
+        """True when it was not there."""
+        starts, ends = self._starts, self._ends
+        at = bisect_right(starts, offset) - 1
+        if at >= 0 and offset <= ends[at]:
+            return False
+        joins_next = at + 1 < len(starts) and starts[at + 1] == offset + 1
+        if at >= 0 and ends[at] == offset - 1:
+            ends[at] = ends.pop(at + 1) if joins_next else offset
+            if joins_next:
+                del starts[at + 1]
+        elif joins_next:
+            starts[at + 1] = offset
+        else:
+            starts.insert(at + 1, offset)
+            ends.insert(at + 1, offset)
+            if len(starts) > RUNS_KEPT:
+                del starts[0], ends[0]
+        return True
+
+    def count_from(self, offset: int) -> int:
+        """How many there are at or above `offset`."""
+        at = max(0, bisect_right(self._starts, offset) - 1)
+        return sum(max(0, last - max(first, offset) + 1)
+                   for first, last in zip(self._starts[at:], self._ends[at:], strict=True))
+
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(zip(self._starts, self._ends, strict=True))
+
+    def clear(self) -> None:
+        self._starts.clear()
+        self._ends.clear()

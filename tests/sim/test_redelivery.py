@@ -1,0 +1,103 @@
+"""What the board says would come again after a crash is what comes again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.control.actions import CrashActor
+from sandbox.hosting.snapshot.board import read_board
+from sandbox.hosting.world import World
+
+GROUP = "order-svc"
+
+
+def header(world: World) -> dict[str, Any]:
+    return world.read(f"board/{GROUP}/orders").data["header"]
+
+
+def consuming(home: Path, seed: int, **member: Any) -> World:
+    world = World(home, seed=seed)
+    world.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
+    subscriptions = member.pop("subscriptions", [["orders", "*"]])
+    world.act("StartConsumer", group=GROUP, subscriptions=subscriptions, **member)
+    world.act("StartProducer", actor="shop", topic="orders", rate_per_s=20)
+    world.act("StartProducer", actor="till", topic="orders", rate_per_s=10, tag="paid")
+    return world
+
+
+def crash_all(world: World) -> int:
+    """Every member dies in one turn; returns what the board said in that very turn."""
+
+    async def turn() -> int:
+        said: int = read_board(world.sandbox, GROUP, "orders")["header"]["redelivered_on_crash"]
+        for actor in world.sandbox.actors.consumers(GROUP):
+            world.sandbox.act(CrashActor(actor=actor.label), "owner world")
+        return said
+
+    return world.ground.sim.run(turn())
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "concurrent": {"copies": 2, "work_ms": [50, 400]},
+    "orderly": {"copies": 2, "listener": "orderly", "work_ms": [20, 90]},
+    "batches": {"copies": 2, "work_ms": [100, 500], "batch": 8},
+    "filtered": {"copies": 2, "work_ms": [50, 400], "subscriptions": [["orders", "paid"]]},
+    "memory": {"copies": 2, "work_ms": [50, 100], "offset_store": "memory", "from_where": "CONSUME_FROM_FIRST_OFFSET"},
+    "broadcasting": {"copies": 2, "work_ms": [50, 100], "model": "BROADCASTING"},
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("case", CASES)
+def test_a_crash_of_all_members_delivers_again_what_was_announced(tmp_path: Path, case: str, seed: int) -> None:
+    with consuming(tmp_path, seed, **CASES[case]) as world:
+        world.act("ChangeActor", actor="A", slow_key="order-100", slow_ms=9_000)
+        world.act("ChangeActor", actor="B", slow_key="order-100", slow_ms=9_000)
+        world.run(25 + seed * 1.37)
+        before = header(world)["delivered_again"]
+        assert before == 0
+        announced = crash_all(world)
+        for label in "AB":
+            world.act("RestartActor", actor=label)
+        world.run(90)
+        assert header(world)["delivered_again"] - before == announced
+        assert announced > 0
+
+
+def test_a_clean_stop_announces_much_and_repeats_only_what_was_interrupted(tmp_path: Path) -> None:
+    with consuming(tmp_path, 1, copies=1, work_ms=[50, 100]) as world:
+        world.run(25)
+        announced = header(world)["redelivered_on_crash"]
+        for label in ("shop", "till"):
+            world.act("ChangeActor", actor=label, rate_per_s=0)
+        world.run(5)
+        assert header(world)["redelivered_on_crash"] < announced
+        world.act("StopActor", actor="A")
+        world.run(1)
+        world.act("RestartActor", actor="A")
+        world.run(30)
+        assert header(world)["delivered_again"] == 0
+
+
+def test_the_count_of_repetitions_survives_sleep_and_wake(tmp_path: Path) -> None:
+    with consuming(tmp_path, 1, copies=2, work_ms=[50, 400]) as world:
+        world.run(25)
+        crash_all(world)
+        for label in "AB":
+            world.act("RestartActor", actor=label)
+        world.run(60)
+        counted = header(world)["delivered_again"]
+        assert counted > 0
+        world.sleep()
+        world.wake()
+        assert header(world)["delivered_again"] >= counted
+        assert world.snapshot()["groups"][0]["counts"]["delivered_again"] >= counted
+
+
+def test_a_group_without_listeners_of_ours_has_no_count(tmp_path: Path) -> None:
+    with World(tmp_path) as world:
+        world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
+        broker = world.sandbox.nodes.brokers[0].running
+        broker.consumer_offsets.commit(GROUP, "orders", 0, 0, "admin")
+        assert header(world)["delivered_again"] is None
