@@ -1,5 +1,6 @@
 """What a message is: as an application makes it, as a broker takes it, as a log holds it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -73,6 +74,31 @@ class InboundMessage(NamedTuple):
     reconsume_times: int = 0
     prepared_offset: int = 0
     wait_store_ok: bool = True
+
+
+class InboundBatch(NamedTuple):
+    """Messages for one queue that are stored side by side, field by field.  RocketMQ: `MessageExtBatch`.
+
+    `bodies`, `properties` and `flags` have one value per message, everything else is the same for all.
+    """
+
+    topic: str
+    queue_id: int
+    bodies: Sequence[bytes]
+    properties: Sequence[bytes]
+    flags: Sequence[int]
+    sys_flag: int
+    born_ms: int
+    born_host: bytes
+    reconsume_times: int = 0
+    prepared_offset: int = 0
+
+    @classmethod
+    def of(cls, messages: Sequence[InboundMessage]) -> "InboundBatch":
+        """What the first says of the queue, and of all that is the same, holds for every one."""
+        topic, queue_id, _, _, _, sys_flag, _, born_ms, born_host, times, prepared, _ = messages[0]
+        return cls(topic, queue_id, [m.body for m in messages], [m.properties for m in messages],
+                   [m.flag for m in messages], sys_flag, born_ms, born_host, times, prepared)
 
 
 class StoredMessage(NamedTuple):

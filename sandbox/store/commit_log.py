@@ -6,7 +6,7 @@ from struct import Struct
 
 from sandbox.kernel.clock import Clock
 from sandbox.message import record
-from sandbox.message.message import InboundMessage
+from sandbox.message.message import InboundBatch, InboundMessage
 from sandbox.message.sys_flag import BORN_HOST_V6
 from sandbox.store.mapped_file import MappedFile
 from sandbox.store.mapped_file_queue import MappedFileQueue
@@ -15,6 +15,7 @@ DIRECTORY = "commitlog"
 
 _INT = Struct(">i")
 _LONG = Struct(">q")
+_BLANK_BYTES, _write = record.BLANK_BYTES, record.write  # for every message: names of our own are found faster
 
 Appended = tuple[int, int]  # physical offset, store time
 Step = tuple[MappedFile | None, memoryview | None, record.Layout | None, int | None]
@@ -30,6 +31,7 @@ class CommitLog:
     def __init__(self, files: MappedFileQueue, *, clock: Clock, store_host: bytes,
                  rolled: Callable[[MappedFile], None]) -> None:
         self.files = files
+        self._all = files.files
         self._clock = clock
         self._host = store_host
         self._rolled = rolled
@@ -41,10 +43,9 @@ class CommitLog:
 
     @property
     def max_offset(self) -> int:
-        files = self.files.files
-        if not files:
+        if not self._all:
             return 0
-        last = files[-1]
+        last = self._all[-1]
         return last.base + last.wrote
 
     def end_turn(self) -> None:
@@ -58,8 +59,8 @@ class CommitLog:
 
     def append(self, m: InboundMessage, size: int, topic: bytes, queue_offset: int) -> Appended:
         """Write one record of `size` bytes.  Raises StoreFull when there is no room for a new file."""
-        files = self.files.files
-        if not files or (at := (file := files[-1]).wrote) + size + record.BLANK_BYTES > file.size:
+        files = self._all
+        if not files or (at := (file := files[-1]).wrote) + size + _BLANK_BYTES > file.size:
             file = self._file_for(size)
             at = file.wrote
         now_ms = self._turn_ms or self._now_ms()
@@ -67,13 +68,13 @@ class CommitLog:
         if view is None:
             view = self.files.pool.view(file)
         physical = file.base + at
-        record.write(view, at, m, size, topic, queue_offset, physical, now_ms, self._host)
+        _write(view, at, m, size, topic, queue_offset, physical, now_ms, self._host)
         file.store_ms = now_ms
         file.used = True
         file.wrote = at + size  # last: until here the record does not exist
         return physical, now_ms
 
-    def append_batch(self, batch: record.Columns, sizes: list[int], topic: bytes,
+    def append_batch(self, batch: InboundBatch, sizes: list[int], topic: bytes,
                      queue_offset: int) -> tuple[list[int], int]:
         """Write the records of one batch side by side in one file; returns where each begins.  Raises StoreFull."""
         size = sum(sizes)

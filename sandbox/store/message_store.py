@@ -8,7 +8,7 @@ from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import record
 from sandbox.message.filter import MessageFilter
-from sandbox.message.message import InboundMessage, StoredMessage
+from sandbox.message.message import InboundBatch, InboundMessage, StoredMessage
 from sandbox.store import consume_queue
 from sandbox.store.checkpoint import FILE as CHECKPOINT_FILE
 from sandbox.store.checkpoint import StoreCheckpoint
@@ -33,6 +33,7 @@ from sandbox.store.writer import MessageWriter
 ABORT_FILE = "abort"  # there while the store is in use; found at the start, it tells of a bad end
 LOCK_FILE = "lock"
 _QUERY_ROUNDS = 3
+_NO_MESSAGES = InboundBatch("", 0, (), (), (), 0, 0, b"")
 
 
 class MessageStore:
@@ -155,6 +156,10 @@ class MessageStore:
 
     def put_messages(self, batch: list[InboundMessage]) -> PutResult:
         """Append a batch for one queue: consecutive offsets, one file, all or nothing."""
+        return self._writer.put_batch(InboundBatch.of(batch) if batch else _NO_MESSAGES)
+
+    def put_batch(self, batch: InboundBatch) -> PutResult:
+        """`put_messages`, for who has the messages field by field."""
         return self._writer.put_batch(batch)
 
     def dispatch(self) -> None:

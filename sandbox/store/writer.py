@@ -4,7 +4,7 @@ import logging
 
 from sandbox.kernel.errors import StoreFull
 from sandbox.message import record
-from sandbox.message.message import InboundMessage
+from sandbox.message.message import InboundBatch, InboundMessage
 from sandbox.message.sys_flag import HOSTS_V6, OUT_OF_QUEUE
 from sandbox.store.cleaning import CleaningService
 from sandbox.store.commit_log import CommitLog
@@ -55,10 +55,9 @@ class MessageWriter:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
         if text_bytes > record.MAX_PROPERTIES_BYTES:
             return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
+        size = _FIXED + len(part) + body_bytes + text_bytes  # as `size_of` has it, without the call
         if sys_flag & HOSTS_V6:
             size = record.size_of(body_bytes, len(part) - 1, text_bytes, sys_flag)
-        else:
-            size = _FIXED + len(part) + body_bytes + text_bytes  # as `size_of` has it, without the call
         if size > self._max_record_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
         key = (topic, queue_id)
@@ -74,14 +73,13 @@ class MessageWriter:
         self._reput.add(key, queue_offset, sys_flag, now_ms, physical, size, text)
         return _result(PutResult, (_PUT_OK, physical, size, now_ms, queue_offset, 1, ()))
 
-    def put_batch(self, batch: list[InboundMessage]) -> PutResult:
+    def put_batch(self, batch: InboundBatch) -> PutResult:
         """Append a batch for one queue: consecutive offsets, one file, all or nothing."""
-        if not self.writable or not batch:
+        if not self.writable or not batch.bodies:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
-        topic, queue_id, _, _, _, sys_flag, _, _, _, _, _, _ = batch[0]
+        topic, queue_id, bodies, texts, _, sys_flag, _, _, _, _ = batch
         part = self._topic_parts.get(topic) or self._topic_part(topic)
-        turned = record.columns(batch)
-        body_sizes, text_sizes = list(map(len, turned[2])), list(map(len, turned[3]))
+        body_sizes, text_sizes = list(map(len, bodies)), list(map(len, texts))
         if part is None or sum(body_sizes) > self._max_message_bytes:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
         if max(text_sizes) > record.MAX_PROPERTIES_BYTES:
@@ -94,13 +92,13 @@ class MessageWriter:
         key = (topic, queue_id)
         queue_offset = self.next_offset.get(key, 0)
         try:
-            physicals, now_ms = self._log.append_batch(turned, sizes, part, queue_offset)
+            physicals, now_ms = self._log.append_batch(batch, sizes, part, queue_offset)
         except StoreFull as why:
             log.warning("cannot append a batch: %s", why)
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
-        self.next_offset[key] = queue_offset + len(batch)
-        self._reput.add_batch(key, queue_offset, sys_flag, now_ms, physicals, sizes, turned[3])
-        return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(batch), tuple(physicals)))
+        self.next_offset[key] = queue_offset + len(sizes)
+        self._reput.add_batch(key, queue_offset, sys_flag, now_ms, physicals, sizes, texts)
+        return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(sizes), tuple(physicals)))
 
     def _topic_part(self, topic: str) -> bytes | None:
         """The topic as records hold it; None when its name is too long for them."""

@@ -8,7 +8,7 @@ from sandbox.broker.stored_text import batch_text, host_of, plain_text
 from sandbox.kernel.errors import BrokerRefused, CorruptRecord
 from sandbox.message import batch
 from sandbox.message import properties as props
-from sandbox.message.message import InboundMessage
+from sandbox.message.message import InboundBatch, InboundMessage
 from sandbox.message.sys_flag import BORN_HOST_V6, HOSTS_V6, MULTI_TAGS, STORE_HOST_V6
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
@@ -50,8 +50,8 @@ class SendProcessor:
             queue_id = self._checks.queue_for(header, channel)
             if header.batch:
                 messages = self._batch(c, header, queue_id, channel)
-                self._checks.count(len(messages) - 1)
-                result, wait = self._store.put_messages(messages), messages[0].wait_store_ok
+                self._checks.count(len(messages.bodies) - 1)
+                result, wait = self._store.put_batch(messages), plain_text(header.properties, self._cluster)[1]
             else:
                 message = self._message(c, header, queue_id, channel)
                 result, wait = self._store.put_message(message), message.wait_store_ok
@@ -123,7 +123,7 @@ class SendProcessor:
                               0, sys_flag, header.flag, header.born_ms, host,
                               header.reconsume_times, 0, wait)
 
-    def _batch(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> list[InboundMessage]:
+    def _batch(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundBatch:
         topic = header.topic
         if topic.startswith(names.RETRY_PREFIX):
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}")
@@ -139,7 +139,7 @@ class SendProcessor:
         host = host_of(channel.remote)
         sys_flag = self._sys_flag(header, host)
         shared = batch_text(header.properties, self._cluster)
-        wait = plain_text(header.properties, self._cluster)[1]
-        join, born_ms, times = batch.join_properties, header.born_ms, header.reconsume_times
-        return [InboundMessage(topic, queue_id, body, join(own, shared), 0, sys_flag, flag, born_ms,
-                               host, times, 0, wait) for flag, body, own in items]
+        flags, bodies, own = zip(*items, strict=True)
+        texts = [batch.join_properties(text, shared) for text in own]
+        return InboundBatch(topic, queue_id, bodies, texts, flags, sys_flag, header.born_ms, host,
+                            header.reconsume_times)

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import record, sys_flag
-from sandbox.message.message import InboundMessage
+from sandbox.message.message import InboundBatch, InboundMessage
 from sandbox.message.msg_id import host_bytes
 
 V4, V6 = host_bytes("10.0.0.7", 10911), host_bytes("2001:db8::7", 10911)
@@ -33,12 +33,14 @@ def test_an_ipv6_host_takes_twelve_bytes_more(flags: int, born: bytes, store: by
     assert found.body == b"hello"
 
 
-def test_a_batch_is_its_records_side_by_side() -> None:
-    batch = [message(b"a" * n, properties=b"KEYS\x01k%d" % n) for n in (0, 5, 300)]
+@pytest.mark.parametrize("body_sizes", [(0, 5, 300), (7, 7, 7), (0, 0, 0)])
+@pytest.mark.parametrize("text", [b"KEYS\x01k%d", b"KEYS\x01k%03d"])
+def test_a_batch_is_its_records_side_by_side(body_sizes: tuple[int, ...], text: bytes) -> None:
+    batch = [message(b"a" * size, properties=text % size)._replace(flag=n) for n, size in enumerate(body_sizes)]
     topic = record.topic_part("orders")
     sizes = [record.size_of(len(m.body), 6, len(m.properties)) for m in batch]
     starts = [1000, 1000 + sizes[0], 1000 + sizes[0] + sizes[1]]
-    joined = record.encode_batch(record.columns(batch), sizes, topic, 40, starts, 9, V4)
+    joined = record.encode_batch(InboundBatch.of(batch), sizes, topic, 40, starts, 9, V4)
     at = 1000
     for i, (m, size) in enumerate(zip(batch, sizes, strict=True)):
         assert joined[at - 1000 : at - 1000 + size] == record.encode(m, 40 + i, at, 9, V4)
