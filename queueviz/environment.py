@@ -23,6 +23,16 @@ def names(name: str, default: str = "") -> list[str]:
     return [part.strip() for part in text(name, default).split(",") if part.strip()]
 
 
+def directory(name: str, default: Path) -> Path:
+    """A directory that is there, made if need be; the process ends with a sentence where it cannot be."""
+    path = Path(text(name, str(default))).resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as why:
+        raise SystemExit(f"{name}: {path} cannot be a directory: {why.strerror.lower()}. Choose another.") from None
+    return path
+
+
 def kept_secret(home: Path) -> str:
     """The secret of this data home: made with the first start, readable by its owner alone, then kept.
 

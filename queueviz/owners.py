@@ -109,7 +109,7 @@ def extend(visitor: Visitor, sandbox: Sandbox) -> None:
 
 def delete(visitor: Visitor, sandbox: Sandbox) -> None:
     """End it for good: directory first, then the row."""
-    engine.answer(engine.port().delete(sandbox.slug), engine.OPENING_PATIENCE_S)
+    _remove_directory(sandbox.slug)
     record(visitor, "delete", sandbox.slug)
     sandbox.delete()
     rights_changed(sandbox.slug)
@@ -163,6 +163,15 @@ def _open(slug: str, template: str, preset: str) -> None:
         raise
 
 
+def _remove_directory(slug: str) -> None:
+    """As far as there is one: somebody may have removed it by hand."""
+    try:
+        engine.answer(engine.port().delete(slug), engine.OPENING_PATIENCE_S)
+    except ActionRefused as refused:
+        if refused.status != 404:
+            raise
+
+
 def _claim(token: str) -> Grant:
     current = access.live_grants(timezone.now())
     grant = Grant.objects.filter(current, kind=Grant.Kind.CLAIM, digest=digest(token)).first()
@@ -176,7 +185,7 @@ def _sweep() -> None:
     gone = Sandbox.objects.filter(of_host=False, expires_at__lt=timezone.now() - RESTORABLE)
     for sandbox in gone[:5]:  # a few at a time: somebody is waiting for a new one
         try:
-            engine.answer(engine.port().delete(sandbox.slug))
+            _remove_directory(sandbox.slug)
         except SandboxError:
             continue  # the next creation tries again
         sandbox.delete()

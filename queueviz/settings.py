@@ -8,8 +8,7 @@ import dj_database_url
 from queueviz import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-QUEUEVIZ_HOME = Path(environment.text("QUEUEVIZ_HOME", str(BASE_DIR / "var"))).resolve()
-QUEUEVIZ_HOME.mkdir(parents=True, exist_ok=True)
+QUEUEVIZ_HOME = environment.directory("QUEUEVIZ_HOME", BASE_DIR / "var")
 
 DEBUG = environment.switch("QUEUEVIZ_DEBUG")
 SECRET_KEY = environment.text("QUEUEVIZ_SECRET_KEY") or environment.kept_secret(QUEUEVIZ_HOME)

@@ -80,11 +80,20 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
     slug = seat.sandbox.slug
     port = engine.port()
     if wake and (seat.may("act") or seat.sandbox.of_host):
-        engine.answer(port.wake(slug), engine.OPENING_PATIENCE_S)
+        _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
     snapshot["sandbox"] = snapshot["sandbox"] | _row(seat.sandbox)
     return {"sandbox": seat.sandbox, "snapshot": snapshot, "can": seat.can, "role": seat.role, "tab": tab,
             "expires_at": seat.sandbox.expires_at}  # fmt: skip
+
+
+def _wake(slug: str) -> None:
+    """A sandbox that cannot be opened is shown all the same: its page says why, and its settings can delete it."""
+    try:
+        engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
+    except ActionRefused as refused:
+        if refused.status != 409:
+            raise
 
 
 def _row(sandbox: Any) -> dict[str, Any]:

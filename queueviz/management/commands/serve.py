@@ -1,5 +1,6 @@
 """`manage.py serve`: bring database and static files up to date, start the engine, listen."""
 
+import argparse
 import errno
 import hashlib
 import os
@@ -22,7 +23,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-        parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000)")
+        parser.add_argument("--port", type=port_number, default=8000, help="port to listen on (default 8000)")
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         refuse_a_busy_port(host, port)
@@ -62,6 +63,12 @@ def start_engine() -> None:
     except Locked as why:
         hint = "Stop that one, or give this one another home in the variable QUEUEVIZ_HOME."
         raise CommandError(f"Cannot start: {why}. {hint}") from why
+
+
+def port_number(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: choose a number from 1 to 65535")
+    return int(text)
 
 
 def refuse_a_busy_port(host: str, port: int) -> None:

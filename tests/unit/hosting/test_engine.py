@@ -199,7 +199,7 @@ def test_a_broken_sandbox_fails_alone_and_keeps_its_files(tmp_path: Path) -> Non
         assert again.port.wake("good").result(WAIT_S)["state"] == "live"
         with pytest.raises(ActionRefused) as refusal:
             again.port.wake("bad").result(WAIT_S)
-        assert refusal.value.status == 500
+        assert refusal.value.status == 409
         assert again.port.status().result(WAIT_S)["sandboxes"]["bad"]["state"] == "failed"
         assert (tmp_path / "sandboxes" / "bad" / "broker-a").is_dir()
     finally:
