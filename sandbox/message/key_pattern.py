@@ -40,10 +40,12 @@ class TextReader:
         if self._skip:
             self._skip -= 1
             return None
-        for many_tags in (False, True):
-            self._pattern = KeyPattern.of(texts[-1], self.hasher, many_tags=many_tags)
-            if self._pattern is not None and (found := self._pattern.read(texts)) is not None:
+        for many_tags in (False, True):  # one place less to split at is faster
+            pattern = KeyPattern.of(texts[-1], self.hasher, many_tags=many_tags)
+            if pattern is not None and (found := pattern.read(texts)) is not None:
+                self._pattern = pattern
                 return found
+        self._pattern = None
         self._in_vain = min(self._in_vain + 1, _PATIENCE)
         self._skip = (1 << self._in_vain) - 2
         return None

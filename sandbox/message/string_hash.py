@@ -50,7 +50,7 @@ def tags_code_of_bytes(tags: bytes) -> int:
 def codes_of_tags(column: list[bytes]) -> list[int] | None:
     """`tags_code_of_bytes` of each; None when one of them is not remembered."""
     codes = list(map(_tags.get, column))
-    return None if None in codes else cast(list[int], codes)
+    return None if None in codes else cast("list[int]", codes)
 
 
 def index_key_hash(text: str) -> int:
@@ -70,7 +70,7 @@ def hashes_of_tails(head: int, tails: list[bytes]) -> list[int] | None:
     hashes = list(map(_tails.get, tails))
     if None in hashes:
         return None
-    return [h if (h := head + tail & _MASK) < 0x8000_0000 else -h & 0x7FFF_FFFF for tail in cast(list[int], hashes)]
+    return [h if (h := head + tail & _MASK) < 0x8000_0000 else -h & 0x7FFF_FFFF for tail in cast("list[int]", hashes)]
 
 
 class KeyHasher:
