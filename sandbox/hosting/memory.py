@@ -5,13 +5,14 @@ from typing import Any
 
 from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
-from sandbox.journal.events import Entry
+from sandbox.journal.events import Entry, OffsetsReset
 from sandbox.kernel.clock import Clock
 from sandbox.message.queue import MessageQueue
 
 SAMPLE_EVERY_S = 1.0
 SAMPLES_KEPT = 10
 CAUSES_KEPT = 4_096
+EVERY_GROUP = ""  # a fact about a queue itself: its messages were cleaned
 
 
 class QueueRate:
@@ -37,7 +38,7 @@ class RowMemory:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._causes: dict[tuple[str, str, str, int], int] = {}
+        self._causes: dict[tuple[str, MessageQueue], int] = {}
         self._rates: dict[MessageQueue, QueueRate] = {}
         self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
         self.tapes: dict[str, Tape] = {}
@@ -45,21 +46,24 @@ class RowMemory:
         self._calm: dict[tuple[str, str], CalmFigures] = {}
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact: it is the newest about its queue."""
+        """Hear a fact: it is the newest about each queue it names."""
         event = entry.event
-        group = getattr(event, "group", None)
-        queue_id = getattr(event, "queue_id", None)
-        if group is None or queue_id is None:
+        if isinstance(event, OffsetsReset):
+            keys = [(event.group, MessageQueue.from_key(row[0])) for row in event.rows]
+        elif (queue_id := getattr(event, "queue_id", None)) is not None:
+            mq = MessageQueue(event.topic, event.broker, queue_id)  # type: ignore[union-attr]  # who has a queue id does
+            keys = [(getattr(event, "group", EVERY_GROUP), mq)]
+        else:
             return
-        key = (group, event.topic, event.broker, queue_id)  # type: ignore[union-attr]  # who has a queue id has these
-        self._causes.pop(key, None)
-        self._causes[key] = entry.seq
-        if len(self._causes) > CAUSES_KEPT:
+        for key in keys:
+            self._causes.pop(key, None)
+            self._causes[key] = entry.seq
+        while len(self._causes) > CAUSES_KEPT:
             del self._causes[next(iter(self._causes))]
 
     def cause(self, group: str, mq: MessageQueue) -> str | None:
-        seq = self._causes.get((group, *mq))
-        return None if seq is None else str(seq)
+        seq = max(self._causes.get((group, mq), -1), self._causes.get((EVERY_GROUP, mq), -1))
+        return None if seq < 0 else str(seq)
 
     def rate(self, mq: MessageQueue, max_offset: int) -> float:
         rate = self._rates.get(mq)

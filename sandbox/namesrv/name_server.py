@@ -59,6 +59,10 @@ class NameServer:
         """Does this node know the request code?  (Where one listener answers for broker and name server.)"""
         return code in self._handlers
 
+    def delete_topic(self, topic: str) -> None:
+        """As an administrator's request does: nobody finds the topic any more."""
+        self._processor.forget_topic(topic, None)
+
     def connected(self, channel: Channel) -> None:
         self._channels[channel] = None
 

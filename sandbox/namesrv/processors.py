@@ -109,9 +109,12 @@ class NameServerProcessor:
 
     def delete_topic(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         header = DeleteTopicInNamesrvHeader.from_ext(c.ext)
-        for broker in self._routes.delete_topic(header.topic, header.cluster):
-            self._route_changed(broker, "unregistered", (header.topic,))
+        self.forget_topic(header.topic, header.cluster)
         return c.reply(ResponseCode.SUCCESS)
+
+    def forget_topic(self, topic: str, cluster: str | None) -> None:
+        for broker in self._routes.delete_topic(topic, cluster):
+            self._route_changed(broker, "unregistered", (topic,))
 
     def wipe_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         """Until the broker's next changed registration, producers will not find its queues."""

@@ -107,7 +107,7 @@ def delete_topic(sandbox: "Sandbox", action: DeleteTopic) -> CarryOut:
             node.running.delete_topic(action.topic)
         for server in sandbox.nodes.name_servers:
             if server.name_server is not None:
-                server.name_server.route_info.delete_topic(action.topic, None)
+                server.name_server.delete_topic(action.topic)
 
     return carry_out
 

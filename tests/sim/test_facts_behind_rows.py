@@ -1,0 +1,53 @@
+"""From what a board shows to the fact behind it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.hosting.world import World
+from sandbox.journal.events import (
+    MinOffsetMoved,
+    OffsetsReset,
+    QueueDropped,
+    QueueTaken,
+    RouteChanged,
+)
+
+GROUP = "order-svc"
+ORDERS = [["orders", "*"]]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path, preset="teaching") as made:
+        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
+        yield made
+
+
+def test_a_row_leads_to_the_last_fact_about_it(world: World) -> None:
+    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, work_ms=[1])
+    world.act("SendMessages", topic="orders", count=300, body_bytes=600)
+    world.run(30)
+
+    def fact(queue: str) -> object:
+        cause = world.read(f"board/{GROUP}/orders").data["queues"][queue]["cause"]
+        return next(type(entry.event) for entry in world.entries() if str(entry.seq) == cause)
+
+    assert fact("broker-a:0") is QueueTaken
+    world.act("AgeFiles", broker="broker-a", hours=100)
+    world.act("CleanFiles", broker="broker-a")
+    assert world.entries(MinOffsetMoved)
+    assert fact("broker-a:0") is MinOffsetMoved
+    world.act("StopActor", actor="A")
+    world.run(2)
+    assert fact("broker-a:1") is QueueDropped
+    world.act("ResetOffsets", group=GROUP, topic="orders", target="earliest", method="offline")
+    assert fact("broker-a:1") is OffsetsReset
+
+
+def test_a_deleted_topic_is_a_changed_route(world: World) -> None:
+    world.run(1)
+    seq = world.act("DeleteTopic", topic="orders")
+    gone = [entry for entry in world.entries(RouteChanged) if entry.cause == seq]
+    assert [(entry.event.why, entry.event.topics) for entry in gone] == [("unregistered", ("orders",))]
