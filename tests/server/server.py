@@ -86,11 +86,11 @@ class Server:
         except httpx.TransportError:
             return False
 
-    def stop(self) -> float:
-        """As Ctrl+C or a supervisor does; returns how many seconds it took."""
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> float:
+        """As a supervisor does, or Ctrl+C with SIGINT; returns how many seconds it took."""
         assert self.process is not None
         began_s = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
+        self.process.send_signal(how)
         self.process.wait(PATIENCE_S)
         self.process = None
         return time.monotonic() - began_s

@@ -1,6 +1,14 @@
 """Ctrl+C and a new start: every sandbox comes back as it was."""
 
+import json
+import signal
+from contextlib import ExitStack
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
 from tests.server.server import Driver, Server, committed, find_member, seqs, stored, until
+from tests.server.test_live_socket import hear, is_kind, open_socket
 
 
 def consuming(sandbox: Driver, group: str, topic: str) -> bool:
@@ -75,3 +83,27 @@ def test_what_was_done_and_committed_is_not_delivered_again_after_a_clean_restar
 
 def deliveries(sandbox: Driver) -> int:
     return sum(len(row["offsets"]) for row in sandbox.events() if row["type"] == "MessagesConsumed")
+
+
+def test_ctrl_c_with_watchers_and_traffic_ends_quietly_within_five_seconds(own_server: Server) -> None:
+    busy = [own_server.create(template) for template in ("orders", "payments", "flights", "retries", "shrink")]
+    busy[0].act("ChangeBroker", broker="broker-a", changes={"flush": "SYNC_FLUSH"})
+    busy[1].act("SetRate", rate=20)
+    busy[3].act("HangActor", actor="A")
+    with ExitStack() as tabs:
+        sockets = [tabs.enter_context(open_socket(own_server, origin=own_server.url)) for _ in busy]
+        for socket, sandbox in zip(sockets, busy, strict=True):
+            group = sandbox.snapshot()["groups"][0]
+            channel = f"board/{sandbox.slug}/{group['group']}/{group['subscription'][0]['topic']}"
+            socket.send(json.dumps({"k": "sub", "ch": channel}))
+            hear(socket, is_kind("snap", channel))
+        assert own_server.stop(signal.SIGINT) < 5.0
+        for socket in sockets:
+            with pytest.raises(ConnectionClosed):
+                hear(socket, lambda heard: False)
+    assert "Traceback" not in own_server.log
+    own_server.start()
+    for sandbox in busy:
+        sandbox.wake()
+        kinds = [row["kind"] for row in sandbox.events() if row["type"] == "RecoveryDone"]
+        assert kinds[-1] == "normal", "every broker was closed cleanly"
