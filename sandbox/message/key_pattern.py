@@ -89,9 +89,9 @@ class KeyPattern:
         at = 0
         for pair in text.split(_PAIR_END):
             name = pair[: pair.find(b"\x01") + 1]
-            if name in found:
-                return None  # the last one with a value counts: leave that to who decodes
-            found[name] = (at + len(name), at + len(pair))
+            if name != pair:  # the last one with a value counts
+                found.pop(name, None)
+                found[name] = (at + len(name), at + len(pair))
             at += len(pair) + len(_PAIR_END)
         values: list[_Value] = []
         for name, (begin, end) in found.items():
