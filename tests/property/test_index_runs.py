@@ -13,6 +13,7 @@ from sandbox.store.mapped_file import MappedFile, MapPool
 
 SLOTS, ENTRIES = 5, 40
 Key = tuple[int, int, int]
+words = st.one_of(st.integers(0, 50), st.integers(-(1 << 31), (1 << 31) - 1))
 keys = st.tuples(st.integers(0, 0x7FFF_FFFF), st.integers(0, 1 << 40), st.integers(1_000, 20_000))
 
 
@@ -35,8 +36,7 @@ def written(runs: list[list[Key]], nonsense: dict[int, int]) -> tuple[bytes, int
     return bytes(view), done
 
 
-@given(st.lists(st.lists(keys, max_size=9), max_size=8),
-       st.dictionaries(st.integers(0, SLOTS - 1), st.one_of(st.integers(0, 50), st.integers(-(1 << 31), (1 << 31) - 1))))
+@given(st.lists(st.lists(keys, max_size=9), max_size=8), st.dictionaries(st.integers(0, SLOTS - 1), words))
 def test_runs_of_entries_are_entries_one_by_one(runs: list[list[Key]], nonsense: dict[int, int]) -> None:
     one_by_one = [[key] for run in runs for key in run]
     assert written(runs, nonsense) == written(one_by_one, nonsense)
