@@ -34,7 +34,7 @@ def port() -> EnginePort:
     """The door to the engine, which is started now if nobody has needed it before."""
     global _engine
     with _starting:
-        if _engine is None:
+        if _engine is None or not _engine.is_alive:  # one whose thread died is replaced; its sandboxes recover
             _engine = _start()
         return _engine.port
 

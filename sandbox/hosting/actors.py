@@ -18,7 +18,7 @@ from sandbox.hosting.causes import Story, in_the_name_of
 from sandbox.hosting.client_files import ClientFiles
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.dividing import make_strategy
-from sandbox.hosting.feeds import prepare_flights
+from sandbox.hosting.feeds import FeedInterrupted, prepare_flights
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.nodes import Surroundings
 from sandbox.hosting.pace import SendPace
@@ -151,7 +151,9 @@ class Actors:
         table: Path | None = None
         if actor.settings.feed is not None:
             try:
-                table = await self._around.ground.lend(lambda: prepare_flights(self._home))
+                table = await self._around.ground.lend_for_long(lambda is_over: prepare_flights(self._home, is_over))
+            except FeedInterrupted:
+                return  # it runs again when the sandbox wakes
             except (OSError, SandboxError) as why:
                 actor.refuse(f"its feed cannot be read: {why}")
                 return

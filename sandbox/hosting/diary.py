@@ -45,6 +45,7 @@ class Diary:
         self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
         self._trouble = False
         self._listener: Callable[[Entry], None] = lambda entry: None
+        self.refused: Callable[[OSError], None] = lambda why: None  # told when the disk takes no more, once
         self._keyframe_seq = -1
         self._keyframe_bytes = 0
         self._grown_bytes = 0
@@ -69,7 +70,7 @@ class Diary:
         self._grown_bytes = 0
 
     def flush(self) -> None:
-        """Hand what was written to the operating system; a full disk is tried again later."""
+        """Hand what was written to the operating system; a full disk is tried again later, and nothing is dropped."""
         self._flush_timer = None
         try:
             self._writer.flush()
@@ -80,6 +81,11 @@ class Diary:
         if self._writer.trimmed_to is not None:
             first, self._writer.trimmed_to = self._writer.trimmed_to, None
             self.journal.write(JournalTrimmed(first))
+
+    @property
+    def is_refused(self) -> bool:
+        """The disk took no more when it was last asked."""
+        return self._trouble
 
     def close(self) -> None:
         self._stop_timers()
@@ -125,6 +131,7 @@ class Diary:
         if not self._trouble:
             self._trouble = True
             log.error("writing the journal failed: %s", why)
+            self.refused(why)
 
 
 def last_time_ms(directory: Path) -> int:

@@ -46,6 +46,11 @@ class Engine:
             raise EngineBusy("the engine is not started")
         return self._port
 
+    @property
+    def is_alive(self) -> bool:
+        """Its thread runs.  One that ended, however that came, is not started again: make another engine."""
+        return self._thread is not None and self._thread.is_alive()
+
     def start(self) -> "Engine":
         """Raises Locked when another process has this data home."""
         assert self._thread is None, "an engine is started once"

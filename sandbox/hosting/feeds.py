@@ -9,7 +9,7 @@ import io
 import os
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,12 @@ class FeedMissing(SandboxError):
     """The data package is not installed.  Install the requirements again."""
 
 
+class FeedInterrupted(SandboxError):
+    """The server stops while a feed is prepared.  The next start prepares it anew."""
+
+    retriable = True
+
+
 class FeedRow(NamedTuple):
     """One departure as a message.  `gap_s`: seconds since the row before, at speed 1, nights cut."""
 
@@ -46,44 +52,54 @@ class FeedRow(NamedTuple):
     body: bytes
 
 
-def prepare_flights(home: Path) -> Path:
-    """The sorted table under `home`, made now if it is not there (about three seconds, once)."""
+def prepare_flights(home: Path, is_over: Callable[[], bool] = lambda: False) -> Path:
+    """The sorted table under `home`, made now if it is not there (about three seconds, once).
+
+    Raises FeedInterrupted soon after `is_over` says so: a server that stops does not wait for it.
+    """
     path = home / "feeds" / _SORTED_NAME
     with _preparing:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_in_time_order(path)
+            _write_in_time_order(path, is_over)
     return path
 
 
-def _write_in_time_order(path: Path) -> None:
+def _write_in_time_order(path: Path, is_over: Callable[[], bool]) -> None:
     """Through a draft of its own: a command beside the server may be at it too."""
     number, draft = mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
     try:
         with open(number, "w", encoding="utf-8", newline="") as out:
-            out.writelines(_in_time_order())
+            for day in _in_time_order(is_over):
+                out.writelines(day)
         os.replace(draft, path)  # last: a half-written table is never taken for a whole one
     except BaseException:
         os.unlink(draft)
         raise
 
 
-def _in_time_order() -> list[str]:
-    """Lines of scheduled minute, carrier, flight, tail number, origin, destination, delays, distance.
+def _in_time_order(is_over: Callable[[], bool]) -> Iterator[list[str]]:
+    """Day by day: lines of scheduled minute, carrier, flight, tail number, origin, destination, delays, distance.
 
-    One text a line: as tuples they would cost a server two hundred megabytes that it does not get back.
+    One text a line: as tuples they would cost a server two hundred megabytes that it does not get back.  Sorted day by
+    day, because one sort of the whole year would hold the interpreter, and with it the engine, for half a second.
     """
-    rows: list[str] = []
+    days: dict[str, list[str]] = {}
     with zipfile.ZipFile(_table()) as archive, archive.open("flights.csv") as raw:
         lines = csv.reader(io.TextIOWrapper(raw, "utf-8"))
         header = next(lines)
         at = [header.index(name) for name in _COLUMNS]
-        for line in lines:
+        for count, line in enumerate(lines):
+            if count % LINES_AT_ONCE == 0 and is_over():
+                raise FeedInterrupted("the server stops")
             year, month, day, hour, minute, *rest = (line[i] for i in at)
             when = f"{year}-{month:0>2}-{day:0>2}T{hour:0>2}:{minute:0>2}"
-            rows.append(",".join((when, *rest)) + "\n")  # a comma sorts before whatever is in the fields
-    rows.sort()
-    return rows
+            row = ",".join((when, *rest)) + "\n"  # a comma sorts before whatever is in the fields
+            days.setdefault(when[:10], []).append(row)
+    for day in sorted(days):
+        if is_over():
+            raise FeedInterrupted("the server stops")
+        yield sorted(days.pop(day))
 
 
 def _table() -> Path:

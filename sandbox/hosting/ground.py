@@ -5,6 +5,7 @@ is the same code in both worlds.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -38,6 +39,7 @@ class Ground(Protocol):
     def disk(self, root: Path) -> Disk: ...
     def network(self, clock: Clock) -> Network: ...
     async def lend(self, work: Callable[[], T]) -> T: ...
+    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T: ...
     def close(self) -> None: ...
 
 
@@ -47,8 +49,11 @@ class LiveGround:
     def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int) -> None:
         self.loop = loop
         self.wall: Clock = ScaledClock(loop, start_ms=wall_ms())
+        self._flushers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-flush")
         self._workers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-worker")
-        self.flusher: Flusher = ThreadFlusher(loop, self._workers)
+        self._slow = ThreadPoolExecutor(1, thread_name_prefix="queueviz-slow")  # nobody's flush waits behind these
+        self._over = threading.Event()
+        self.flusher: Flusher = ThreadFlusher(loop, self._flushers)
 
     def disk(self, root: Path) -> Disk:
         return FileDisk(root)
@@ -57,11 +62,18 @@ class LiveGround:
         return LoopbackNetwork(self.loop, clock=clock)
 
     async def lend(self, work: Callable[[], T]) -> T:
-        """Have a worker do what would hold the loop: sorting a feed, reading old segments."""
+        """Have a worker do what would hold the loop: reading old segments, removing a directory."""
         return await self.loop.run_in_executor(self._workers, work)
 
+    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
+        """The same for what takes seconds (sorting a feed); `work` is given a question to ask: is it over?"""
+        return await self.loop.run_in_executor(self._slow, work, self._over.is_set)
+
     def close(self) -> None:
-        self._workers.shutdown(wait=True)
+        """Ends what takes long, waits for the rest."""
+        self._over.set()
+        for workers in (self._slow, self._workers, self._flushers):
+            workers.shutdown(wait=True, cancel_futures=workers is self._slow)
 
 
 class ThreadFlusher:

@@ -4,7 +4,7 @@ Messages, offsets, topics and groups are in the brokers' own files; here is what
 """
 
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,10 +66,29 @@ def load(directory: Path) -> SandboxRecord:
         values = orjson.loads(path.read_bytes())
         if values.pop("format") != FORMAT:
             raise CorruptRecord(f"{path.name} was written by another version")
-        values["nodes"] = [NodeRecord(*node) for node in values["nodes"]]
-        return SandboxRecord(**values)
-    except (orjson.JSONDecodeError, KeyError, TypeError) as why:
+        values["nodes"] = [_node(node) for node in values["nodes"]]
+        record = SandboxRecord(**values)
+        _check_kinds(record)
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as why:
         raise CorruptRecord(f"{path.name} of {directory.name} cannot be read: {why}") from why
+    return record
+
+
+def _node(values: Any) -> NodeRecord:
+    kind, name, broker_id, address = values
+    node = NodeRecord(str(kind), str(name), int(broker_id), str(address))
+    int(node.address.rpartition(":")[2])  # raises where there is no port
+    return node
+
+
+def _check_kinds(record: SandboxRecord) -> None:
+    """Every field is of the kind its default or its use says; what is inside is found out on waking."""
+    blank = SandboxRecord(slug="", template="", preset="", changes={}, seed="", nodes=[])
+    for spec in fields(SandboxRecord):
+        kind = type(getattr(blank, spec.name))
+        value = getattr(record, spec.name)
+        if not isinstance(value, (int, float) if kind is float else kind) and kind is not type(None):
+            raise TypeError(f"{spec.name} is {type(value).__name__}, not {kind.__name__}")
 
 
 def save_snapshot(directory: Path, snapshot: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from sandbox.hosting.port import Entries, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.snapshot.channels import ChannelUnknown, parse_channel, read_channel
-from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +60,10 @@ class Host:
             waited_for = future.set_running_or_notify_cancel()
             try:
                 value = await story
+            except asyncio.CancelledError:
+                if waited_for:
+                    future.set_exception(EngineBusy("the engine is stopped"))
+                raise
             except BaseException as why:
                 if not isinstance(why, SandboxError):
                     log.exception("a story failed")
@@ -92,6 +96,7 @@ class Host:
         slot = self._registry.get(slug)
         while slot.change is not None:  # somebody wakes it or puts it to sleep: wait for that first
             await asyncio.shield(slot.change)
+        self._registry.get(slug)  # it may have been deleted meanwhile
         if slot.sandbox is None:
             slot.change = self._ground.loop.create_task(self._open(slot))
             await asyncio.shield(slot.change)
@@ -101,19 +106,20 @@ class Host:
     async def _open(self, slot: Slot) -> None:
         try:
             await self._make_room()
-            sandbox = Sandbox(self._registry.directory(slot.slug), self._config, self._ground, home=self._home)
+        except BaseException:
+            slot.change = None
+            raise
+        try:
             slot.state = "waking"
+            sandbox = Sandbox(self._registry.directory(slot.slug), self._config, self._ground, home=self._home)
             await sandbox.open()
             slot.opened(sandbox)
-        except ActionRefused:
-            slot.state = "asleep"
-            raise
         except Exception as why:
             expected = isinstance(why, SandboxError)
             log.error("opening %s failed: %s", slot.slug, why, exc_info=None if expected else why)
             slot.failed(str(why) if expected else f"{type(why).__name__}: {why}")
             raise ActionRefused(409, "The sandbox cannot be opened: {why}.", "Try again, or delete it in its settings.",
-                                why=str(why)) from why
+                                why=str(why).removesuffix(".")) from why
         finally:
             slot.change = None
 
@@ -138,6 +144,9 @@ class Host:
         slot.state = "going to sleep"
         try:
             await sandbox.close(reason)
+        except Exception:
+            log.exception("closing %s failed; its next wake recovers it", slot.slug)
+            sandbox.crash()
         finally:
             slot.closed(sandbox.record)
             slot.change = None
@@ -145,7 +154,8 @@ class Host:
 
     async def delete(self, slug: str) -> None:
         slot = self._registry.get(slug)
-        await self.sleep(slug, "deleted")
+        while slot.sandbox is not None or slot.change is not None:  # who waited with us may have woken it again
+            await self.sleep(slug, "deleted")
         self._registry.remove(slug)
         slot.ring()
         await self._ground.lend(lambda: shutil.rmtree(self._registry.directory(slug), ignore_errors=True))

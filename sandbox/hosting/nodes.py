@@ -1,5 +1,6 @@
 """The servers of a sandbox: brokers and name servers, each with the address it keeps for life."""
 
+import logging
 from pathlib import Path
 
 from sandbox.broker.broker import Broker
@@ -17,6 +18,8 @@ from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.name_server import NameServer
 from sandbox.store.config import MessageStoreConfig, physical_memory_bytes
 from sandbox.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
 
 FULL_RATIO = 0.95  # of the limit that stands for the disk; puts are refused from 0.90 on
 NODE_IP = "10.0.0.1"  # where brokers' own connections come from; private to the sandbox
@@ -111,7 +114,12 @@ class BrokerNode:
         """Cleanly: everything flushed, unregistered, connections closed."""
         if self.broker is not None:
             broker, self.broker, self.state = self.broker, None, "stopped"
-            broker.stop()
+            try:
+                broker.stop()
+            except OSError as why:  # the disk takes no more: what is in the page cache is found by recovery
+                log.error("stopping %s cleanly failed: %s", self.node, why)
+                self.state = "killed"
+                broker.store.crash()
             self._around.network.unlisten(self.record.address)
 
     def kill(self) -> None:

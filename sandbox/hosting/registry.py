@@ -75,7 +75,8 @@ class Slot:
 
     def row(self) -> dict[str, Any]:
         return {**self.identity(), "state": self.state, "watched": self.watched, "failed": self.why_failed,
-                "epoch": self.sandbox.record.epoch if self.sandbox is not None else None}
+                "epoch": self.sandbox.record.epoch if self.sandbox is not None else None,
+                "trouble": self.sandbox.trouble if self.sandbox is not None else None}
 
 
 class Registry:
@@ -90,7 +91,7 @@ class Registry:
         for directory in sorted(path for path in self._root.iterdir() if (path / hibernate.FILE_NAME).exists()):
             try:
                 self._slots[directory.name] = Slot(directory.name, hibernate.load(directory))
-            except CorruptRecord as why:
+            except (CorruptRecord, OSError) as why:
                 log.error("reading %s: %s", directory.name, why)
                 self._slots[directory.name] = Slot(directory.name, None, str(why))
 

@@ -19,6 +19,7 @@ from sandbox.hosting.memory import RowMemory
 from sandbox.hosting.nodes import Nodes, Surroundings
 from sandbox.hosting.presets import Preset, preset_of
 from sandbox.hosting.snapshot.whole import draw_snapshot
+from sandbox.hosting.standstill import Standstill
 from sandbox.hosting.steps import Steps
 from sandbox.hosting.templates import template_of
 from sandbox.hosting.walls import Walls
@@ -62,6 +63,8 @@ class Sandbox:
         self.steps = Steps(self.clock, self.journal, ground.loop)
         self.walls = Walls(ground.wall, self.journal)
         self.console = Console(around, self.actors, self.nodes.addresses)
+        self.standstill = Standstill(self.clock, ground.wall, self.journal, self.steps, try_again=self._disk_takes)
+        self.diary.refused = self.standstill.begin
         self._restored = False
         self.ended = False  # closed or crashed: another object is the next life
 
@@ -114,9 +117,10 @@ class Sandbox:
     async def close(self, reason: str) -> None:
         """Actors stop cleanly, brokers stop cleanly, the clock stops."""
         record = self.record
-        hibernate.save_snapshot(self.directory, self.snapshot())
-        record.rate = self.clock.rate
+        self._keep_snapshot()
+        record.rate = self.clock.rate if self.standstill.rate_before is None else self.standstill.rate_before
         self._save()
+        self.standstill.end()
         if self.clock.rate < 1:
             self.clock.set_rate(1)  # a stopped world could not finish what it is doing
         await self.actors.stop_all()
@@ -128,7 +132,10 @@ class Sandbox:
         self.diary.close()
         self.clock.close()
         record.wall_ms, record.running = self.ground.wall.now_ms(), False
-        hibernate.save(self.directory, record)
+        try:
+            hibernate.save(self.directory, record)
+        except OSError as why:
+            log.error("keeping the end of %s failed, so it counts as killed: %s", self.slug, why)
 
     def crash(self) -> None:
         """As when the server is killed: nothing is written any more."""
@@ -137,12 +144,14 @@ class Sandbox:
         self.nodes.kill()
         self.ended = True
         self.diary.abandon()
+        self.standstill.end()
         self.clock.close()
 
     # Doing and asking.
 
     def act(self, action: Action, by: str) -> int:
         """Carry `action` out; returns the seq of its ActionTaken.  Refusals leave nothing behind, not even an event."""
+        self.standstill.check()
         carry_out = prepare(self, action)
         seq = self.journal.write(ActionTaken(name_of(action), _plain(fields_of(action)), by))
         with self.journal.caused_by(seq):
@@ -150,6 +159,11 @@ class Sandbox:
         if self.record.built:
             self._save()
         return seq
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the sandbox stands still, when it is not by anybody's wish."""
+        return self.standstill.why
 
     def ask(self, question: Question) -> dict[str, Any]:
         return answer(self, question)
@@ -187,7 +201,27 @@ class Sandbox:
             record.actors = self.actors.records()
         record.strategies = self.actors.strategies
         record.ledgers = {group: ledger.record() for group, ledger in sorted(self.actors.ledgers.items())}
-        hibernate.save(self.directory, record)
+        try:
+            hibernate.save(self.directory, record)
+        except OSError as why:
+            self.standstill.begin(why)
+
+    def _keep_snapshot(self) -> None:
+        try:
+            hibernate.save_snapshot(self.directory, self.snapshot())
+        except OSError as why:
+            log.error("keeping how %s fell asleep failed: %s", self.slug, why)
+
+    def _disk_takes(self) -> bool:
+        """Does the data home take what waits to be kept?"""
+        self.diary.flush()
+        if self.diary.is_refused:
+            return False
+        try:
+            hibernate.save(self.directory, self.record)
+        except OSError:
+            return False
+        return True
 
     def _start_ms(self) -> int:
         record = self.record

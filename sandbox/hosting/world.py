@@ -59,6 +59,9 @@ class SimGround:
     async def lend(self, work: Callable[[], T]) -> T:
         return work()
 
+    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
+        return work(lambda: False)
+
     def close(self) -> None:
         self.sim.close()
 

@@ -3,6 +3,7 @@
 A reader trusts whole lines only, so it may follow the open segment by (segment, byte); nothing is sealed or renamed.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -27,55 +28,81 @@ class SegmentWriter:
         self._directory = directory
         self._segment_bytes = segment_bytes
         self._limit_bytes = limit_bytes
-        self._file: BinaryIO | None = None
+        self.file: BinaryIO | None = None  # the open segment
         self._file_bytes = 0
         self._total_bytes = sum(path.stat().st_size for path in segments(directory))
-        self._buffer: list[bytes] = []
-        self._buffered_bytes = 0
+        self._waiting: deque[tuple[int, bytes]] = deque()  # seq and line
+        self._waiting_bytes = 0
         self.trimmed_to: int | None = None  # set when a segment went; the owner writes JournalTrimmed and clears it
         directory.mkdir(parents=True, exist_ok=True)
 
     def append(self, entry: Entry) -> None:
+        """The entry waits; now and then all that wait are written.  Raises OSError as `flush` does."""
         line = orjson.dumps(to_row(entry, longs_as_text=False), option=orjson.OPT_APPEND_NEWLINE, default=_plain)
-        if self._file is None or self._file_bytes + self._buffered_bytes + len(line) > self._segment_bytes:
-            self._roll(entry.seq)
-        self._buffer.append(line)
-        self._buffered_bytes += len(line)
-        if self._buffered_bytes >= WRITE_BYTES:
+        self._waiting.append((entry.seq, line))
+        self._waiting_bytes += len(line)
+        if self._waiting_bytes >= WRITE_BYTES or self._file_bytes + self._waiting_bytes > self._segment_bytes:
             self.flush()
 
     def flush(self) -> None:
         """Hand everything to the operating system.  Raises OSError when the disk refuses; nothing is dropped."""
-        if not self._buffer or self._file is None:
-            return
-        data = b"".join(self._buffer)
-        self._file.write(data)
-        self._file_bytes += len(data)
-        self._total_bytes += len(data)
-        self._buffer.clear()
-        self._buffered_bytes = 0
+        while self._waiting:
+            seq, first = self._waiting[0]
+            if self.file is None or (self._file_bytes and self._file_bytes + len(first) > self._segment_bytes):
+                self._roll(seq)
+            lines, size = self._that_fit()
+            self._write(b"".join(lines))
+            for _ in lines:
+                self._waiting.popleft()
+            self._waiting_bytes -= size
+            self._file_bytes += size
+            self._total_bytes += size
+
+    def _that_fit(self) -> tuple[list[bytes], int]:
+        """The next lines for the open segment, one at least, and their bytes."""
+        lines: list[bytes] = []
+        size = 0
+        for _, line in self._waiting:
+            if lines and self._file_bytes + size + len(line) > self._segment_bytes:
+                break
+            lines.append(line)
+            size += len(line)
+        return lines, size
+
+    def _write(self, data: bytes) -> None:
+        """All of it, or nothing: on a disk that fills up, what was taken is given back."""
+        assert self.file is not None
+        done = 0
+        try:
+            while done < len(data):
+                done += self.file.write(data[done:])
+        except OSError:
+            self.file.truncate(self._file_bytes)
+            raise
 
     def close(self) -> None:
         self.flush()
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._close_file()
 
     def abandon(self) -> None:
         """As a crash leaves it: what was not written through is lost."""
-        self._buffer.clear()
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._close_file()
+
+    def _close_file(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
 
     @property
     def total_bytes(self) -> int:
-        return self._total_bytes + self._buffered_bytes
+        return self._total_bytes + self._waiting_bytes
 
     def _roll(self, first_seq: int) -> None:
-        self.close()
-        self._file = (self._directory / f"{first_seq:020}.ndjson").open("ab", buffering=0)
-        self._file_bytes = self._file.tell()
+        self._close_file()
+        self.file = (self._directory / f"{first_seq:020}.ndjson").open("ab", buffering=0)
+        self._file_bytes = self.file.tell()
         self._trim()
 
     def _trim(self) -> None:

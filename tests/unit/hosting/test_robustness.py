@@ -1,0 +1,225 @@
+"""One broken sandbox, a full disk, a dying thread, a hurried stop: the rest goes on, and nothing is lost."""
+
+import errno
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.control.actions import CreateTopic, parse_action
+from sandbox.hosting import hibernate
+from sandbox.hosting.engine import Engine
+from sandbox.hosting.feeds import FeedInterrupted, prepare_flights
+from sandbox.hosting.port import Actor, EnginePort
+from sandbox.hosting.world import World
+from sandbox.journal import segments
+from sandbox.journal.events import ClockChanged
+from sandbox.kernel.errors import ActionRefused, EngineBusy
+
+WAIT_S = 20
+OWNER = Actor("owner", "otter")
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Two sandboxes asleep, `good` and `bad`."""
+    engine = Engine(tmp_path).start()
+    for slug in ("good", "bad"):
+        engine.port.create(slug, "empty", seed=1).result(WAIT_S)
+        engine.port.act(slug, CreateTopic(topic="orders"), OWNER).result(WAIT_S)
+    assert engine.stop()
+    return tmp_path
+
+
+def with_field(text: str, name: str, value: str) -> str:
+    record = hibernate.orjson.loads(text)
+    record[name] = hibernate.orjson.loads(value)
+    return hibernate.orjson.dumps(record).decode()
+
+
+BROKEN: dict[str, Any] = {
+    "no JSON": lambda text: "{",
+    "a list": lambda text: "[]",
+    "a text": lambda text: '"sandbox"',
+    "another version": lambda text: with_field(text, "format", "99"),
+    "nodes without ports": lambda text: with_field(text, "nodes", '[["broker", "b", 0, "nowhere"]]'),
+    "nodes that are none": lambda text: with_field(text, "nodes", '["abcd"]'),
+    "a wrong kind": lambda text: with_field(text, "actors", "7"),
+    "an unknown preset": lambda text: with_field(text, "preset", '"huge"'),
+    "actors that are none": lambda text: with_field(text, "actors", '[{"kind": "consumer"}]'),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_record_that_cannot_be_used_fails_its_sandbox_alone(home: Path, how: str) -> None:
+    file = home / "sandboxes" / "bad" / hibernate.FILE_NAME
+    file.write_text(BROKEN[how](file.read_text()))
+    engine = Engine(home).start()
+    try:
+        assert_only_bad_fails(engine.port)
+    finally:
+        assert engine.stop()
+
+
+def test_a_record_that_cannot_be_read_fails_its_sandbox_alone(home: Path) -> None:
+    file = home / "sandboxes" / "bad" / hibernate.FILE_NAME
+    file.unlink()
+    file.mkdir()
+    engine = Engine(home).start()
+    try:
+        assert_only_bad_fails(engine.port)
+    finally:
+        assert engine.stop()
+
+
+def test_a_store_that_cannot_be_opened_fails_its_sandbox_alone(home: Path) -> None:
+    lock = home / "sandboxes" / "bad" / "broker-a" / "lock"
+    lock.unlink()
+    lock.mkdir()
+    engine = Engine(home).start()
+    try:
+        assert_only_bad_fails(engine.port)
+    finally:
+        assert engine.stop()
+
+
+def assert_only_bad_fails(port: EnginePort) -> None:
+    with pytest.raises(ActionRefused) as refusal:
+        port.wake("bad").result(WAIT_S)
+    assert refusal.value.status == 409
+    assert not str(refusal.value).endswith("..")
+    row = port.status().result(WAIT_S)["sandboxes"]["bad"]
+    assert row["state"] == "failed"
+    assert row["failed"], "and it says why"
+    assert port.wake("good").result(WAIT_S)["state"] == "live"
+    assert port.create("another", "empty").result(WAIT_S)["state"] == "live", "ports are given away as before"
+    port.delete("bad").result(WAIT_S)
+    assert "bad" not in port.status().result(WAIT_S)["sandboxes"]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path) as made:
+        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
+        made.act("StartConsumer", group="g", subscriptions=[["orders", "*"]], work_ms=[1])
+        made.act("StartProducer", actor="shop", topic="orders", rate_per_s=20)
+        made.run(10)
+        yield made
+
+
+def test_a_full_disk_stops_the_world_and_loses_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = True
+    written, saved = segments.SegmentWriter._write, hibernate.save
+
+    def write(writer: segments.SegmentWriter, data: bytes) -> None:
+        if full:
+            raise FULL
+        written(writer, data)
+
+    def save(directory: Path, record: hibernate.SandboxRecord) -> None:
+        if full:
+            raise FULL
+        saved(directory, record)
+
+    monkeypatch.setattr(segments.SegmentWriter, "_write", write)
+    monkeypatch.setattr(hibernate, "save", save)
+    world.run(1)
+    assert world.sandbox.clock.rate == 0
+    assert "no space left" in (world.snapshot()["sandbox"]["trouble"] or "")
+    stood_ms = world.sandbox.clock.now_ms()
+    stored = world.snapshot()["topics"][0]["queues"][0]["max"]
+    with pytest.raises(ActionRefused) as refusal:
+        world.act("SendMessages", topic="orders", count=1)
+    assert refusal.value.status == 503
+    world.run(30)
+    assert world.sandbox.clock.now_ms() == stood_ms
+    assert world.snapshot()["topics"][0]["queues"][0]["max"] == stored
+    full = False
+    world.run(3)
+    assert world.sandbox.clock.rate == 1
+    assert world.snapshot()["sandbox"]["trouble"] is None
+    assert [entry.event.rate for entry in world.entries(ClockChanged) if entry.event.reason == "disk"] == [0, 1]
+    world.run(5)
+    world.sandbox.diary.flush()
+    directory = world.sandbox.directory / "journal"
+    kept = [row["seq"] for row in segments.rows_since(directory, 0)]
+    assert kept == list(range(world.sandbox.journal.next_seq)), "every entry is in the files, none twice"
+
+
+def test_a_sandbox_sleeps_and_wakes_with_all_its_messages_though_the_disk_is_full(
+        world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise FULL
+
+    with monkeypatch.context() as full:
+        full.setattr(segments.SegmentWriter, "_write", refuse)
+        full.setattr(hibernate, "replace_file", refuse)
+        world.run(2)
+        stored = int(world.snapshot()["topics"][0]["queues"][0]["max"])
+        world.sleep()
+    world.wake()
+    assert world.sandbox.clock.rate == 1
+    world.run(5)
+    assert int(world.snapshot()["topics"][0]["queues"][0]["max"]) >= stored > 100
+
+
+def test_an_engine_whose_thread_dies_says_so_and_the_next_one_finds_everything(tmp_path: Path) -> None:
+    engine = Engine(tmp_path).start()
+    port = engine.port
+    port.create("demo", "empty", seed=1).result(WAIT_S)
+    port.act("demo", CreateTopic(topic="orders"), OWNER).result(WAIT_S)
+
+    def die() -> None:
+        raise SystemExit("out of luck")
+
+    port._loop.call_soon_threadsafe(die)
+    assert engine._thread is not None
+    engine._thread.join(WAIT_S)
+    assert not engine.is_alive
+    with pytest.raises(EngineBusy):
+        port.status().result(WAIT_S)
+    again = Engine(tmp_path).start()
+    try:
+        again.port.wake("demo").result(WAIT_S)
+        topics = again.port.snapshot("demo").result(WAIT_S)["topics"]
+        assert [topic["topic"] for topic in topics] == ["orders"]
+    finally:
+        assert again.stop()
+
+
+def test_sorting_the_flights_ends_when_it_is_over_and_leaves_no_draft(tmp_path: Path) -> None:
+    asked = 0
+
+    def is_over() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 3
+
+    with pytest.raises(FeedInterrupted):
+        prepare_flights(tmp_path, is_over)
+    assert list((tmp_path / "feeds").iterdir()) == []
+
+
+def test_an_engine_stops_in_time_while_it_sorts_and_while_it_is_busy(tmp_path: Path) -> None:
+    engine = Engine(tmp_path).start()
+    port = engine.port
+    port.create("flights", "flights", seed=1).result(WAIT_S)
+    port.create("busy", "empty", seed=1).result(WAIT_S)
+    for action in ({"action": "CreateTopic", "topic": "orders"},
+                   {"action": "StartConsumer", "group": "g", "subscriptions": [["orders", "*"]], "work_ms": [100_000]},
+                   {"action": "StartProducer", "topic": "orders", "rate_per_s": 2_000},
+                   {"action": "SendMessages", "topic": "orders", "count": 5_000}):
+        port.act("busy", parse_action(action), OWNER).result(WAIT_S)
+    began = time.monotonic()
+    assert engine.stop(timeout_s=5)
+    assert time.monotonic() - began < 5
+    again = Engine(tmp_path).start()
+    try:
+        again.port.wake("flights").result(WAIT_S)
+        snapshot = again.port.snapshot("flights").result(WAIT_S)
+        assert [producer["state"] for producer in snapshot["producers"]] in (["starting"], ["running"])
+    finally:
+        assert again.stop()
