@@ -1,17 +1,18 @@
-"""One short sentence per fact of the journal, in the reader's language; the page and the server write the same one.
+"""One short sentence per fact of the journal, in the reader's language; `words.js` fills it in.
 
 A template names fields of the event.  Made names: {queue} is the short queue name, {who} the member's label, {holder}
-and {previous} likewise; numbers get thin spaces, fields ending in `_ms` become durations.
+and {previous} likewise; numbers get thin spaces, fields ending in `_ms` become durations, a list is its length, and
+fields of `VALUES_OF` hold words of `VALUES`.  A key may name a field's value too, as in `ClockChanged:rate=0`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
-from queueviz.templatetags.formats import duration, number
+from queueviz.boards.counted import Counted
 
 
 class FactText(NamedTuple):
@@ -21,20 +22,43 @@ class FactText(NamedTuple):
     mark: str = ""  # on the scrubber: move, lock, warn, bad, act
 
 
+_LOCKS_LOST = Counted(
+    lambda n: ngettext("{broker} lost {count} lock with its memory", "{broker} lost {count} locks with its memory", n),
+    "count",
+)
+_ENTRIES = Counted(lambda n: ngettext("{file}, {entries} entry", "{file}, {entries} entries", n), "entries")
+_DEAD = Counted(
+    lambda n: ngettext("{queue} {offset} after {reconsume_times} try",
+                       "{queue} {offset} after {reconsume_times} tries", n),
+    "reconsume_times",
+)  # fmt: skip
+_UNFLUSHED = Counted(
+    lambda n: ngettext("{broker} lost {messages} message, {answered} had their OK",
+                       "{broker} lost {messages} messages, {answered} had their OK", n),
+    "messages",
+)  # fmt: skip
+
 FACTS: dict[str, FactText] = {
     "SandboxOpened": FactText("ok", _("opened"), _("sandbox opened from template {template}")),
     "SandboxSlept": FactText("quiet", _("asleep"), _("fell asleep: {reason}")),
     "SandboxWoken": FactText("ok", _("awake"), _("woken after {slept_ms}")),
-    "ActionTaken": FactText("move", _("action"), _("{action} by {by}"), "act"),
+    "ActionTaken": FactText("move", _("action"), _("{what}, by {by}"), "act"),
     "ClockChanged": FactText("quiet", _("clock"), _("clock runs at {rate}×")),
+    "ClockChanged:rate=0": FactText("quiet", _("clock"), _("the world stands still")),
     "LimitReached": FactText("warn", _("limit"), _("{limit}: {value} of {allowed} for {who}"), "warn"),
     "FlowSkipped": FactText("quiet", _("skipped"), _("details of busy seconds left out")),
+    "Keyframe": FactText("quiet", _("keyframe"), _("the state of everything written down")),
     "JournalTrimmed": FactText("quiet", _("trimmed"), _("journal now begins at #{first_seq}")),
     "HandlerFailed": FactText("bad", _("failed"), _("{node} could not answer request {request_code}"), "bad"),
     "BrokerStarted": FactText("ok", _("broker"), _("{broker} started at {address}")),
     "BrokerStopped": FactText("bad", _("broker"), _("{broker} stopped: {how}"), "bad"),
     "RecoveryDone": FactText(
-        "ok", _("recovery"), _("{broker} recovered {messages} messages, cut {truncated_bytes} bytes")
+        "ok",
+        _("recovery"),
+        Counted(
+            lambda n: ngettext("{broker} recovered {messages} message", "{broker} recovered {messages} messages", n),
+            "messages",
+        ),
     ),
     "NameServerStarted": FactText("ok", _("name server"), _("{name_server} started")),
     "NameServerStopped": FactText("bad", _("name server"), _("{name_server} stopped"), "bad"),
@@ -42,8 +66,9 @@ FACTS: dict[str, FactText] = {
     "RouteLearned": FactText("quiet", _("route"), _("{who} learned the route of {topic}")),
     "LinkChanged": FactText("warn", _("link"), _("{a} to {b}: {state}"), "warn"),
     "TopicChanged": FactText(
-        "move", _("topic"), _("{topic} on {broker}: {write_queues} write, {read_queues} read queues")
+        "move", _("topic"), _("{topic} on {broker}: {write_queues} to write, {read_queues} to read")
     ),
+    "TopicChanged:how=deleted": FactText("move", _("topic"), _("{topic} deleted on {broker}")),
     "GroupChanged": FactText("quiet", _("group"), _("settings of {group} changed on {broker}")),
     "BrokerConfigChanged": FactText("move", _("settings"), _("settings of {broker} changed")),
     "ClientConnected": FactText("quiet", _("connected"), _("{who} connected from {address}")),
@@ -56,7 +81,17 @@ FACTS: dict[str, FactText] = {
     "MembersNotified": FactText("quiet", _("notified"), _("{broker} told the members of {group}")),
     "SubscriptionChanged": FactText("quiet", _("subscribed"), _("{who} reads {topic} with {expression}")),
     "QueuesAssigned": FactText(
-        "move", _("rebalance"), _("{who} has {queues}: {added} new, {dropped} given up"), "move"
+        "move",
+        _("rebalance"),
+        Counted(
+            lambda n: ngettext(
+                "{who} has {queues} queue: +{added}, −{dropped}",
+                "{who} has {queues} queues: +{added}, −{dropped}",
+                n,
+            ),
+            "queues",
+        ),
+        "move",
     ),
     "QueueTaken": FactText("move", _("took"), _("{who} took {queue} at {start_offset}")),
     "QueueDropped": FactText("quiet", _("dropped"), _("{who} gave up {queue}: {reason}")),
@@ -64,65 +99,57 @@ FACTS: dict[str, FactText] = {
     "LockDenied": FactText("lock", _("denied"), _("{who} refused on {queue}: held by {holder} for {left_ms}"), "lock"),
     "QueueUnlocked": FactText("lock", _("unlock"), _("{queue} unlocked by {who}")),
     "LockLapsed": FactText("lock", _("lapsed"), _("{who} stopped trusting its lock on {queue}")),
-    "LocksLost": FactText("lock", _("locks"), _("{broker} lost {count} locks with its memory"), "bad"),
+    "LocksLost": FactText("lock", _("locks"), _LOCKS_LOST, "bad"),
     "OffsetCommitted": FactText("quiet", _("commit"), _("{queue} committed {offset}")),
-    "OffsetsPersisted": FactText("quiet", _("persisted"), _("{file}, {entries} entries")),
+    "OffsetsPersisted": FactText("quiet", _("persisted"), _ENTRIES),
     "OffsetsReset": FactText(
-        "warn", _("reset"), _("offsets of {group} moved, {skipped} skipped, {replayed} again"), "act"
+        "warn", _("reset"), _("offsets of {group} moved: {replayed} come again, {skipped} skipped"), "act"
     ),
+    "OffsetsReset:method=undo": FactText("warn", _("reset"), _("offsets of {group} are back where they were"), "act"),
+    "ResetStepDone:step=told": FactText("move", _("reset"), _("{who} was told of the reset")),
+    "ResetStepDone:step=dropped": FactText("move", _("reset"), _("{who} dropped its queues")),
+    "ResetStepDone:step=waiting": FactText("quiet", _("reset"), _("{who} waits 10 s for messages in work")),
+    "ResetStepDone:step=resumed": FactText("move", _("reset"), _("{who} pulls from the new offsets")),
+    "ResetStepDone:step=verified": FactText("ok", _("reset"), _("{who} kept the new offsets for a minute")),
+    "ResetStepDone:step=overwritten": FactText("warn", _("reset"), _("a late commit of {who} overwrote the reset")),
     "ResetStepDone": FactText("move", _("reset"), _("{who}: {step}")),
     "OffsetMoved": FactText("warn", _("corrected"), _("{queue}: {asked} became {given}"), "warn"),
     "MinOffsetMoved": FactText("warn", _("min"), _("{queue} begins at {offset} now"), "warn"),
     "FlowControlChanged": FactText(
-        "warn", _("flow"), _("{who} holds back {queue}: {limit} {value} of {allowed}"), "warn"
+        "warn", _("flow"), _("{who} holds back {queue}: {limit} {value}, {allowed} allowed"), "warn"
     ),
+    "FlowControlChanged:limit=null": FactText("move", _("flow"), _("{who} pulls {queue} again")),
     "MessagePinned": FactText("warn", _("pinned"), _("{queue} held at {offset} by {key}"), "warn"),
-    "MessageDeadLettered": FactText(
-        "bad", _("dead letter"), _("{queue} {offset} after {reconsume_times} tries"), "bad"
-    ),
+    "MessageDeadLettered": FactText("bad", _("dead letter"), _DEAD, "bad"),
     "CommitLogRolled": FactText("quiet", _("rolled"), _("{broker} began log file {file}")),
     "IndexFileRolled": FactText("quiet", _("rolled"), _("{broker} began index file {file}")),
     "FilesDeleted": FactText("warn", _("deleted"), _("{broker} deleted files of {kind}: {why}")),
-    "UnflushedLost": FactText("bad", _("lost"), _("{broker} lost {messages} messages, {answered} had their OK"), "bad"),
+    "UnflushedLost": FactText("bad", _("lost"), _UNFLUSHED, "bad"),
     "DiskChanged": FactText("warn", _("disk"), _("disk of {broker}: {state}"), "warn"),
     "ReplicationChanged": FactText("move", _("replica"), _("{broker}: slave {slave_id} {state}")),
 }
 
 # Facts a list shows only on request: they are steps of something another fact tells.
-QUIET = frozenset({"OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified", "SubscriptionChanged"})
+QUIET = frozenset(
+    {"Keyframe", "OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified", "SubscriptionChanged"}
+)
 
-
-def sentence(fact: Mapping[str, Any], who: Callable[[str], str]) -> str:
-    """What happened, in one line; `who` turns a client id into the label people know."""
-    known = FACTS.get(str(fact["type"]))
-    if known is None:
-        return str(fact["type"])
-    return str(known.text).format_map(_Words(fact, who))
-
-
-class _Words(dict[str, str]):
-    def __init__(self, fact: Mapping[str, Any], who: Callable[[str], str]) -> None:
-        super().__init__()
-        self._fact, self._who = fact, who
-
-    def __missing__(self, name: str) -> str:
-        fact = self._fact
-        if name == "queue" and "broker" in fact:
-            return f"{fact['broker']}:{fact['queue_id']}"
-        if name == "who":
-            return self._who(str(fact.get("client_id", fact.get("who", ""))))
-        value = fact.get(name)
-        if name in ("holder", "previous", "by") and isinstance(value, str):
-            return self._who(value)
-        if isinstance(value, list | tuple):
-            return str(len(value))
-        if name.endswith("_ms"):
-            return duration(value)
-        if name in _NUMBERS:
-            return number(value)
-        return number(None) if value is None else str(value)
-
-
-_OFFSETS = ("offset", "start_offset", "asked", "given", "first_seq", "truncated_bytes")
-_COUNTS = ("value", "allowed", "messages", "count", "skipped", "replayed", "answered", "entries")
-_NUMBERS = frozenset((*_OFFSETS, *_COUNTS))
+# Words that fields hold; what is not here is a name.
+VALUES_OF = ("state", "reason", "how", "why", "kind", "step", "phase", "limit")
+VALUES: dict[str, Any] = {
+    "starting": _("starting"), "running": _("running"), "hung": _("hung"), "stopping": _("stopping"),
+    "stopped": _("stopped"), "crashed": _("crashed"), "refused": _("refused"), "removed": _("removed"),
+    "clean": _("cleanly"), "killed": _("killed"), "power_cut": _("power cut"),
+    "registered": _("registered"), "unregistered": _("unregistered"), "closed": _("connection closed"),
+    "expired": _("silent for too long"), "permission": _("permission changed"), "cut": _("cut"), "healed": _("healed"),
+    "delayed": _("delayed"), "protocol": _("protocol error"), "member": _("a member changed"), 
+    "topics": _("a topic changed"),
+    "rebalance": _("rebalance"), "idle": _("idle for too long"), "illegal_offset": _("offset out of range"),
+    "reset": _("reset"), "shutdown": _("shutdown"), "unsubscribed": _("unsubscribed"), "forced": _("forced"),
+    "free": _("it was free"), "renewed": _("renewed"), "taken_over": _("taken over"), "age": _("too old"),
+    "disk": _("disk too full"), "manual": _("by hand"), "ok": _("ok"), "full": _("full"), "failing": _("failing"),
+    "connected": _("connected"), "behind": _("behind"), "lost": _("lost"), "start": _("starts"), "stop": _("stops"),
+    "count": _("count"), "size": _("size"), "span": _("span"), "action": _("by hand"), "wake": _("woken"),
+    "commitlog": _("the commit log"), "consumequeue": _("consume queues"), "index": _("the index"),
+    "normal": _("normal"), "abnormal": _("abnormal"),
+}  # fmt: skip

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
-from queueviz.boards.fact_texts import FACTS, QUIET
+from queueviz.boards.action_texts import ACTIONS, ROLES
+from queueviz.boards.counted import Counted, forms
+from queueviz.boards.fact_texts import FACTS, QUIET, VALUES, VALUES_OF, FactText
 
 TEXTS: dict[str, Any] = {
     "conn.connected": _("Connected"),
@@ -39,8 +42,6 @@ TEXTS: dict[str, Any] = {
     "strategy.AVG": _("Averagely"),
     "strategy.AVG_BY_CIRCLE": _("By circle"),
     "strategy.CONSISTENT_HASH": _("Consistent hash"),
-    "unit.messages": _("msgs"),
-    "unit.rate": _("msg/s"),
     "state.starting": _("Starting"),
     "state.running": _("Running"),
     "state.hung": _("No heartbeat"),
@@ -59,7 +60,11 @@ TEXTS: dict[str, Any] = {
     "card.stopped": _("Stopped cleanly **{age}** ago: finished, committed, unlocked."),
     "card.starting": _("Starting: route, heartbeat, first rebalance."),
     "card.refused": _("The broker refuses it: {reason}"),
-    "card.idle": _("{n} queues, {m} members: {who} gets nothing."),
+    "card.idle": Counted(
+        lambda n: ngettext("{queues}, {members}: {who} gets nothing", "{queues}, {members}: {who} get nothing", n)
+    ),
+    "count.queues": Counted(lambda n: ngettext("{n} queue", "{n} queues", n)),
+    "count.members": Counted(lambda n: ngettext("{n} member", "{n} members", n)),
     "card.wire": _("A real client. Its buffers are its own business."),
     "card.slow_key": _("{key} takes {age} each"),
     "card.flow": _("Holds back: {limit} limit reached"),
@@ -72,13 +77,11 @@ TEXTS: dict[str, Any] = {
     "limit.span": _("span"),
     "forecast": _("moves {n} of {m}"),
     "forecast.lane": _("{n} of {m} move"),
-    "lane.torn": _("two owners {age}"),
     "lock.sentence": _("lock held by {who}, {left} left"),
     "lock.none": _("not locked"),
     "lock.lost": _("lost with master"),
     "lock.granted": _("granted"),
     "lock.denied": _("denied, {who} holds it for {left}"),
-    "lock.attempt": _("{who} asked for {queue}"),
     "lock.consuming": _("{key} in thread {thread}"),
     "lock.waits": _("waits"),
     "lock.suspended": _("paused {left}"),
@@ -86,18 +89,16 @@ TEXTS: dict[str, Any] = {
     "chart.crashed": _("{who} crashed"),
     "chart.silent": _("{who} went silent"),
     "chart.reset": _("reset"),
-    "chart.rebalance": _("rebalance"),
     "chart.summary": _("Lag by queue over the last five minutes. Highest now: {queue} with {lag}."),
-    "tape.more": _("{n} bytes"),
     "tape.offset": _("commit log offset"),
     "tape.size": _("size"),
     "tape.tag": _("tag hash"),
     "tape.summary": _("The newest {n} messages of the commit log, in byte order"),
-    "journal.gap": _("missed {n} events, loaded"),
+    "journal.gap": Counted(lambda n: ngettext("missed {n} event, loaded", "missed {n} events, loaded", n)),
     "journal.none": _("Nothing has happened yet."),
     "time.live": _("LIVE"),
     "time.frozen": _("Frozen, go live"),
-    "time.frozen_more": _("Frozen, {n} events missed"),
+    "time.frozen_more": Counted(lambda n: ngettext("Frozen, {n} event missed", "Frozen, {n} events missed", n)),
     "time.stopped": _("World stopped"),
     "time.event": _("event #{seq}"),
     "time.freeze": _("Freeze view"),
@@ -105,15 +106,12 @@ TEXTS: dict[str, Any] = {
     "act.sent": _("sent #{seq}"),
     "act.failed": _("The server did not answer. Try again."),
     "act.nobody": _("Nobody is running just now. Wait a moment."),
-    "act.offline": _("Not while the connection is lost"),
-    "act.crash": _("Crash {who}? It will not commit, unlock or unregister."),
     "say.lock": _("{queue} lock granted to {who}"),
     "say.crashed": _("{who} crashed"),
     "say.hung": _("{who} stopped answering"),
     "say.pinned": _("{queue} is held by {key}"),
     "say.reset": _("Offsets of {group} were moved"),
     "reset.undo": _("Undo"),
-    "reset.stale": _("Queues moved since this preview; looking again."),
     "reset.preview": _("Preview: {again} delivered again, {skipped} skipped, lag {lag} afterwards"),
     "walk.step": _("Station {n} of {m}"),
 }
@@ -121,14 +119,20 @@ TEXTS: dict[str, Any] = {
 
 def texts() -> dict[str, Any]:
     """Everything in the reader's language, ready for JSON."""
-    facts = {
-        name: {
-            "tone": fact.tone,
-            "word": str(fact.word),
-            "text": str(fact.text),
-            "mark": fact.mark,
-            "quiet": name in QUIET,
-        }
-        for name, fact in FACTS.items()
+    return {
+        "texts": {key: forms(text) for key, text in TEXTS.items()},
+        "facts": {name: _fact(name.partition(":")[0], fact) for name, fact in FACTS.items()},
+        "actions": {name: _counted(text) for name, text in ACTIONS.items()},
+        "values": {key: str(word) for key, word in VALUES.items() if str(word) != key},
+        "valued": VALUES_OF,
+        "roles": {key: str(word) for key, word in ROLES.items()},
     }
-    return {"texts": {key: str(text) for key, text in TEXTS.items()}, "facts": facts}
+
+
+def _fact(name: str, fact: FactText) -> dict[str, Any]:
+    shown = {"tone": fact.tone, "word": str(fact.word), **_counted(fact.text)}
+    return shown | ({"mark": fact.mark} if fact.mark else {}) | ({"quiet": True} if name in QUIET else {})
+
+
+def _counted(text: Any) -> dict[str, Any]:
+    return {"text": forms(text)} | ({"by": text.by} if isinstance(text, Counted) else {})

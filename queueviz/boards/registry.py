@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
+from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, RAIL
 from queueviz.boards.index import INDEX
 from queueviz.boards.locks import LOCKS
@@ -21,7 +22,7 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS)}
-PARTS: dict[str, Part] = {part.name: part for part in (RAIL, DIALOG, TOPIC_FORM)}
+PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, TOPIC_FORM)}
 TABS = (
     Tab("board", "", _("Board")),
     Tab("locks", "locks/", _("Locks")),

@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.registry import TABS
 from queueviz.boards.reset_plan import shown
 from queueviz.templatetags.formats import number
@@ -60,6 +61,12 @@ def vendor_url(package: str, name: str) -> str:
 def _vendored() -> dict[tuple[str, str], dict[str, str]]:
     listing = json.loads((settings.BASE_DIR / "static" / "vendor" / "VENDOR.json").read_text())
     return {(entry["package"], entry["file"].rsplit("/", 1)[-1]): entry for entry in listing}
+
+
+@register.filter
+def word(value: object) -> object:
+    """What a state or reason is called; a name stays what it is."""
+    return VALUES.get(str(value), value)
 
 
 @register.filter

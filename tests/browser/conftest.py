@@ -40,9 +40,10 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("home")
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     environment = {**os.environ, "QUEUEVIZ_HOME": str(home)}
-    with (home / "server.log").open("wb") as log, subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log
-    ) as server:
+    with (
+        (home / "server.log").open("wb") as log,
+        subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log) as server,
+    ):
         assert server.stdout is not None
         if not any(b"http://" in line for line in server.stdout):  # it says so when it listens
             pytest.fail((home / "server.log").read_text())
@@ -202,5 +203,3 @@ def wire(page: Page) -> Wire:
 def fixture() -> Callable[[str], Any]:
     """A recorded fixture by its name."""
     return lambda name: json.loads((Path(__file__).parent / "fixtures" / f"{name}.json").read_text("utf-8"))
-
-

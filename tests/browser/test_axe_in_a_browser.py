@@ -47,8 +47,13 @@ def test_axe_finds_nothing_in_the_dialogs(site: Site) -> None:
     site.visit("orders")
     for name in ("burst", "producer", "strategy", "fault", "consumer"):
         site.page.locator(f"[data-ask={name}]").first.click()
+        site.page.locator("#ask[open]").wait_for()
         assert violations(site) == [], name
         site.page.keyboard.press("Escape")
+    site.page.keyboard.press("?")
+    site.page.locator("#ask .keys").wait_for()
+    assert violations(site) == []
+    site.page.keyboard.press("Escape")
     site.page.locator(".ghead [data-reset]").click()
     site.page.locator(".rs-tbl").wait_for()
     assert violations(site) == []

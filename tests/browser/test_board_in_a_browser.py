@@ -1,8 +1,9 @@
 """The Board against the real broker: it moves, and what people do shows."""
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.conftest import PATIENCE_MS, Site
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 
 STRIPS = "[...document.querySelectorAll('#rows qv-strip svg')].map((svg) => svg.innerHTML).join()"
 
@@ -124,6 +125,43 @@ def test_the_table_says_what_the_strips_show(site: Site) -> None:
     for queue_id, row in shown.items():
         text = cells.nth(queue_id).inner_text()
         assert (row["committed"] or "–") in text.split()
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_open_table_is_shown_whole(site: Site, viewport: ViewportSize) -> None:
+    site.page.set_viewport_size(viewport)
+    site.visit("orders")
+    site.page.locator("#twin-toggle").click()
+    site.page.locator("#twin tbody tr").nth(10).wait_for()
+    expect(site.page.locator("#board")).to_be_hidden()
+    last = site.page.locator("#twin tbody").last.locator("tr").last
+    last.scroll_into_view_if_needed()
+    cut = """(row) => {
+        const seen = row.getBoundingClientRect(), panel = row.closest('.boardwrap').getBoundingClientRect();
+        return seen.bottom > panel.bottom + 1 || seen.right > panel.right + 1;
+    }"""
+    assert last.evaluate(cut) is False
+    assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    site.page.locator("#twin-toggle").click()
+    expect(site.page.locator(".q qv-strip").first).to_be_visible()
+
+
+def test_six_members_fit_and_more_than_queues_stand_on_a_shelf(site: Site) -> None:
+    site.start("orders")
+    more = {"action": "StartConsumer", "group": "order-svc", "work_ms": "100,600",
+            "subscriptions": '[{"topic":"orders","expression":"*"}]'}  # fmt: skip
+    assert site.act(**more, copies="3") == 204
+    site.until("document.querySelectorAll('.cons[data-client]').length === 6")
+    lowest = "document.querySelector('#adds').getBoundingClientRect().bottom"
+    site.until(f"{lowest} <= document.querySelector('#board').getBoundingClientRect().bottom")
+    assert site.act(**more, copies="4") == 204
+    shelf = site.page.locator(".shelfhead")
+    expect(shelf).to_have_text("8 queues, 10 members: I, J get nothing", timeout=PATIENCE_MS)
+    edge = "document.querySelector('#board').getBoundingClientRect().height"
+    ends = "(({y, height}) => y + height)(lane.getBBox())"
+    site.until(f"[...document.querySelectorAll('.lane.beyond')].every((lane) => {ends} <= {edge})")
+    shelf.scroll_into_view_if_needed()
+    expect(site.page.locator(".cons.shelf")).to_have_count(2)
 
 
 def test_a_stranger_may_watch_and_not_touch(site: Site, browser: object) -> None:

@@ -1,6 +1,6 @@
 /* Doing things: buttons and small dialogs post an action by htmx. The answer is an event number; the button shows it until
    the stream has passed it. A refusal is a sentence beside the control, and focus moves there. */
-import { $, $$, el } from "./dom.js";
+import { $, $$, el, json } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
 
@@ -23,12 +23,7 @@ export function setUpActions({ slug, can }) {
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => $(".refusal", detail.target)?.focus());
   document.body.addEventListener("htmx:sendError", ({ detail }) => refuse(detail.elt, t("act.failed")));
   document.body.addEventListener("htmx:responseError", ({ detail }) => refuse(detail.elt, t("act.failed")));
-  $("#share")?.addEventListener("click", () => {
-    openAsk("share");
-    const field = $("#ask [data-address]");
-    field.value = location.href;
-    field.select();
-  });
+  $("#share")?.addEventListener("click", ({ currentTarget }) => openAsk("share", currentTarget));
   return { act: (values, near) => post(url, values, near), can: (verb) => can.includes(verb) };
 }
 
@@ -45,10 +40,14 @@ export function post(url, values, near) {
   return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" });
 }
 
-export function openAsk(name, opener = null, actor = null) {
-  const dialog = $("#ask"), template = document.querySelector(`template[data-ask-form="${name}"]`);
-  if (!dialog || !template) return;
-  dialog.replaceChildren(template.content.cloneNode(true));
+/** The form comes from the server, so it knows what runs and what is full; nothing of it burdens the first view. */
+export async function openAsk(name, opener = null, actor = null) {
+  const dialog = $("#ask");
+  if (!dialog || dialog.open) return;
+  const html = await formOf(name);
+  if (!html) return refuse(opener ?? document.body, t("act.failed"));
+  if (dialog.open) return;
+  dialog.innerHTML = html;
   const form = $("form", dialog);
   dialog.setAttribute("aria-labelledby", "ask-title");
   dialog.removeAttribute("aria-label");
@@ -67,8 +66,23 @@ export function openAsk(name, opener = null, actor = null) {
   dialog.showModal();
 }
 
+async function formOf(form) {
+  const { slug, group, topic } = json("live"), known = Object.entries({ form, group, topic }).filter(([, value]) => value);
+  try {
+    const answer = await fetch(`/s/${slug}/part/ask/?${new URLSearchParams(known)}`);
+    return answer.ok ? (await answer.text()).trim() : "";
+  } catch {
+    return "";
+  }
+}
+
 /** What a form needs beyond its fields. */
 const fill = {
+  share() {
+    const field = $("#ask [data-address]");
+    field.value = location.href;
+    field.setAttribute("autofocus", "");
+  },
   slow(form) {
     for (const radio of $$('[name="how"]', form)) radio.name = "ui-how";
     const choose = () => {

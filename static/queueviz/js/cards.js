@@ -1,10 +1,11 @@
 /* Consumer cards: state in a word and a dot, buffers against their limits, what may be done to it. */
-import { $, $$, attr, cls, hide, oneOf, rich, text } from "./dom.js";
+import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
 import { bytes, duration, number } from "./format.js";
 import { shortId } from "./names.js";
 import { colour } from "./queue_rows.js";
 import { t } from "./words.js";
 
+const MANY = 4; // members from which on cards are compact
 const EXPIRY_MS = 120000; // how long a broker waits for a heartbeat
 const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
 const BUTTONS = {
@@ -62,17 +63,31 @@ export class Cards {
   }
 
   paint(data, now, shorts) {
+    const idle = [];
     for (const [id, card] of this.cards) {
       const member = data.members[id];
-      if (member) this.#card(card, id, member, data, now, shorts);
+      if (!member) continue;
+      const free = this.add && member.queues === 0 && member.state === "running" && now - (member.since_ms ?? now) > 3000;
+      if (free) idle.push(member.letter ?? shortId(id));
+      cls(card.node, "shelf", Boolean(free));
+      this.#card(card, id, member, data, now, shorts);
     }
+    if (this.add) this.#shelf(idle, data);
+    attr(this.box, "data-many", this.cards.size >= MANY);
+  }
+
+  /** Members without a queue stand apart, below the sentence that says why. */
+  #shelf(idle, data) {
+    if (!idle.length) return this.shelf?.remove();
+    this.shelf ??= el("p", { class: "shelfhead" });
+    if (!this.shelf.isConnected) this.box.insertBefore(this.shelf, this.add);
+    text(this.shelf, t("card.idle", { queues: t("count.queues", { n: Object.keys(data.queues).length }), members: t("count.members", { n: this.cards.size }), who: idle.join(", "), n: idle.length }));
   }
 
   #card(card, id, member, data, now, shorts) {
     const state = member.state ?? "unknown", out = !["running", "starting", "stopping"].includes(state);
     oneOf(card.node, "me-", colour(member));
     cls(card.node, "out", out);
-    cls(card.node, "shelf", member.queues === 0 && !out);
     attr(card.node, "aria-current", this.selected === id ? "true" : null);
     attr(card.node, "aria-label", `${member.letter ?? ""} ${shortId(id)}`);
     attr(card.node, "data-actor", member.actor ?? "");
@@ -83,7 +98,7 @@ export class Cards {
     text(card.word, t(`state.${state}`));
     this.#meters(card, member);
     const line = this.#line(id, member, data, now, shorts);
-    hide(card.ms, out || (member.queues === 0 && Boolean(line)));
+    hide(card.ms, out);
     hide(card.say, !line);
     if (line) rich(card.say, line);
     const wanted = member.transport === "tcp" ? [] : (BUTTONS[state] ?? []);
@@ -92,7 +107,7 @@ export class Cards {
 
   #meters(card, member) {
     const limits = member.limits ?? {};
-    const bySize = limits.bytes && limits.count && (member.buffered_bytes ?? 0) / limits.bytes > (member.buffered ?? 0) / limits.count;
+    const bySize = limits.bytes && limits.count && (member.buffered_bytes ?? 0) / limits.bytes > Math.max(0.05, (member.buffered ?? 0) / limits.count);
     const first = bySize ? [member.buffered_bytes, limits.bytes, bytes] : [member.buffered, limits.count, number];
     text(card.meters.count.name, t(bySize ? "meter.bytes" : "meter.count"));
     this.#meter(card.meters.count, ...first, true);
@@ -136,7 +151,6 @@ export class Cards {
     if (member.state === "stopped") return t("card.stopped", { age });
     if (member.state === "starting") return t("card.starting");
     if (member.state === "refused") return t("card.refused", { reason: member.reason ?? "–" });
-    if (member.queues === 0 && now - (member.since_ms ?? now) > 3000) return t("card.idle", { n: Object.keys(data.queues).length, m: Object.keys(data.members).length, who: member.letter });
     const flow = Object.values(data.queues).find((row) => row.owner === id && row.flow_control);
     if (flow) return t("card.flow", { limit: t(`limit.${flow.flow_control}`) });
     if (member.slow?.key) return t("card.slow_key", { key: member.slow.key, age: duration(member.slow.ms) });

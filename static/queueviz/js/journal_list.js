@@ -32,7 +32,7 @@ export class JournalList {
 
   #line(row) {
     if (row.gap) return el("li", { class: "gap" }, t("journal.gap", { n: number(row.gap) }));
-    const known = factText(row.type), line = sentence(row, this.who, this.queue);
+    const known = factText(row), line = sentence(row, this.who, this.queue);
     const cells = [el("span", { class: "seq num" }, number(row.seq).replace("#", "")), el("span", { class: `k k-${tone(row, known)}`, title: row.type }, known.word), el("span", { class: "txt", title: line }, line)];
     if (this.stamp) cells.splice(1, 0, el("time", { class: "num muted" }, clock(Number(row.at_ms))));
     if (this.stamp) cells.push(row.cause ? el("a", { class: "num", href: `#e${row.cause}` }, `← #${number(row.cause)}`) : el("span"));
@@ -40,5 +40,5 @@ export class JournalList {
   }
 }
 
-const isQuiet = (row) => factText(row.type).quiet || (row.type === "QueueLocked" && row.how === "renewed") || (row.type === "QueuesAssigned" && !row.added?.length && !row.dropped?.length);
+export const isQuiet = (row) => factText(row).quiet || (row.type === "QueueLocked" && row.how === "renewed") || (row.type === "QueuesAssigned" && (row.topic.startsWith("%RETRY%") || !(row.added?.length || row.dropped?.length)));
 const tone = (row, known) => (row.type === "MemberStateChanged" && row.state === "running" ? "ok" : known.tone);

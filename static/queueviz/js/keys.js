@@ -1,18 +1,14 @@
 /* The keyboard. Letters are off inside fields and dialogs, and can be turned off altogether (WCAG 2.1.4). */
-import { $, $$ } from "./dom.js";
+import { $, $$, hide } from "./dom.js";
 
 const OFF = "queueviz:letters";
 const letters = () => localStorage.getItem(OFF) !== "off";
 
 /** actions: what a page adds, by key name as in `event.key` (letters in lower case, `Shift+T` with its modifier). */
 export function setUpKeys(actions) {
-  const help = $("#help"), box = $("#letters");
-  if (box) {
-    box.checked = letters();
-    box.onchange = () => localStorage.setItem(OFF, box.checked ? "on" : "off");
-  }
-  const all = { "?": () => help?.showModal(), ...actions };
+  const all = { ...actions };
   for (const [i, tab] of $$(".tabs a").entries()) all[String(i + 1)] ??= () => tab.click();
+  document.body.addEventListener("queueviz:asking", ({ target, detail }) => detail.name === "help" && explain(target, all));
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
@@ -24,6 +20,14 @@ export function setUpKeys(actions) {
     event.preventDefault();
     all[name](event);
   });
+}
+
+/** The list names what works on this page, and nothing else. */
+function explain(dialog, all) {
+  for (const line of $$("[data-keys]", dialog)) hide(line, !(line.dataset.keys in all) && line.dataset.keys !== "Escape");
+  const box = $("#letters", dialog);
+  box.checked = letters();
+  box.onchange = () => localStorage.setItem(OFF, box.checked ? "on" : "off");
 }
 
 function keyName(event) {

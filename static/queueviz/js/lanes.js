@@ -73,7 +73,7 @@ export class Lanes {
     const y1 = row.y + row.h / 2, y2 = card.y + card.h * share, x1 = row.right + 2, x2 = card.left - 1, mx = (x1 + x2) / 2;
     if (y1 < 26 || y1 > this.size.h) return null;
     const end = Math.max(4, Math.min(this.size.h - 4, y2));
-    return { d: `M${x1.toFixed(1)} ${y1.toFixed(1)}C${mx.toFixed(1)} ${y1.toFixed(1)} ${mx.toFixed(1)} ${end.toFixed(1)} ${x2.toFixed(1)} ${end.toFixed(1)}`, x1, y1, mx, my: (y1 + end) / 2 };
+    return { d: `M${x1.toFixed(1)} ${y1.toFixed(1)}C${mx.toFixed(1)} ${y1.toFixed(1)} ${mx.toFixed(1)} ${end.toFixed(1)} ${x2.toFixed(1)} ${end.toFixed(1)}`, x1, y1, mx, my: (y1 + end) / 2, beyond: end !== y2 };
   }
 
   #make(key) {
@@ -91,11 +91,12 @@ export class Lanes {
   }
 
   #draw(lane, curve, state, member, row) {
-    const me = colour(member), flows = state === "on" && Boolean(row.rate_per_s) && curve && !calm();
+    const me = colour(member), flows = state === "on" && !curve?.beyond && Boolean(row.rate_per_s) && curve && !calm();
     attr(lane.path, "d", curve?.d ?? null);
     attr(lane.dots, "d", flows ? curve.d : null);
     for (const node of [lane.path, lane.dots, lane.port]) oneOf(node, "me-", me);
     cls(lane.path, "again", (member?.letter ?? "A").charCodeAt(0) - 65 > 5); // colours repeat after six, dashes tell the rounds apart
+    cls(lane.path, "beyond", Boolean(curve?.beyond));
     for (const name of ["off", "denied", "torn"]) cls(lane.path, name, state === name);
     cls(lane.port, "hollow", state !== "on");
     const row_port = curve ?? null;

@@ -1,8 +1,8 @@
 /* The journal: newest facts first, filtered in place; each can be linked to, each names its cause. */
 import { $, json } from "./dom.js";
-import { JournalList } from "./journal_list.js";
+import { JournalList, isQuiet } from "./journal_list.js";
 import { startShell } from "./shell.js";
-import { factText } from "./words.js";
+import { isTold } from "./words.js";
 
 const LOOK_BACK = 8000n;
 const FLOW = new Set(["OffsetCommitted"]);
@@ -14,8 +14,7 @@ const search = $("#j-search"), causes = $("#j-causes"), quiet = $("#j-quiet");
 
 list.accept = (row) => {
   if (causes.checked && row.type !== "ActionTaken") return false;
-  if (!quiet.checked && ["LifecycleStep", "OffsetsPersisted", "MembersNotified", "RouteLearned"].includes(row.type)) return false;
-  if (row.type === "QueueLocked" && row.how === "renewed" && !quiet.checked) return false;
+  if (!quiet.checked && isQuiet(row)) return false;
   return !search.value || JSON.stringify(row).toLowerCase().includes(search.value.toLowerCase());
 };
 for (const control of [search, causes, quiet]) control.addEventListener("input", () => list.paint());
@@ -34,7 +33,7 @@ async function history() {
   const from = BigInt(config.seq) - LOOK_BACK, answer = await fetch(`/api/sandboxes/${config.slug}/events?after=${from > 0n ? from : -1}`);
   if (!answer.ok) return list.paint();
   const lines = (await answer.text()).trim().split("\n").filter(Boolean);
-  const rows = lines.map((line) => JSON.parse(line)).filter((row) => factText(row.type).text !== row.type && !FLOW.has(row.type) && BigInt(row.seq) <= BigInt(config.seq));
+  const rows = lines.map((line) => JSON.parse(line)).filter((row) => isTold(row.type) && !FLOW.has(row.type) && BigInt(row.seq) <= BigInt(config.seq));
   list.rows.unshift(...rows);
   list.keep = Math.max(list.keep, Math.min(2000, rows.length));
   list.paint();

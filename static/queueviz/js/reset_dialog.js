@@ -1,5 +1,5 @@
 /* The reset dialog on the Board: its form comes from the server when it is opened. */
-import { $ } from "./dom.js";
+import { $, el } from "./dom.js";
 
 export function setUpResetDialog({ config, live }) {
   const dialog = $("#resetdlg");
@@ -8,11 +8,22 @@ export function setUpResetDialog({ config, live }) {
     const link = event.target.closest("[data-reset]");
     if (!link || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });
+    const styled = style(dialog.dataset.style), query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });
     await htmx.ajax("GET", `/s/${config.slug}/part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
+    await styled;
     if (!dialog.firstElementChild) return;
     if (!dialog.open) dialog.showModal();
     const { startReset } = await import("./reset.js"); // not part of the first view
     startReset(dialog, { live, done: () => dialog.close() });
+  });
+}
+
+/** Its styles are not part of the first view either. */
+function style(href) {
+  if (document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
+  const link = el("link", { rel: "stylesheet", href });
+  return new Promise((done) => {
+    link.onload = link.onerror = done;
+    document.head.append(link);
   });
 }

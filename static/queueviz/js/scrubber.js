@@ -23,7 +23,7 @@ export class Scrubber {
   add(rows) {
     if (!this.root) return;
     for (const row of rows) {
-      const mark = row.type === "MemberStateChanged" && !["hung", "crashed", "refused"].includes(row.state) ? "" : row.type === "QueueLocked" && row.how === "renewed" ? "" : factText(row.type).mark;
+      const mark = row.type === "MemberStateChanged" && !["hung", "crashed", "refused"].includes(row.state) ? "" : row.type === "QueueLocked" && row.how === "renewed" ? "" : factText(row).mark;
       if (mark) this.#facts.push({ at: Number(row.at_ms), mark });
     }
     if (this.#facts.length > KEEP) this.#facts.splice(0, this.#facts.length - KEEP);

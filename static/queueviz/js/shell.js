@@ -52,16 +52,18 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   const offerUndo = (row) =>
     toast(t("say.reset", { group: row.group }), { label: t("reset.undo"), act: (button) => actions.act({ action: "UndoReset", reset_id: row.reset_id }, button) });
   live.addEventListener("ended", ({ detail }) => toast(t("conn.ended", detail)));
+  const has = (selector, key, act) => ($(selector) ? { [key]: act } : {});
   setUpKeys({
+    "?": () => openAsk("help"),
     " ": () => transport.freeze(!painter.frozen),
-    "Shift+Space": () => $("#world") && !$("#world").disabled && transport.stopWorld(),
-    ".": () => $("#step")?.click(),
+    ...has("#world:enabled", "Shift+Space", () => transport.stopWorld()),
+    ...has("#step:enabled", ".", () => $("#step").click()),
     l: () => transport.freeze(false),
     t: theme,
     p: projector,
-    "Shift+T": twin,
-    r: () => $("[data-reset]")?.click(),
-    f: () => openAsk("fault"),
+    ...has("#twin", "Shift+T", twin),
+    ...has("[data-reset]", "r", () => $("[data-reset]").click()),
+    ...has("[data-ask=fault]:enabled", "f", () => openAsk("fault")),
     ...keys,
   });
   if (config.state !== "asleep") live.connect();

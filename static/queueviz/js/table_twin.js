@@ -13,7 +13,6 @@ export function setUpTwin() {
     clearInterval(timer);
     timer = open ? setInterval(() => document.hidden || htmx.trigger(twin, "twin:tick"), EVERY_MS) : null;
     if (open) htmx.trigger(twin, "twin:open");
-    if (open) twin.scrollIntoView({ block: "nearest" });
   };
   const flip = () => set(twin.hidden);
   toggle.addEventListener("click", flip);

@@ -2,30 +2,63 @@
 import { json } from "./dom.js";
 import { duration, number, UNKNOWN } from "./format.js";
 
-const given = json("texts") ?? { texts: {}, facts: {} };
+const given = json("texts") ?? { texts: {}, facts: {}, actions: {}, values: {}, roles: {} };
+
+const isOne = (n) => String(Array.isArray(n) ? n.length : n) === "1";
 
 export function t(key, values) {
-  const text = given.texts[key] ?? key;
+  const found = given.texts[key] ?? key, text = Array.isArray(found) ? found[isOne(values?.n) ? 0 : 1] : found; // one, many
   return values ? text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? UNKNOWN) : text;
 }
 
-export const factText = (type) => given.facts[type] ?? { tone: "quiet", word: type, text: type, mark: "", quiet: false };
+/** The entry for this name; `Name:field=value` and `Name:field` are more to the point, where the fields say so. */
+function entry(table, name, fields) {
+  for (const [field, value] of Object.entries(fields)) {
+    const found = table[`${name}:${field}=${value}`] ?? (value === null ? null : table[`${name}:${field}`]);
+    if (found) return found;
+  }
+  return table[name] ?? null;
+}
 
-const NUMBERS = new Set("offset start_offset asked given value allowed messages truncated_bytes first_seq count skipped replayed answered entries".split(" "));
+export const factText = (fact) => entry(given.facts, fact.type, fact) ?? { tone: "quiet", word: fact.type, text: fact.type };
+export const isTold = (type) => type in given.facts;
+
+const NUMBERS = new Set("offset start_offset asked given value allowed messages first_seq count skipped replayed answered entries copies".split(" "));
 
 /** What happened, in one line; `who` turns a client id into the label people know, `queue` a row into its short name. */
 export function sentence(fact, who, queue) {
-  return factText(fact.type).text.replace(/\{(\w+)\}/g, (_, name) => {
+  return filled(factText(fact), fact, (name, value) => {
     if (name === "queue" && fact.broker !== undefined) return queue(`${fact.broker}:${fact.queue_id}`);
     if (name === "who") return who(fact.client_id ?? fact.who ?? UNKNOWN);
-    const value = fact[name];
-    if (["holder", "previous", "by"].includes(name) && value) return who(value);
-    if (Array.isArray(value)) return String(value.length);
-    if (name.endsWith("_ms")) return duration(value);
-    if (NUMBERS.has(name)) return number(value);
-    if (name === "action" && value && fact.fields) return actionName(value, fact.fields);
-    return value ?? UNKNOWN;
+    if (name === "holder" || name === "previous") return value && who(value);
+    if (name === "what") return deed(fact.action, fact.fields ?? {});
+    if (name === "by") return doer(value);
+    return null;
   });
 }
 
-const actionName = (action, fields) => (fields.actor ? `${action} ${fields.actor}` : action);
+function filled({ text, by }, fields, made) {
+  const form = Array.isArray(text) ? text[isOne(fields[by]) ? 0 : 1] : text;
+  return form.replace(/\{(\w+)\}/g, (_, name) => {
+    const value = fields[name];
+    return made(name, value) ?? plain(name, value);
+  });
+}
+
+function plain(name, value) {
+  if (Array.isArray(value)) return String(value.length);
+  if (name.endsWith("_ms")) return duration(value);
+  if (NUMBERS.has(name)) return number(value);
+  return (given.valued?.includes(name) && given.values[value]) || (value ?? UNKNOWN);
+}
+
+function deed(action, fields) {
+  const known = entry(given.actions, action, fields);
+  return known ? filled(known, fields, () => null) : action;
+}
+
+/** Role and name, said once where they are one word. */
+function doer(by) {
+  const [role, name] = String(by ?? UNKNOWN).split(/ (.*)/);
+  return name && name !== role ? (given.roles[name] ?? name) : (given.roles[role] ?? role);
+}

@@ -1,0 +1,67 @@
+"""One short sentence per action, for the journal's `ActionTaken`; "…, by owner" is added to it.
+
+A key may name a field too: `ChangeActor:slow_key` is taken when that field was given, `SetRate:rate=0` when it had that
+value.  Values are named as the action names its fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from queueviz.boards.counted import Counted
+
+ACTIONS: dict[str, Any] = {
+    "StartProducer": _("a producer of {topic} started"),
+    "StartProducer:actor": _("producer {actor} of {topic} started"),
+    "StartConsumer": Counted(
+        lambda n: ngettext("{copies} consumer of {group} started", "{copies} consumers of {group} started", n), "copies"
+    ),
+    "StartConsumer:actor": _("consumer {actor} of {group} started"),
+    "ChangeActor": _("work of {actor} changed"),
+    "ChangeActor:slow_key": _("{actor} takes {slow_ms} for {slow_key}"),
+    "ChangeActor:rate_per_s": _("{actor} sends {rate_per_s} messages per second"),
+    "StopActor": _("{actor} stopped cleanly"),
+    "CrashActor": _("{actor} crashed"),
+    "RestartActor": _("{actor} restarted"),
+    "RemoveActor": _("{actor} removed"),
+    "HangActor": _("{actor} hung"),
+    "ResumeActor": _("{actor} resumed"),
+    "SendMessages": Counted(
+        lambda n: ngettext("{rows} message sent to {topic}", "{rows} messages sent to {topic}", n), "rows"
+    ),
+    "SendMessages:count": Counted(
+        lambda n: ngettext("{count} message sent to {topic}", "{count} messages sent to {topic}", n), "count"
+    ),
+    "SetStrategy": _("{group} divides its queues by {strategy}"),
+    "StartBroker": _("{broker} started"),
+    "StopBroker": _("{broker} stopped cleanly"),
+    "KillBroker": _("{broker} killed"),
+    "FillDisk": _("disk of {broker} filled"),
+    "FreeDisk": _("disk of {broker} freed"),
+    "ResetOffsets": _("offsets of {group} on {topic} reset"),
+    "UndoReset": _("reset undone"),
+    "CreateTopic": _("topic {topic} created"),
+    "ChangeTopic": _("topic {topic} changed"),
+    "DeleteTopic": _("topic {topic} deleted"),
+    "ChangeGroup": _("settings of {group} changed"),
+    "ChangeBroker": _("settings of {broker} changed"),
+    "AgeFiles": _("files of {broker} made {hours} h older"),
+    "CleanFiles": _("old files of {broker} deleted"),
+    "SetRate": _("clock set to {rate}×"),
+    "SetRate:rate=0": _("world stopped"),
+    "Step": _("world run one step"),
+}
+
+ROLES: dict[str, Any] = {
+    "owner": _("owner"),
+    "editor": _("editor"),
+    "viewer": _("viewer"),
+    "student": _("student"),
+    "instructor": _("instructor"),
+    "operator": _("operator"),
+    "template": _("the stage"),
+    "token": _("a program"),
+}
