@@ -1,5 +1,6 @@
 """The host in virtual time: who sleeps when."""
 
+import asyncio
 from pathlib import Path
 
 from sandbox.hosting.config import HostConfig
@@ -62,6 +63,23 @@ def test_a_new_host_finds_all_sandboxes_asleep(tmp_path: Path) -> None:
     second = opened(tmp_path, ground)
     assert states(second) == {"one": "asleep", "two": "asleep"}
     ground.sim.run(second.close())
+    ground.close()
+
+
+def test_whoever_wakes_a_sandbox_while_it_is_deleted_finds_none(tmp_path: Path) -> None:
+    ground = SimGround(1, (0, 0))
+    host = opened(tmp_path, ground, "doomed")
+
+    async def story() -> list[object]:
+        deeds = (host.sleep("doomed", "test"), host.wake("doomed"), host.delete("doomed"), host.wake("doomed"),
+                 host.wake("doomed"))  # fmt: skip
+        return await asyncio.gather(*deeds, return_exceptions=True)
+
+    outcomes = ground.sim.run(story())
+    assert states(host) == {}
+    assert [getattr(outcome, "status", None) for outcome in outcomes[3:]] == [404, 404]
+    assert not (tmp_path / "sandboxes" / "doomed").exists()
+    ground.sim.run(host.close())
     ground.close()
 
 
