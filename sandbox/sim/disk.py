@@ -45,6 +45,9 @@ class SimMapped:
     def __init__(self, cache: bytearray, size: int) -> None:
         self.view = memoryview(cache)[:size]
 
+    def use_large_pages(self) -> None:
+        """Memory has no pages here."""
+
     def close(self) -> None:
         self.view.release()
 

@@ -16,12 +16,17 @@ from typing import Protocol
 from sandbox.kernel.errors import Locked, StoreFull
 
 LOCK_TEXT = b"lock"
+_LARGE_PAGES = getattr(mmap, "MADV_HUGEPAGE", None)  # Linux
 
 
 class Mapped(Protocol):
     """A file of fixed size in memory.  Writing to `view` is writing to the file; `Disk.sync` makes it durable."""
 
     view: memoryview
+
+    def use_large_pages(self) -> None:
+        """Let the memory behind it come in large pieces: it is written from front to end, and flushed now and then."""
+        ...
 
     def close(self) -> None: ...
 
@@ -106,6 +111,11 @@ class MappedBytes:
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), size)
         self.view = memoryview(self._map)
+
+    def use_large_pages(self) -> None:
+        if _LARGE_PAGES is not None:
+            with contextlib.suppress(OSError):  # a kernel or file system without them
+                self._map.madvise(_LARGE_PAGES)
 
     def close(self) -> None:
         self.view.release()

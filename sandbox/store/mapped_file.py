@@ -19,10 +19,11 @@ class MappedFile:
     content, below `flushed` that content survives a power cut.
     """
 
-    __slots__ = ("base", "directory", "flushed", "mapped", "modified_ms", "path", "size", "store_ms", "used", "view",
-                 "wrote")
+    __slots__ = ("base", "directory", "flushed", "large_pages", "mapped", "modified_ms", "path", "size", "store_ms",
+                 "used", "view", "wrote")
 
-    def __init__(self, directory: str, base: int, size: int, *, modified_ms: int = 0) -> None:
+    def __init__(self, directory: str, base: int, size: int, *, modified_ms: int = 0,
+                 large_pages: bool = False) -> None:
         self.directory = directory
         self.path = f"{directory}/{file_name(base)}"
         self.base = base
@@ -32,6 +33,7 @@ class MappedFile:
         self.modified_ms = modified_ms
         self.store_ms = 0  # store time of the newest message in it, as far as this run knows
         self.used = False
+        self.large_pages = large_pages  # asked for; not every system has them
         self.mapped: Mapped | None = None
         self.view: memoryview | None = None
 
@@ -70,6 +72,8 @@ class MapPool:
         while len(self._files) >= self._limit:
             self._unmap_one()
         file.mapped = self._disk.map(file.path, file.size)
+        if file.large_pages:
+            file.mapped.use_large_pages()
         file.view = file.mapped.view
         self._files[file] = None
         return file.view

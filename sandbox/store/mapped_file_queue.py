@@ -15,11 +15,13 @@ class MappedFileQueue:
     The file of an offset is found by division, as names are multiples of the size.
     """
 
-    def __init__(self, disk: Disk, pool: MapPool, directory: str, file_bytes: int) -> None:
+    def __init__(self, disk: Disk, pool: MapPool, directory: str, file_bytes: int, *,
+                 large_pages: bool = False) -> None:
         self.disk = disk
         self.pool = pool
         self.directory = directory
         self.file_bytes = file_bytes
+        self.large_pages = large_pages
         self.files: list[MappedFile] = []
 
     def load(self) -> None:
@@ -33,7 +35,8 @@ class MappedFileQueue:
                 continue
             if size != self.file_bytes:
                 raise StoreError(f"{path} has {size} bytes; this store is configured for files of {self.file_bytes}")
-            file = MappedFile(self.directory, int(name), self.file_bytes, modified_ms=self.disk.modified_ms(path))
+            file = MappedFile(self.directory, int(name), self.file_bytes, modified_ms=self.disk.modified_ms(path),
+                              large_pages=self.large_pages)
             file.wrote = file.flushed = file.size
             self.files.append(file)
 
@@ -58,7 +61,7 @@ class MappedFileQueue:
     def create(self, at_offset: int) -> MappedFile:
         """The file that holds `at_offset`, after all others.  Raises StoreFull."""
         base = at_offset - at_offset % self.file_bytes
-        file = MappedFile(self.directory, base, self.file_bytes)
+        file = MappedFile(self.directory, base, self.file_bytes, large_pages=self.large_pages)
         self.pool.view(file)
         self.files.append(file)
         return file

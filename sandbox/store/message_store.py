@@ -14,7 +14,7 @@ from sandbox.store.checkpoint import FILE as CHECKPOINT_FILE
 from sandbox.store.checkpoint import StoreCheckpoint
 from sandbox.store.cleaning import CleaningService
 from sandbox.store.commit_log import DIRECTORY as LOG_DIRECTORY
-from sandbox.store.commit_log import CommitLog
+from sandbox.store.commit_log import CommitLog, use_large_pages
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.consume_queue import ConsumeQueue
 from sandbox.store.disk import Disk, Flusher, Lock
@@ -55,7 +55,8 @@ class MessageStore:
         self._broken: set[str] = set()
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
         self.pool = MapPool(disk, config.max_mapped_files)
-        files = MappedFileQueue(disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes)
+        files = MappedFileQueue(disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes,
+                                large_pages=use_large_pages(config))
         self.log = CommitLog(files, clock=clock, store_host=store_host, rolled=self._log_rolled)
         self.index = IndexService(disk, self.pool, config, clock, rolled=self._index_rolled, has_key=self._has_key)
         self.checkpoint = StoreCheckpoint(disk)

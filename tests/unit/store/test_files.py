@@ -1,12 +1,14 @@
 """Maps, real files, JSON tables, configuration and names of days."""
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from sandbox.kernel.errors import StoreFull
+from sandbox.store.commit_log import use_large_pages
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import FileDisk
 from sandbox.store.file_stamp import hour_of_day, stamp
@@ -53,6 +55,18 @@ def test_a_pool_gives_what_is_used_a_second_chance(tmp_path: Path) -> None:
     files[0].used = True
     pool.view(files[3])
     assert [file.view is not None for file in files] == [True, False, True, True, False]
+    pool.close()
+
+
+def test_only_a_large_log_that_is_flushed_now_and_then_asks_for_large_pages(tmp_path: Path) -> None:
+    large = MessageStoreConfig(commit_log_file_bytes=64 << 20)
+    asked = [MessageStoreConfig(commit_log_file_bytes=1 << 20), replace(large, flush="SYNC_FLUSH"), large]
+    assert [use_large_pages(config) for config in asked] == [False, False, True]
+    pool = MapPool(FileDisk(tmp_path), 3)
+    file = MappedFile("d", 0, 4 << 20, large_pages=True)
+    pool.view(file)[3 << 20] = 7
+    pool.unmap(file)
+    assert bytes(pool.view(file)[(3 << 20) - 1 : (3 << 20) + 2]) == b"\0\7\0"
     pool.close()
 
 
