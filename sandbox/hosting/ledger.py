@@ -7,7 +7,7 @@ from collections import deque
 from typing import Any
 
 from sandbox.broker.stats import Rate
-from sandbox.client.offset_runs import OffsetRuns
+from sandbox.client.offset_runs import OffsetRuns, Run
 from sandbox.client.process_queue import offset_of
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
@@ -38,6 +38,11 @@ class GroupLedger:
         seen = self._seen.setdefault((member, mq), OffsetRuns())
         if not seen.add(offset_of(message)) or message.reconsume_times > 0:
             self.delivered_again += 1
+
+    def given(self, mq: MessageQueue, member: str = "") -> tuple[Run, ...]:
+        """The offsets of a queue some listener has been given, as runs."""
+        seen = self._seen.get((member, mq))
+        return () if seen is None else seen.runs()
 
     def done(self, message: Message) -> None:
         """A listener has accepted it."""

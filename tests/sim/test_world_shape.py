@@ -113,3 +113,13 @@ def test_the_tape_keeps_the_last_records_over_file_ends(tmp_path: Path) -> None:
         world.sandbox.memory.tapes.clear()
         fresh = [int(row["queue_offset"]) for row in world.read("store/broker-a").data["records"].values()]
         assert fresh == offsets
+
+
+def test_a_card_shows_the_thresholds_its_process_runs_with(world: World) -> None:
+    world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], copies=2)
+    world.run(3)
+    world.act("ChangeBroker", broker="broker-a", changes={"pull_threshold_for_queue": 50})
+    world.act("RestartActor", actor="B")
+    world.run(3)
+    members = world.read(f"board/{GROUP}/orders").data["members"].values()
+    assert {member["actor"]: member["limits"]["count"] for member in members} == {"A": 1_000, "B": 50}

@@ -6,6 +6,7 @@ from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.groups import GroupView
+from sandbox.hosting.presets import MIB, Preset
 from sandbox.message.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def member_rows(sandbox: "Sandbox", view: GroupView, topic: str | None) -> dict[
 
 def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
                topic: str | None) -> Row:
-    consumer, settings, preset = actor.consumer, actor.settings, sandbox.preset
+    consumer, settings = actor.consumer, actor.settings
     held: list[tuple[MessageQueue, ProcessQueue]] = []
     if consumer is not None and actor.lives:
         held = [(mq, pq) for mq, pq in consumer.process_queues.items() if topic in (None, mq.topic)]
@@ -39,12 +40,21 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
         "span": max((pq.span for _, pq in held), default=0),
         "busy": consumer.busy if consumer is not None and actor.lives else 0, "threads": settings.threads,
         "since_ms": actor.since_ms, "timers": consumer.timers if consumer is not None and actor.lives else {},
-        "limits": {"count": preset.pull_threshold_for_queue, "bytes": preset.pull_threshold_size_mib << 20,
-                   "span": preset.consume_concurrently_max_span},
+        "limits": _limits(actor, sandbox.preset),
         "work_ms": list(actor.work_ms), "slow": None if actor.slow is None else {"key": actor.slow[0],
                                                                               "ms": actor.slow[1]},
         "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
     }
+
+
+def _limits(actor: ConsumerActor, preset: Preset) -> Row:
+    """What holds its pulls back: of the process that runs, else of the one that would be started."""
+    if actor.consumer is not None and actor.lives:
+        consumer = actor.consumer
+        return {"count": consumer.threshold_for_queue, "bytes": consumer.threshold_bytes_for_queue,
+                "span": consumer.config.max_span}
+    return {"count": preset.pull_threshold_for_queue, "bytes": preset.pull_threshold_size_mib * MIB,
+            "span": preset.consume_concurrently_max_span}
 
 
 def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> Row:
