@@ -165,10 +165,12 @@ class MessageStore:
 
     def dispatch(self) -> None:
         """Make what was put readable, and see to its flush.  Once per turn: the next put asks the time again."""
-        self.log.end_turn()
-        if self.reput.pending or not self.reput.idle:
-            self.reput.run()
-            self.flush.wrote()
+        try:
+            if self.reput.pending or not self.reput.idle:
+                self.reput.run()
+                self.flush.wrote()
+        finally:
+            self.log.end_turn()
 
     def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
         """Call `done(True)` once the log is durable up to there, `done(False)` after the sync flush timeout."""

@@ -208,6 +208,22 @@ def test_a_message_put_by_who_is_woken_is_dispatched_in_the_same_turn() -> None:
     assert store.max_offset("moved", 0) == 1
 
 
+def test_all_that_is_put_in_one_turn_is_stored_at_one_moment_and_what_comes_later_later() -> None:
+    stores = Stores()
+    store = stores.opened()
+    store.on_arrival = lambda topic, *_: store.put_message(message(9, topic="moved")) if topic == "orders" else None
+    start_ms = stores.clock.now_ms()
+    first = [store.put_message(message(n)).store_ms for n in range(3)]
+    store.dispatch()
+    stores.advance(5)
+    batch = store.put_messages([message(3), message(4)])
+    store.dispatch()
+    stores.advance(5)
+    (last,) = stores.put(store, message(5))
+    assert [*first, batch.store_ms, last.store_ms] == [start_ms] * 3 + [start_ms + 5_000, start_ms + 10_000]
+    assert [store.store_time("moved", 0, n) for n in range(6)] == [*first, *[batch.store_ms] * 2, last.store_ms]
+
+
 def test_a_delayed_message_has_its_delivery_time_in_the_queue() -> None:
     stores = Stores()
     store = stores.opened()
