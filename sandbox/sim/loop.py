@@ -86,6 +86,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
             return
         for task in self._waiting():
             task.cancel()
+        self._at_this_instant = 0  # an endless chain was complained of already; what cleans up still gets its turns
         try:
             with self._as_running():
                 for _ in range(CLOSING_TURNS):
