@@ -75,3 +75,55 @@ def test_live_is_refused_with_a_reason_when_nobody_runs(site: Site) -> None:
     site.open("reset/")
     expect(site.page.locator("[name=method][value=online]")).to_be_disabled()
     expect(site.page.get_by_text("nobody is online")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> None:
+    site.start("orders")
+    assert site.act(action="SetRate", rate="4") == 204
+    site.until(COMMITTED.format(least=3))
+    site.page.locator(".ghead [data-reset]").click()
+    site.page.get_by_role("radio", name="Earliest").check()
+    site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
+    site.page.locator("#rs-go").click()
+    members = site.page.locator(".rs-clients > li")
+    expect(members).to_have_count(3)
+    expect(members.first.locator("[data-step=dropped]")).to_have_class("done")
+    resumed = site.page.locator(".rs-run[data-state=resumed]")
+    resumed.wait_for(timeout=PATIENCE_MS)
+    expect(members.first.locator("[data-step=resumed]")).to_contain_text("pulls at a:0 0")
+    same = site.page.locator(".rs-run .v-same")
+    expect(same).to_have_count(8)
+    before = site.page.locator(".rs-run tbody td:nth-child(2)").all_inner_texts()
+    assert all(int(offset) > 3 for offset in before)
+    assert site.act(action="SetRate", rate="20") == 204
+    site.page.locator(".rs-run[data-state=verified]").wait_for(timeout=PATIENCE_MS)
+    site.page.locator("#rs-undo").click()
+    resumed.wait_for(timeout=PATIENCE_MS)
+    expect(same).to_have_count(8)
+    assert site.page.locator(".rs-run tbody td:nth-child(4)").all_inner_texts() == before
+    expect(site.page.locator("#rs-undo")).to_be_hidden()
+    site.page.locator("#rs-done [data-close]").click()
+    expect(site.page.locator("#resetdlg")).to_be_hidden()
+
+
+def test_a_plan_that_came_true_otherwise_is_refused_beside_the_new_one(site: Site) -> None:
+    """What was promised is what is sent: here a promise the world does not keep."""
+    site.start("orders")
+    site.until(COMMITTED.format(least=3))
+    stop_everybody(site)
+    site.page.locator(".ghead [data-reset]").click()
+    site.page.get_by_role("radio", name="Earliest").check()
+    site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
+    stored = committed(site)
+    old_plan = """() => {
+        const sent = document.querySelector('#rs-expected');
+        sent.value = sent.value.replaceAll('"target": "0"', '"target": "1"');
+        document.querySelector('#rs-go').click();
+    }"""
+    site.page.evaluate(old_plan)
+    refusal = site.page.locator("#rs-apply .refusal")
+    expect(refusal).to_contain_text("is 0 now, not 1")
+    expect(refusal).to_be_focused()
+    site.until("JSON.parse(document.querySelector('#rs-expected').value).every(({target}) => target === '0')")
+    expect(refusal).to_be_visible()
+    assert committed(site) == stored

@@ -171,4 +171,4 @@ $("#add")?.addEventListener("click", ({ currentTarget }) => {
     ...(header.strategy ? { strategy: header.strategy } : {}),
   }, currentTarget);
 });
-setUpResetDialog({ config, live: page.live, moved: () => board });
+setUpResetDialog({ config, clock, live: page.live, board: () => board });

@@ -1,13 +1,17 @@
-/* The reset as a page of its own, for deep links; after applying it goes to the Board, where the pins travel. */
+/* The reset as a page of its own, for deep links; offline it goes to the Board after applying, where the pins travel. */
 import { $ } from "./dom.js";
 import { startReset } from "./reset.js";
 import { show, startShell } from "./shell.js";
 
 const page = startShell();
-const { config, live } = page;
-if (config.channels.board) show(page, config.channels.board, () => {});
+const { config, live, clock } = page;
+let board = null;
+if (config.channels.board) show(page, config.channels.board, (data) => (board = data));
 startReset($(".resetpage"), {
+  config,
   live,
+  clock,
+  board: () => board,
   done: () => {
     location.href = `/s/${config.slug}/?${new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" })}`;
   },

@@ -8,17 +8,20 @@ import { t } from "./words.js";
 const WAIT_MS = 150, REPRICE_MS = 2000, BARS = 60;
 const pad = (n, w = 2) => String(n).padStart(w, "0");
 
-export function startReset(root, { live, done }) {
+/** around: config, live, clock, board (its newest reading), done (called when nothing is left to show). */
+export function startReset(root, around) {
   const form = $("#rs-form", root);
   if (!form) return;
   htmx.process(root);
-  const page = new ResetForm(root, form, done);
-  live.addEventListener("beat", () => page.reprice());
+  const page = new ResetForm(root, form, around), facts = (page.facts = []);
+  const over = new AbortController(), whileOpen = (fn) => (event) => (form.isConnected || page.sent ? fn(event) : over.abort());
+  around.live.addEventListener("beat", whileOpen(() => page.reprice()), over);
+  around.live.addEventListener("facts", whileOpen(({ detail }) => facts.push(...detail)), over);
 }
 
 class ResetForm {
-  constructor(root, form, done) {
-    Object.assign(this, { root, form, done, now: Number($("#reset", root).dataset.now), plan: null });
+  constructor(root, form, around) {
+    Object.assign(this, { root, form, around, now: Number($("#reset", root).dataset.now), plan: null });
     this.time = this.now - 60000;
     form.addEventListener("input", (event) => this.#changed(event));
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -27,7 +30,9 @@ class ResetForm {
     $("#rs-cmd", root).onclick = () => this.#copy();
     $("#rs-export", root).onclick = () => this.#export();
     root.addEventListener("htmx:afterSettle", ({ target }) => target.id === "rs-prev" && this.#arrived());
-    root.addEventListener("queueviz:acted", ({ detail }) => this.#applied(detail.seq));
+    const apply = $("#rs-apply", root);
+    apply.addEventListener("queueviz:acted", ({ detail }) => this.#applied(detail.seq));
+    apply.addEventListener("htmx:afterRequest", ({ detail }) => detail.xhr.status === 409 && this.ask()); // the new plan beside its sentence
     this.#slider($("#rs-hist", root));
     this.#mode();
     this.#setTime(this.time);
@@ -117,10 +122,13 @@ class ResetForm {
     go.disabled = !sum || !count || sum.dataset.refused !== undefined || go.dataset.forbidden !== undefined || (skips && typed.value !== group);
   }
 
-  #applied(seq) {
+  async #applied(seq) {
     this.sent = true;
     say(t("say.reset", { group: $("#reset", this.root).dataset.group }));
-    this.done(seq, this.plan);
+    const { around, form } = this;
+    if (form.elements.method.value !== "online") return around.done();
+    const { ResetProgress } = await import("./reset_progress.js");
+    new ResetProgress($("#reset", this.root), { ...around, seq, facts: this.facts, slug: around.config.slug, topic: form.elements.topic.value });
   }
 
   #slider(root) {

@@ -1,7 +1,7 @@
 /* The reset dialog on the Board: its form comes from the server when it is opened. */
 import { $, el } from "./dom.js";
 
-export function setUpResetDialog({ config, live }) {
+export function setUpResetDialog({ config, live, clock, board }) {
   const dialog = $("#resetdlg");
   if (!dialog) return;
   document.body.addEventListener("click", async (event) => {
@@ -14,7 +14,7 @@ export function setUpResetDialog({ config, live }) {
     if (!dialog.firstElementChild) return;
     if (!dialog.open) dialog.showModal();
     const { startReset } = await import("./reset.js"); // not part of the first view
-    startReset(dialog, { live, done: () => dialog.close() });
+    startReset(dialog, { config, live, clock, board, done: () => dialog.close() });
   });
 }
 

@@ -37,6 +37,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       reached(last);
       if (!first) transport.missed(rows.length);
       scrubber.add(rows);
+      live.dispatchEvent(new CustomEvent("facts", { detail: rows }));
       onFacts(rows, { first, gap });
       gap = 0;
       for (const row of rows) if (!first) judge(row);
