@@ -108,6 +108,8 @@ def plan_reset(sandbox: "Sandbox", wish: ResetWish) -> ResetPlan:
     """Raises ActionRefused (404, 422) when the wish names what is not there or lacks a value."""
     _check_wish(wish)
     view = GroupView(sandbox, wish.group)
+    if not view.masters:
+        raise ActionRefused(409, "No broker is running.", "Start one first.")
     queues = view.read_queues(wish.topic)
     if not queues:
         raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic",
