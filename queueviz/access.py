@@ -60,8 +60,15 @@ def seat_at(visitor: Visitor, slug: str, verb: str) -> Seat:
         raise NotFound("There is no sandbox with this address.")
     seat = Seat(sandbox, role)
     if not seat.may(verb):
-        raise Forbidden("Your link to this sandbox does not allow this.")
+        raise forbidden(visitor)
     return seat
+
+
+def forbidden(visitor: Visitor) -> Forbidden:
+    """What to tell somebody who may look, but not do this."""
+    if visitor.token:
+        return Forbidden("This token is not one of this sandbox's, or was revoked: with it you may look, and no more.")
+    return Forbidden("Your link to this sandbox does not allow this.")
 
 
 def _has_expired(sandbox: Sandbox) -> bool:

@@ -31,7 +31,7 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
     if seat.sandbox.of_host:
         action = landing.admit(visitor, action)
     elif not seat.may(action.verb):
-        raise access.Forbidden("Your link to this sandbox does not allow this.")
+        raise access.forbidden(visitor)
     access.note_visit(seat)
     by = Actor(role=seat.role, name=_pseudonym(visitor, seat))
     return engine.answer(engine.port().act(slug, action, by))

@@ -34,7 +34,7 @@ class NewSandbox(Schema):
 
     model_config = ConfigDict(extra="forbid")
 
-    template: str = "orders"
+    template: str = "flights"
     preset: str = "sandbox"
     name: str = Field("", max_length=80)
 

@@ -3,6 +3,9 @@
 import os
 import secrets
 from pathlib import Path
+from typing import Any
+
+import dj_database_url
 
 SECRET_FILE = "secret_key"
 
@@ -31,6 +34,14 @@ def directory(name: str, default: Path) -> Path:
     except OSError as why:
         raise SystemExit(f"{name}: {path} cannot be a directory: {why.strerror.lower()}. Choose another.") from None
     return path
+
+
+def database(name: str, default: str) -> dict[str, Any]:
+    """Django's settings for a database URL; the process ends with a sentence where it is none."""
+    try:
+        return dict(dj_database_url.parse(text(name, default)))
+    except (ValueError, KeyError):  # the URL may hold a password: it is not shown
+        raise SystemExit(f"{name} is no database URL. Write it as postgres://user:password@host:5432/name.") from None
 
 
 def kept_secret(home: Path) -> str:

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext
 
 from queueviz import refusals
 from queueviz.pages import errors
@@ -35,10 +36,20 @@ class EngineAnswers:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._get_response(request)
+        answer = self._get_response(request)
+        if answer.status_code == 405 and request.path.startswith("/api/"):
+            return _other_method(request, answer)
+        return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, SandboxError):
             return None
         status, said = refusals.describe(error)
         return errors.sentence(request, status, **said)
+
+
+def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
+    """The API framework says this in plain text; here every refusal is a sentence and a hint."""
+    said = {"error": gettext("{method} is not possible here.").format(method=request.method),
+            "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", ""))}  # fmt: skip
+    return JsonResponse(said, status=405, headers={"Allow": answer.headers.get("Allow", "")})

@@ -33,10 +33,16 @@ class Created(NamedTuple):
 
 def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "") -> Created:
     """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template."""
-    _demand_room(visitor)
-    _sweep()
     slug = new_slug()
-    _open(slug, template, preset)
+    with transaction.atomic():  # one writer at a time: two at once cannot both be the last that fits
+        _demand_room(visitor)
+        place = record(visitor, "create", slug, template=template, preset=preset)
+    try:
+        _sweep()
+        _open(slug, template, preset)
+    except BaseException:
+        place.delete()
+        raise
     now = timezone.now()
     sandbox = Sandbox(slug=slug, name=name or slug, template=template, preset=preset, visited_at=now,
                       expires_at=now + access.ANONYMOUS_LIFE)  # fmt: skip
@@ -44,7 +50,6 @@ def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: st
         sandbox.save()
         access.remember(visitor, sandbox)
         token = new_token(sandbox)
-        record(visitor, "create", slug, template=template, preset=preset)
     return Created(sandbox, token)
 
 
@@ -132,10 +137,10 @@ def landing() -> Sandbox:
     return sandbox
 
 
-def record(visitor: Visitor, what: str, slug: str, **details: object) -> None:
+def record(visitor: Visitor, what: str, slug: str, **details: object) -> AuditRecord:
     """One line in the audit, without a person's address."""
     who = str(visitor.user) if visitor.is_signed_in else ("token" if visitor.token else "anonymous")
-    AuditRecord.objects.create(slug=slug, what=what, who=who[:80], origin=visitor.origin, details=details)
+    return AuditRecord.objects.create(slug=slug, what=what, who=who[:80], origin=visitor.origin, details=details)
 
 
 def _demand_room(visitor: Visitor) -> None:

@@ -3,8 +3,6 @@
 import sys
 from pathlib import Path
 
-import dj_database_url
-
 from queueviz import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -69,7 +67,7 @@ TEMPLATES = [
 # --- Data ------------------------------------------------------------------------------------------------------------
 
 DATABASES = {
-    "default": dj_database_url.parse(environment.text("QUEUEVIZ_DATABASE_URL", f"sqlite:///{QUEUEVIZ_HOME}/web.sqlite3"))
+    "default": environment.database("QUEUEVIZ_DATABASE_URL", f"sqlite:///{QUEUEVIZ_HOME}/web.sqlite3")
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {

@@ -29,7 +29,7 @@ class Between(NamedTuple):
 
 
 class TextUpTo(NamedTuple):
-    """Longest text allowed, in characters."""
+    """One line of at most so many characters: RocketMQ separates properties with control characters."""
 
     chars: int
 
@@ -122,6 +122,8 @@ def _narrow(value: Any, rules: list[Any], name: str) -> Any:
         if isinstance(rule, TextUpTo) and len(value) > rule.chars:
             raise _refuse(name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value),
                           limit=rule.chars)
+        if isinstance(rule, TextUpTo) and any(ord(char) < 32 for char in value):
+            raise _refuse(name, "holds a control character", "Write it in one line, without control characters.")
     return value
 
 

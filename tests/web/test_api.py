@@ -56,6 +56,7 @@ def test_a_wrong_token_gets_no_more_than_the_address_gives(visitor: Client, stra
     fields = {"action": "CrashActor", "actor": "A"}
     answer = stranger.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON, headers=bearer("qv_wrong"))
     assert answer.status_code == 403
+    assert "token" in answer.json()["error"]
     assert answer.json()["hint"]
 
 
@@ -282,3 +283,33 @@ def test_the_api_page_needs_no_other_host(visitor: Client) -> None:
 def test_limits_are_those_of_the_catalogue() -> None:
     assert owners.LIMITS.sandboxes_per_visitor == 5
     assert owners.LIMITS.creations_per_hour_per_address == 20
+
+
+def test_the_place_is_taken_before_the_sandbox_is_made(visitor: Client, port: FakePort,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    taken: list[int] = []
+    make_it = port.create
+
+    def create(*args: Any, **more: Any) -> Future[Any]:
+        taken.append(AuditRecord.objects.filter(what="create").count())
+        return make_it(*args, **more)
+
+    monkeypatch.setattr(port, "create", create)
+    make(visitor)
+    assert taken == [1], "many at once cannot all be the last that fits"
+
+
+def test_a_start_that_failed_gives_its_place_back(visitor: Client, port: FakePort,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    failed: Future[Any] = Future()
+    failed.set_exception(ActionRefused(503, "There is no room now.", "Try again later."))
+    monkeypatch.setattr(port, "create", lambda *args, **more: failed)
+    assert visitor.post("/api/sandboxes", {"template": "flights"}, content_type=JSON).status_code == 503
+    assert not AuditRecord.objects.filter(what="create").exists()
+
+
+def test_another_method_is_refused_with_a_sentence(visitor: Client) -> None:
+    answer = visitor.get("/api/sandboxes")
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "POST"
+    assert answer.json() == {"error": "GET is not possible here.", "hint": "Possible: POST."}

@@ -18,8 +18,8 @@ class Subscription(NamedTuple):
 class RowToSend(NamedTuple):
     """One message of `SendMessages(rows=…)`; `body` is text."""
 
-    key: str = ""
-    tag: str = ""
+    key: Name = ""
+    tag: Name = ""
     body: Body = ""
     born_ms: int | None = None
 

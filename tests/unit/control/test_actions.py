@@ -65,6 +65,8 @@ def test_the_expected_offsets_of_a_reset_keep_64_bits() -> None:
     ({"action": "SendMessages", "topic": "x" * 256}, "topic"),
     ({"action": "SendMessages", "topic": "t", "count": "1.5"}, "count"),
     ({"action": "SendMessages", "topic": "t", "rows": "[{"}, "rows"),
+    ({"action": "SendMessages", "topic": "t", "key": "a\x01b"}, "key"),
+    ({"action": "SendMessages", "topic": "t", "rows": [{"tag": "a\x02b"}]}, "rows.tag"),
     ({"action": "SendMessages", "topic": "t", "rows": [{"price": 1}]}, "rows"),
     ({"action": "StartConsumer", "group": "g", "listener": "lazy"}, "listener"),
     ({"action": "ChangeGroup", "group": "g", "changes": "[1]"}, "changes"),
