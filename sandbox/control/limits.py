@@ -55,7 +55,7 @@ class SocketLimits:
 
     channels: int = 16
     frame_bytes: int = 64 * 1024
-    board_bytes_per_s: int = 40_000  # of deltas; a board that changes by more is sent less often
+    board_bytes_per_s: int = 36_000  # of deltas; a board that changes by more is sent less often
     snapshot_bytes: int = 128 * 1024
     messages_per_s: int = 20
     behind_after_s: float = 1.0  # oldest unacknowledged frame: the next frame is a snapshot
