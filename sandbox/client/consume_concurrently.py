@@ -1,6 +1,5 @@
 """Consuming in any order, many at once."""
 
-import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from sandbox.client.consumption import (
     Threads,
     begin_batch,
     end_batch,
+    hear,
     send_to_retry_topic,
 )
 from sandbox.client.listeners import ConcurrentListener, ConsumeConcurrentlyContext
@@ -70,16 +70,7 @@ class ConsumeMessageConcurrentlyService:
         consumer = self._consumer
         context = ConsumeConcurrentlyContext(pq.mq, thread)
         batch = begin_batch(consumer, messages, pq, thread)
-        status: ConsumeConcurrentlyStatus | None = None
-        try:
-            status = await self._listener(messages, context)
-            await consumer.clock.going_on()
-        except asyncio.CancelledError:
-            pq.end(messages)
-            raise
-        except Exception:  # the application's affair: it counts as a failure
-            log.debug("the listener of %s failed", consumer.group, exc_info=True)
-            await consumer.clock.going_on()
+        status = await hear(consumer, partial(self._listener, messages, context), messages, pq)
         end_batch(consumer, batch, self._outcome(batch, status))
         if not pq.dropped:
             await self._settle(batch, context, status)

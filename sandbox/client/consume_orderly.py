@@ -1,12 +1,11 @@
 """Consuming in order: one batch of a queue at a time, under the broker's lock."""
 
-import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sandbox.client.config import MessageModel
-from sandbox.client.consumption import Batch, Threads, begin_batch, end_batch, send_to_retry_topic
+from sandbox.client.consumption import Batch, Threads, begin_batch, end_batch, hear, send_to_retry_topic
 from sandbox.client.listeners import ConsumeOrderlyContext, OrderlyListener
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.results import ConsumeOrderlyStatus
@@ -107,16 +106,7 @@ class ConsumeMessageOrderlyService:
         consumer = self._consumer
         context = ConsumeOrderlyContext(pq.mq, thread)
         batch = begin_batch(consumer, messages, pq, thread)
-        status: ConsumeOrderlyStatus | None = None
-        try:
-            status = await self._listener(messages, context)
-            await consumer.clock.going_on()
-        except asyncio.CancelledError:
-            pq.end(messages)
-            raise
-        except Exception:  # the application's affair: the queue waits a moment and tries again
-            log.debug("the listener of %s failed", consumer.group, exc_info=True)
-            await consumer.clock.going_on()
+        status = await hear(consumer, partial(self._listener, messages, context), messages, pq)
         end_batch(consumer, batch, self._outcome(batch, status))
         return await self._settle(batch, context, status or SUSPEND)
 

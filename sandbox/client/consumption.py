@@ -1,10 +1,11 @@
 """What both ways of consuming share: threads, the story of one batch, and the second chance."""
 
+import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from sandbox.client.config import RETRY_PREFIX
 from sandbox.client.process_queue import ProcessQueue, offset_of
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sandbox.client.push_consumer import PushConsumer
 
 log = logging.getLogger(__name__)
+
+Status = TypeVar("Status")
 
 SHARDING_KEY = "__SHARDINGKEY"
 FIRST_RETRY_LEVEL = 3
@@ -137,6 +140,25 @@ def begin_batch(consumer: "PushConsumer", messages: list[Message], pq: ProcessQu
     consumer.service.threads.working[thread] = Working(pq.mq, offset_of(first), first.keys, now_ms)
     consumer.watch.begin()
     return Batch(messages, pq, thread, now_ms)
+
+
+async def hear(consumer: "PushConsumer", listener: Callable[[], Awaitable[Status]], messages: list[Message],
+               pq: ProcessQueue) -> Status | None:
+    """What the listener says; None when it failed, which is the application's affair.
+
+    A process stopped meanwhile hears it when it goes on; a cancelled batch is unfinished again.
+    """
+    status: Status | None = None
+    try:
+        try:
+            status = await listener()
+        except Exception:
+            log.debug("the listener of %s failed", consumer.group, exc_info=True)
+        await consumer.clock.going_on()
+    except asyncio.CancelledError:
+        pq.end(messages)
+        raise
+    return status
 
 
 def end_batch(consumer: "PushConsumer", batch: Batch, outcome: str) -> None:
