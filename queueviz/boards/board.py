@@ -9,6 +9,7 @@ from urllib.parse import quote
 from queueviz.boards import rows
 from queueviz.boards.js_texts import TEXTS, texts
 from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.side import retry_channel, side_queues
 
 
 def board_channel(place: Place) -> str | None:
@@ -65,7 +66,7 @@ def captions() -> dict[str, str]:
 
 
 def _channels(place: Place) -> list[str]:
-    return [name for name in (board_channel(place), store_channel(place)) if name]
+    return [name for name in (board_channel(place), store_channel(place), retry_channel(place)) if name]
 
 
 def now_of(place: Place, readings: Mapping[str, Any], name: str | None) -> int:
@@ -79,6 +80,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     group = place.group()
     now_ms = now_of(place, readings, name)
     queues = rows.queue_views(data, now_ms=now_ms, captions=captions(), selected=_selected(place, data))
+    many = len(queues) > STRIPS
     header = (data or {}).get("header") or {}
     members = rows.member_views(data)
     topics = [s["topic"] for s in (group or {}).get("subscription", ()) if not s["topic"].startswith("%")]
@@ -91,6 +93,8 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
         "orderly": header.get("listener") == "orderly",
         "broadcasting": header.get("model") == "BROADCASTING",
         "queues": queues,
+        "strips": rows.worst(queues, EXPANDED) if many else queues,
+        "side": side_queues(place, readings),
         "members": members,
         "window": queues[0].strip.window if queues else 100,
         "now_ms": now_ms,
@@ -109,6 +113,8 @@ def _selected(place: Place, data: Mapping[str, Any] | None) -> str | None:
     return asked if asked and asked in (data or {}).get("queues", {}) else None
 
 
+STRIPS = 64  # queues with a strip of their own; above that a heat map shows all
+EXPANDED = 12  # and these many worst ones keep theirs
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 
 BOARD = BoardPage(
@@ -118,6 +124,13 @@ BOARD = BoardPage(
     twin="queueviz/partials/twin_board.html",
     channels=_channels,
     context=_context,
+)
+
+PEEK = Part(
+    name="peek",  # the words of the message under the cursor
+    template="queueviz/partials/peek.html",
+    channels=lambda place: [],
+    context=lambda place, readings: {},
 )
 
 RAIL = Part(

@@ -7,12 +7,13 @@ from typing import NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.asks import ASK
-from queueviz.boards.board import BOARD, RAIL
+from queueviz.boards.board import BOARD, PEEK, RAIL
 from queueviz.boards.index import INDEX
 from queueviz.boards.locks import LOCKS
 from queueviz.boards.page import BoardPage, Part
 from queueviz.boards.plain import JOURNAL, SETTINGS, TOPIC_FORM, TOPICS
 from queueviz.boards.reset import DIALOG, RESET
+from queueviz.boards.side import SIDE
 
 
 class Tab(NamedTuple):
@@ -22,7 +23,7 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS)}
-PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, TOPIC_FORM)}
+PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM)}
 TABS = (
     Tab("board", "", _("Board")),
     Tab("locks", "locks/", _("Locks")),

@@ -56,9 +56,10 @@ class QueueView(NamedTuple):
     lock_share: float
 
 
-def order(key: str) -> tuple[str, int, str]:
+def order(key: str) -> tuple[str, str, int]:
+    """Member by member where each reads for itself (broadcasting), then by broker and id."""
     name = QueueName.of(key)
-    return name.broker, int(name.queue_id or 0), name.member
+    return name.member, name.broker, int(name.queue_id or 0)
 
 
 def colour(member: Mapping[str, Any] | None) -> str:
@@ -119,6 +120,12 @@ def queue_views(
             )
         )
     return found
+
+
+def worst(views: list[QueueView], most: int) -> list[QueueView]:
+    """The ones furthest behind, in the order of the list."""
+    chosen = sorted(views, key=lambda view: -1 if view.lag is None else view.lag, reverse=True)[:most]
+    return sorted(chosen, key=lambda view: order(view.key))
 
 
 def shown_lag(row: Mapping[str, Any]) -> int | None:

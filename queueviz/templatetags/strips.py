@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
 from queueviz.boards.rows import QueueView
+from queueviz.boards.side import SideQueue
 from queueviz.boards.strip_plan import LABELS, LAYERS, StripOptions, arc, plan_strip
 from queueviz.templatetags.formats import number
 
@@ -60,6 +61,13 @@ def sentence(view: QueueView) -> str:
         max=number(row.get("max")),
         lag=number(view.lag),
     )
+
+
+@register.simple_tag
+def side_strip(queue: SideQueue) -> SafeString:
+    """A thin strip: no labels, they stand beside it."""
+    options = StripOptions(width=542, height=22, window=queue.window, track=8, compact=True)
+    return _svg(queue.row, options, gettext("{n} messages wait").format(n=number(queue.waiting)))
 
 
 @register.simple_tag

@@ -104,7 +104,7 @@ def test_the_keyboard_alone_runs_a_board(site: Site) -> None:
 
 
 def test_the_world_stops_and_steps(site: Site) -> None:
-    site.start("orders")
+    site.visit("orders")
     site.page.locator("#world").click()
     expect(site.page.locator("#livepill")).to_have_text("World stopped")
     site.until("document.querySelector('#world').ariaPressed === 'true'")
@@ -112,10 +112,12 @@ def test_the_world_stops_and_steps(site: Site) -> None:
     site.page.locator("#step").click()
     site.until("(still) => document.querySelector('#clock .now').textContent !== still", still)
     expect(site.page.locator("#livepill")).to_have_text("World stopped")
+    site.page.locator("#world").click()
+    expect(site.page.locator("#livepill")).to_have_text("LIVE")
 
 
 def test_the_table_says_what_the_strips_show(site: Site) -> None:
-    site.start("orders")
+    site.visit("orders")
     assert site.act(action="SetRate", rate="0") == 204
     expect(site.page.locator("#livepill")).to_have_text("World stopped")
     site.page.keyboard.press("Shift+T")
@@ -125,6 +127,7 @@ def test_the_table_says_what_the_strips_show(site: Site) -> None:
     for queue_id, row in shown.items():
         text = cells.nth(queue_id).inner_text()
         assert (row["committed"] or "–") in text.split()
+    assert site.act(action="SetRate", rate="1") == 204
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])

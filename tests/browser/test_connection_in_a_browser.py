@@ -1,6 +1,7 @@
 """The live socket: cut, stale, hidden, and back without a show."""
 
-from playwright.sync_api import expect
+from django.template.loader import render_to_string
+from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import PATIENCE_MS, Site, Wire
 
@@ -52,6 +53,46 @@ def test_an_offline_page_tries_again_by_itself(site: Site, wire: Wire) -> None:
     wire.mend()
     site.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
     expect(site.page.locator("#notice .banner")).to_be_hidden()
+
+
+def test_a_page_without_its_socket_still_acts(site: Site, wire: Wire) -> None:
+    site.visit("orders")
+    wire.cut()
+    expect(site.page.locator(".app")).to_have_attribute("data-conn", "offline")
+    expect(site.page.locator("#conn")).to_contain_text("Offline")
+    expect(site.page.locator("#notice .banner")).to_contain_text("You see event #")
+    assert float(site.page.locator(".boardwrap").evaluate("(it) => getComputedStyle(it).opacity")) < 1
+    site.page.get_by_role("button", name="Send burst").click()
+    site.page.locator("#ask").get_by_role("button", name="Send").click()
+    expect(site.page.locator("#ask")).to_be_hidden()
+    wire.mend()
+
+
+def test_a_sandbox_asleep_shows_its_last_moment_until_its_owner_wakes_it(site: Site, browser: Browser) -> None:
+    site.visit("index")
+    headers = site.page.evaluate("JSON.parse(document.body.getAttribute('hx-headers'))")
+    address = f"{site.base_url}/s/{site.slug}/"
+    site.page.goto(f"{site.base_url}/")
+    site.page.request.post(f"{address}keep/sleep/", headers=headers)
+    context = browser.new_context()
+    stranger = context.new_page()
+    stranger.goto(address)
+    expect(stranger.locator("#notice")).to_contain_text("This sandbox is asleep")
+    expect(stranger.locator("#notice button:visible")).to_have_count(0)
+    assert stranger.evaluate("queueviz.live.status") == "connecting"  # it does not even try
+    context.close()
+    site.open()
+    expect(site.page.locator("#notice")).not_to_contain_text("asleep")
+
+
+def test_a_sandbox_that_cannot_be_opened_says_why(site: Site) -> None:
+    """The banner as the server sends it in that state: the sentence, a way to try again, a way to delete it."""
+    state = {"sandbox": {"failed": "its journal is damaged"}}
+    around = {"snapshot": state, "can": {"act": True, "share": True}, "sandbox": {"slug": "s"}}
+    site.page.set_content(render_to_string("queueviz/partials/failed.html", around))
+    expect(site.page.get_by_role("alert")).to_contain_text("The sandbox cannot be opened: its journal is damaged.")
+    expect(site.page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(site.page.get_by_role("link", name="Settings")).to_be_visible()
 
 
 def test_a_frozen_view_resumes_at_now(site: Site) -> None:

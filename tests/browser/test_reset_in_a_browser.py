@@ -69,14 +69,6 @@ def test_a_slider_and_the_keyboard_choose_the_same_moment(site: Site) -> None:
     assert site.page.locator("#rs-form [name=value]").input_value().isdigit()
 
 
-def test_live_is_refused_with_a_reason_when_nobody_runs(site: Site) -> None:
-    site.start("orders")
-    stop_everybody(site)
-    site.open("reset/")
-    expect(site.page.locator("[name=method][value=online]")).to_be_disabled()
-    expect(site.page.get_by_text("nobody is online")).to_be_visible(timeout=PATIENCE_MS)
-
-
 def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> None:
     site.start("orders")
     assert site.act(action="SetRate", rate="4") == 204
@@ -106,7 +98,7 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
     expect(site.page.locator("#resetdlg")).to_be_hidden()
 
 
-def test_a_plan_that_came_true_otherwise_is_refused_beside_the_new_one(site: Site) -> None:
+def test_a_plan_that_no_longer_holds_is_refused_beside_the_new_one(site: Site) -> None:
     """What was promised is what is sent: here a promise the world does not keep."""
     site.start("orders")
     site.until(COMMITTED.format(least=3))
@@ -114,6 +106,8 @@ def test_a_plan_that_came_true_otherwise_is_refused_beside_the_new_one(site: Sit
     site.page.locator(".ghead [data-reset]").click()
     site.page.get_by_role("radio", name="Earliest").check()
     site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
+    expect(site.page.locator("[name=method][value=online]")).to_be_disabled()
+    expect(site.page.get_by_text("nobody is online")).to_be_visible()
     stored = committed(site)
     old_plan = """() => {
         const sent = document.querySelector('#rs-expected');

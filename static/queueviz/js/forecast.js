@@ -19,8 +19,9 @@ export class Forecast {
   }
 
   /** Members came or went: the words on the button are asked again, once things are quiet. */
-  renew() {
+  renew({ header }) {
     clearTimeout(this.#timer);
+    if (header?.model === "BROADCASTING") return; // everybody reads everything: nothing moves
     this.#timer = setTimeout(async () => {
       this.#add = await this.#ask({ add: 1 });
       if (this.label) text(this.label, this.#add ? t("forecast", { n: this.#add.moves, m: this.#add.of }) : "");

@@ -5,10 +5,12 @@ export function parts(key) {
   return { broker: head.slice(0, colon), id: head.slice(colon + 1), member: at < 0 ? "" : key.slice(at + 1) };
 }
 
+/** Member by member where each reads for itself (broadcasting), then by broker and id. */
 export function inOrder(keys) {
+  const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
   return [...keys].sort((a, b) => {
     const p = parts(a), q = parts(b);
-    return p.broker < q.broker ? -1 : p.broker > q.broker ? 1 : Number(p.id) - Number(q.id) || (p.member < q.member ? -1 : p.member > q.member ? 1 : 0);
+    return compare(p.member, q.member) || compare(p.broker, q.broker) || Number(p.id) - Number(q.id);
   });
 }
 

@@ -18,7 +18,8 @@ import { show, startShell } from "./shell.js";
 import { Tape } from "./tape.js";
 import { t } from "./words.js";
 
-let board = null, store = null, started = false;
+const MANY = 64; // queues with a strip of their own
+let board = null, store = null, heat = null, started = false;
 const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
 const queueName = (key) => rows.shorts.get(key) ?? key;
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
@@ -52,17 +53,18 @@ const strips = new SharedWindow();
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
 const forecast = new Forecast({ config, lanes, cards });
 rows.selected = config.sel ?? null;
+rows.box.addEventListener("pointerover", async () => (await import("./strip_peek.js")).setUpPeek({ rows, config, board: () => board, window: () => strips.size }), { once: true });
 
 if (config.channels.board) show(page, config.channels.board, paint);
 if (config.channels.store) show(page, config.channels.store, (data) => {
   store = data;
   paintTape();
 }, { element: $("#tape") });
-function paint(data, jump) {
+function paint(whole, jump) {
+  whole.queues ??= {};
+  whole.members ??= {};
+  const now = clock.now(), data = { ...whole, queues: shownOf(whole.queues, now) }, { queues } = data;
   board = data;
-  const now = clock.now(), queues = data.queues ?? {};
-  data.queues = queues;
-  data.members ??= {};
   const moved = rows.sync(queues) | cards.sync(data.members);
   if (moved || !started) {
     started = true;
@@ -73,7 +75,8 @@ function paint(data, jump) {
   }
   attr($("#board"), "data-orderly", data.header?.listener === "orderly");
   const window = strips.fit(Object.values(queues).map(reach).filter((lag) => lag !== null), now);
-  text($("#window"), t("strip.head", { n: number(window) }));
+  heat?.paint(whole.queues, queues, shortNames(Object.keys(whole.queues)), rows.selected);
+  text($("#window"), heat ? t("heat.head", { n: Object.keys(queues).length, all: Object.keys(whole.queues).length }) : t("strip.head", { n: number(window) }));
   if (history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(data, now);
   rows.paint(data, { now, window, captions, jump, history });
   cards.paint(data, now, rows.shorts);
@@ -82,6 +85,15 @@ function paint(data, jump) {
   kpis.paint(data.header, now);
   text($("#add-letter") ?? document.createElement("i"), data.header?.next_actor ?? "");
   pinnedKeys(data);
+}
+
+/** Up to 64 queues all of them have a strip, above that the worst do and a heat map shows the rest. */
+function shownOf(queues, now) {
+  if (heat) return heat.pick(queues, rows.selected, now);
+  if (Object.keys(queues).length <= MANY) return queues;
+  heat = { pick: () => ({}), paint() {} };
+  import("./heat_map.js").then(({ HeatMap }) => (heat = new HeatMap($("#rows"), { select: (key) => rows.choose(key) })));
+  return {};
 }
 
 painter.every(() => {

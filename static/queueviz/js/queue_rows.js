@@ -121,11 +121,15 @@ export class QueueRows {
 
   select(key, focus = false) {
     if (!this.rows.has(key)) return;
-    if (key !== this.selected) {
-      this.selected = key;
-      this.onSelect(key);
-    }
+    this.choose(key);
     if (focus) this.rows.get(key).node.focus();
+  }
+
+  /** Also one that has no row yet. */
+  choose(key) {
+    if (key === this.selected) return;
+    this.selected = key;
+    this.onSelect(key);
   }
 
   step(by) {

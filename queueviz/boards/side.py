@@ -1,0 +1,91 @@
+"""Retry and dead-letter queues of a group: thin strips under its rows, once something lies in them.
+
+A retry queue has a reading of its own, since the group consumes it.  A dead-letter queue cannot be read
+(RocketMQ makes it write-only), so its ends come from the snapshot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from queueviz.boards import rows
+from queueviz.boards.page import Part, Place, data_of
+from queueviz.boards.strip_scale import window_for
+
+
+class SideQueue(NamedTuple):
+    kind: str  # retry, dead
+    short: str
+    me: str
+    row: Mapping[str, Any]
+    waiting: int  # messages not consumed yet
+    window: int
+    drawn: str
+    options: str
+
+
+def retry_channel(place: Place) -> str | None:
+    """The board of the group on its own retry topic; None while nothing was ever retried."""
+    topic = _topic(place, "%RETRY%")
+    if topic is None or not _used(topic):
+        return None
+    return f"board/{place.slug}/{quote(_group(place), safe='')}/{quote(str(topic['topic']), safe='')}"
+
+
+def side_queues(place: Place, readings: Mapping[str, Any]) -> list[SideQueue]:
+    data = data_of(readings, retry_channel(place)) or {}
+    dead = _topic(place, "%DLQ%") or {}
+    found = [*_retry(data), *_dead(dead)]
+    window = window_for([behind for _, _, row, _ in found if (behind := rows.shown_lag(row)) is not None])
+    options = json.dumps({"window": window, "track": 8, "compact": True})
+    shorts = rows.short_names([key for _, key, _, _ in found])
+    return [
+        SideQueue(kind, shorts[key], me, row, _waiting(row), window, json.dumps(row, default=str), options)
+        for kind, key, row, me in found
+    ]
+
+
+Found = tuple[str, str, Mapping[str, Any], str]
+
+
+def _retry(data: Mapping[str, Any]) -> Iterator[Found]:
+    queues, members = data.get("queues") or {}, data.get("members") or {}
+    for key in sorted(queues, key=rows.order):
+        if int(queues[key].get("max") or 0):
+            yield "retry", key, queues[key], rows.colour(members.get(queues[key].get("owner")))
+
+
+def _dead(topic: Mapping[str, Any]) -> Iterator[Found]:
+    for queue in topic.get("queues", ()):
+        if int(queue.get("max") or 0):
+            row = {"min": queue["min"], "max": queue["max"], "next_pull": queue["min"]}  # all of it waits for a person
+            yield "dead", f"{queue['broker']}:{queue['queue_id']}", row, "me-none"
+
+
+def _waiting(row: Mapping[str, Any]) -> int:
+    read = row.get("committed") if row.get("committed") is not None else row.get("min")
+    return max(0, int(row["max"]) - int(read or 0))
+
+
+def _group(place: Place) -> str:
+    return str((place.group() or {}).get("group", ""))
+
+
+def _topic(place: Place, prefix: str) -> Mapping[str, Any] | None:
+    name = prefix + _group(place)
+    return next((topic for topic in place.snapshot.get("topics", ()) if topic["topic"] == name), None)
+
+
+def _used(topic: Mapping[str, Any]) -> bool:
+    return any(int(queue.get("max") or 0) for queue in topic.get("queues", ()))
+
+
+SIDE = Part(
+    name="side",
+    template="queueviz/partials/side.html",
+    channels=lambda place: [name] if (name := retry_channel(place)) else [],
+    context=lambda place, readings: {"side": side_queues(place, readings)},
+)

@@ -1,0 +1,53 @@
+/* Above 64 queues: a cell per queue, as warm as it is far behind, and strips for the twelve worst only. Fetched when needed. */
+import { attr, cls, el, text } from "./dom.js";
+import { brief, number } from "./format.js";
+import { inOrder } from "./names.js";
+import { lagOf } from "./queue_rows.js";
+import { t } from "./words.js";
+
+const EXPANDED = 12, CALM_MS = 5000, LEVELS = [1, 10, 100, 1000]; // a level more from each of these lags on
+
+export class HeatMap {
+  #cells = new Map();
+  #worst = [];
+  #chosen_at = -Infinity;
+
+  constructor(box, { select }) {
+    this.root = el("div", { class: "heat", role: "group", "aria-label": t("heat.name") });
+    this.root.addEventListener("click", ({ target }) => target.dataset.queue && select(target.dataset.queue));
+    box.before(this.root);
+  }
+
+  /** The queues whose strips are shown: the worst, chosen anew every five seconds, and the one somebody selected. */
+  pick(queues, selected, now) {
+    const keys = Object.keys(queues);
+    if (now - this.#chosen_at >= CALM_MS || !this.#worst.every((key) => key in queues)) {
+      this.#chosen_at = now;
+      const weight = (key) => lagOf(queues[key]) ?? -1;
+      this.#worst = inOrder(keys).sort((a, b) => weight(b) - weight(a)).slice(0, EXPANDED);
+    }
+    const shown = new Set(this.#worst);
+    if (selected in queues) shown.add(selected);
+    return Object.fromEntries(inOrder(shown).map((key) => [key, queues[key]]));
+  }
+
+  paint(queues, shown, shorts, selected) {
+    if (this.#cells.size !== Object.keys(queues).length) this.#build(queues);
+    for (const [key, cell] of this.#cells) {
+      const row = queues[key];
+      if (!row) continue;
+      const lag = lagOf(row);
+      text(cell, lag === null ? "–" : brief(lag));
+      attr(cell, "data-level", lag === null ? "none" : String(LEVELS.filter((from) => lag >= from).length));
+      attr(cell, "aria-label", t("heat.cell", { queue: shorts.get(key), lag: number(lag) }));
+      attr(cell, "title", shorts.get(key));
+      attr(cell, "aria-pressed", String(key === selected));
+      cls(cell, "open", key in shown);
+    }
+  }
+
+  #build(queues) {
+    this.#cells = new Map(inOrder(Object.keys(queues)).map((key) => [key, el("button", { type: "button", "data-queue": key })]));
+    this.root.replaceChildren(...this.#cells.values());
+  }
+}
