@@ -5,6 +5,10 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from queueviz.boards.action_texts import ACTIONS
+from queueviz.boards.fact_texts import FACTS
+from sandbox.control.actions import BY_NAME as ACTION_NAMES
+from sandbox.journal.events import BY_NAME, FLOW
 from tests.browser.conftest import Site
 
 CATALOGUE = Path(__file__).parents[2] / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
@@ -37,3 +41,22 @@ def test_the_board_speaks_chinese(site: Site) -> None:
     expect(site.page.locator("#conn")).to_contain_text("已连接")
     expect(site.page.locator(".cons .state").first).to_have_text("运行中")
     assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_every_deed_and_every_fact_has_a_sentence() -> None:
+    """Flow is not told one by one; everything else is, in plain words."""
+    told = {name.partition(":")[0] for name in FACTS}
+    assert {event.__name__ for event in set(BY_NAME.values()) - FLOW} - told == set()
+    assert set(ACTION_NAMES) - {name.partition(":")[0] for name in ACTIONS} == set()
+
+
+def test_a_deed_is_said_once_and_counted_right(site: Site) -> None:
+    site.visit("orders")
+    assert site.act(action="SendMessages", topic="orders", count="1") == 204
+    assert site.act(action="SendMessages", topic="orders", count="2") == 204
+    site.open("journal/")
+    lines = site.page.locator("#journal .txt")
+    expect(lines.filter(has_text="1 message sent to orders, by owner").first).to_be_visible()
+    expect(lines.filter(has_text="2 messages sent to orders, by owner").first).to_be_visible()
+    expect(lines.filter(has_text="3 consumers of order-svc started, by the stage")).to_have_count(1)
+    assert not [line for line in lines.all_inner_texts() if "owner owner" in line or "{" in line]
