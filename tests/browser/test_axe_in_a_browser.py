@@ -44,6 +44,7 @@ def test_axe_finds_nothing_on_the_first_page(site: Site, viewport: dict[str, int
 
 
 def test_axe_finds_nothing_in_the_dialogs(site: Site) -> None:
+    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
     site.visit("orders")
     for name in ("burst", "producer", "strategy", "fault", "consumer"):
         site.page.locator(f"[data-ask={name}]").first.click()
@@ -56,6 +57,16 @@ def test_axe_finds_nothing_in_the_dialogs(site: Site) -> None:
     site.page.keyboard.press("Escape")
     site.page.locator(".ghead [data-reset]").click()
     site.page.locator(".rs-tbl").wait_for()
+    assert violations(site) == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_nothing_in_the_table_of_a_board(site: Site, viewport: dict[str, int]) -> None:
+    site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+    site.page.emulate_media(reduced_motion="reduce")
+    site.visit("orders")
+    site.page.locator("#twin-toggle").click()
+    site.page.locator("#twin tbody tr").first.wait_for()
     assert violations(site) == []
 
 

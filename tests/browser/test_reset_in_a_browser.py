@@ -5,6 +5,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE_MS, Site
+from tests.browser.test_axe_in_a_browser import violations
 
 COMMITTED = """[...document.querySelectorAll('.q .t-committed')]
     .filter((label) => Number(label.textContent) > {least}).length === 8"""
@@ -70,6 +71,7 @@ def test_a_slider_and_the_keyboard_choose_the_same_moment(site: Site) -> None:
 
 
 def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> None:
+    site.page.emulate_media(reduced_motion="reduce")
     site.start("orders")
     assert site.act(action="SetRate", rate="4") == 204
     site.until(COMMITTED.format(least=3))
@@ -85,6 +87,7 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
     expect(members.first.locator("[data-step=resumed]")).to_contain_text("pulls at a:0 0")
     same = site.page.locator(".rs-run .v-same")
     expect(same).to_have_count(8)
+    assert violations(site) == []
     before = site.page.locator(".rs-run tbody td:nth-child(2)").all_inner_texts()
     assert all(int(offset) > 3 for offset in before)
     assert site.act(action="SetRate", rate="20") == 204

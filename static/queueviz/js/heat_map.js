@@ -13,9 +13,9 @@ export class HeatMap {
   #chosen_at = -Infinity;
 
   constructor(box, { select }) {
-    this.root = el("div", { class: "heat", role: "group", "aria-label": t("heat.name") });
+    this.root = el("div", { class: "heat", role: "cell", "aria-label": t("heat.name") });
     this.root.addEventListener("click", ({ target }) => target.dataset.queue && select(target.dataset.queue));
-    box.before(this.root);
+    box.before(el("div", { role: "row" }, this.root));
   }
 
   /** The queues whose strips are shown: the worst, chosen anew every five seconds, and the one somebody selected. */
