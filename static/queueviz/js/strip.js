@@ -33,7 +33,8 @@ export class QvStrip extends HTMLElement {
 
   /** row: a row of the board channel; o: see planStrip, without the sizes. */
   draw(row, o, { jump = true, label = null } = {}) {
-    this.#last = [row, o];
+    label ??= this.#last?.[2].label ?? null; // said before the size was known
+    this.#last = [row, o, { label }];
     const size = sizes.get(this);
     if (!size || size.width < 40) return;
     if (!this.#nodes) this.#build();
