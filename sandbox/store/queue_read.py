@@ -137,11 +137,12 @@ class _Scan:
             if codes is not None and _int(tags_code) not in codes:
                 self.skipped += 1
                 continue
-            data = log.read(physical, size)
+            data = log.read(physical, size) if size > 0 else None
             if data is None:
                 if not self.count:
                     self.status = GetMessageStatus.MESSAGE_WAS_REMOVING
-                skip_below = log.roll_next(physical)
+                if size > 0:  # else a hole in the queue: it says nothing about the log
+                    skip_below = log.roll_next(physical)
                 continue
             if self._by_properties is not None and not self._wants(data):
                 continue

@@ -215,3 +215,25 @@ def test_reading_where_no_record_begins_finds_nothing() -> None:
     assert store.read(store.max_physical_offset) is None
     assert store.read(HOUR_MS * HOUR_MS) is None
     assert store.read_message(-5) is None
+
+
+@pytest.mark.parametrize("hole", [0, 1, 2])
+def test_a_hole_in_the_queue_is_passed_over(hole: int) -> None:
+    stores = Stores()
+    store = stores.opened()
+    stores.put(store, *[message(n) for n in range(3)])
+    files = store.queue("orders", 0).files
+    files.pool.view(files.files[0])[hole * 20 : hole * 20 + 20] = bytes(20)
+    found = get(store, 0)
+    assert (found.status, found.count, found.next_offset) == (Status.FOUND, 2, 3)
+    assert bodies(found) == [n for n in range(3) if n != hole]
+
+
+def test_a_queue_of_holes_answers_that_messages_are_going() -> None:
+    stores = Stores()
+    store = stores.opened()
+    stores.put(store, message(0))
+    files = store.queue("orders", 0).files
+    files.pool.view(files.files[0])[:20] = bytes(20)
+    found = get(store, 0)
+    assert (found.status, found.count, found.records, found.next_offset) == (Status.MESSAGE_WAS_REMOVING, 0, b"", 1)
