@@ -1,5 +1,6 @@
 """A refusal in the reader's language: text and values travel apart until here."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext
@@ -7,11 +8,14 @@ from django.utils.translation import gettext
 from queueviz.access import Forbidden, NotFound
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
+SPOKEN = frozenset({"kind", "limit", "problem", "state", "what", "why"})
+"""Values that are words of ours, or of the operating system, and no names people gave: translated where they can be."""
+
 
 def describe(error: Exception) -> tuple[int, dict[str, Any]]:
     """Status and `{"error", "hint"}`, with `field` and `details` where there are any."""
     if isinstance(error, ActionRefused):
-        said: dict[str, Any] = {name: _filled(text, error.values) for name, text in _texts_of(error)}
+        said: dict[str, Any] = {name: filled(text, error.values) for name, text in _texts_of(error)}
         if error.field is not None:
             said["field"] = error.field
         if error.details is not None:
@@ -24,7 +28,8 @@ def describe(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, EngineBusy):
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
-        return 503, {"error": str(error), "hint": gettext("Try again in a moment.")}
+        said = {"error": filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})}
+        return 503, said | {"hint": gettext("Try again in a moment.")}
     raise TypeError(f"no refusal: {error!r}")
 
 
@@ -32,5 +37,13 @@ def _texts_of(error: ActionRefused) -> tuple[tuple[str, str], ...]:
     return ("error", error.message), ("hint", error.hint)
 
 
-def _filled(text: str, values: dict[str, object]) -> str:
-    return gettext(text).format(**values) if text and values else (gettext(text) if text else "")
+def filled(text: str, values: Mapping[str, object]) -> str:
+    """`text` in the reader's language, with its values.  An empty text stays empty."""
+    if not text:
+        return ""
+    said = gettext(text)
+    return said.format(**{name: _spoken(name, value) for name, value in values.items()}) if values else said
+
+
+def _spoken(name: str, value: object) -> object:
+    return gettext(value) if name in SPOKEN and isinstance(value, str) and value else value

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from queueviz.boards.rows import order, short_names
 from queueviz.boards.strip_scale import window_for
+from queueviz.refusals import filled
 from queueviz.templatetags.formats import number
 
 QUIET_NOTES = frozenset({"owner_silent", "locked_by"})
@@ -57,6 +58,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
         "selected": len(expected),
         "again": int(answer.get("delivered_again") or 0) > 0,
         "skips": int(answer.get("skipped") or 0) > 0,
+        "refused": _refusal(answer.get("refused")),
         "expected": json.dumps(expected),
         "data": _safe_json(
             {
@@ -85,6 +87,14 @@ def _note(note: Mapping[str, Any]) -> dict[str, str]:
     else:
         text = str(note.get("text") or code)
     return {"text": text, "tone": "info" if code in QUIET_NOTES else "warn"}
+
+
+def _refusal(refused: Mapping[str, Any] | None) -> dict[str, str] | None:
+    """Why the plan cannot be carried out, and what to do, in the reader's language."""
+    if refused is None:
+        return None
+    message = filled(refused.get("pattern") or refused["message"], refused.get("values") or {})
+    return {"message": message, "hint": filled(refused.get("hint") or "", {})}
 
 
 def _safe_json(value: object) -> str:

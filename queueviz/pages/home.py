@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import access, engine, owners, visitor
+from queueviz import access, engine, owners, refusals, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
 from queueviz.pages import reading
@@ -30,7 +30,7 @@ def landing(request: HttpRequest) -> HttpResponse:
     try:
         context |= _live_strip()
     except SandboxError as quiet:  # the page is worth showing without its strip
-        context["quiet"] = str(quiet)
+        context["quiet"] = refusals.describe(quiet)[1]["error"]
     return render(request, "queueviz/pages/home.html", context)
 
 

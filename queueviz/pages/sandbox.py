@@ -12,6 +12,7 @@ from queueviz import access, acting, engine, forms, refusals, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.pages import reading
 from queueviz.pages.errors import PARTIAL as REFUSAL
+from sandbox.hosting.standstill import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
@@ -83,6 +84,8 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
         _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
     snapshot["sandbox"] = snapshot["sandbox"] | _row(seat.sandbox)
+    if (why := snapshot["sandbox"].get("trouble_why")) is not None:
+        snapshot["sandbox"]["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
     return {"sandbox": seat.sandbox, "snapshot": snapshot, "can": seat.can, "role": seat.role, "tab": tab,
             "expires_at": seat.sandbox.expires_at}  # fmt: skip
 

@@ -43,7 +43,7 @@ class Engine:
     @property
     def port(self) -> EnginePort:
         if self._port is None:
-            raise EngineBusy("the engine is not started")
+            raise EngineBusy("The engine is not started.")
         return self._port
 
     @property
@@ -60,7 +60,7 @@ class Engine:
         self._thread = threading.Thread(target=self._run, args=(ready,), name="queueviz-engine", daemon=True)
         self._thread.start()
         if not ready.wait(START_TIMEOUT_S) or self._failed is not None:
-            raise EngineBusy("the engine did not start") from self._failed
+            raise EngineBusy("The engine did not start.") from self._failed
         return self
 
     def stop(self, timeout_s: float = 5.0) -> bool:

@@ -62,7 +62,7 @@ class Host:
                 value = await story
             except asyncio.CancelledError:
                 if waited_for:
-                    future.set_exception(EngineBusy("the engine is stopped"))
+                    future.set_exception(EngineBusy("The engine is stopped."))
                 raise
             except BaseException as why:
                 if not isinstance(why, SandboxError):
@@ -80,10 +80,10 @@ class Host:
     async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
                      changes: dict[str, object] | None, limits: dict[str, Any] | None) -> dict[str, Any]:
         if not _SLUG.fullmatch(slug):
-            raise ActionRefused(422, "{slug} cannot be an address", "Use lower case letters, digits and dashes.",
+            raise ActionRefused(422, "{slug} cannot be an address.", "Use lower case letters, digits and dashes.",
                                 field="slug", slug=slug)
         if slug in self._registry:
-            raise ActionRefused(409, "there is a sandbox {slug} already", "Choose another name.", slug=slug)
+            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
         record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
                             config=self._config, ports_taken=self._registry.ports(), now_ms=self._ground.wall.now_ms())
         directory = self._registry.directory(slug)

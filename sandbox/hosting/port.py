@@ -131,7 +131,7 @@ class EnginePort:
         try:
             self._loop.call_soon_threadsafe(work)
         except RuntimeError:
-            future.set_exception(EngineBusy("the engine is stopped"))
+            future.set_exception(EngineBusy("The engine is stopped."))
 
 
 def _settle(future: "Future[T]", fn: Callable[[], T]) -> None:

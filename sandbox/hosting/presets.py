@@ -60,8 +60,8 @@ _CHOICES = {"flush": ("ASYNC_FLUSH", "SYNC_FLUSH"), "replication": ("ASYNC_MASTE
 def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
     """The preset with single keys changed.  Raises ActionRefused (422) for an unknown name, key or value."""
     if name not in PRESETS:
-        raise ActionRefused(422, "There is no preset {name}.", "Choose one of: " + ", ".join(PRESETS) + ".",
-                            field="preset", name=name)
+        raise ActionRefused(422, "There is no preset {name}.", "Choose one of: {known}.", field="preset", name=name,
+                            known=", ".join(PRESETS))
     checked = {key: _checked(key, value) for key, value in (changes or {}).items()}
     return replace(PRESETS[name], **checked)  # type: ignore[arg-type]  # each value was checked for its key
 
@@ -75,8 +75,8 @@ def unreal(preset: Preset) -> dict[str, object]:
 def _checked(key: str, value: object) -> object:
     if key in _CHOICES:
         if value not in _CHOICES[key]:
-            raise ActionRefused(422, "{key} cannot be {value}.", "Choose one of: " + ", ".join(_CHOICES[key]) + ".",
-                                field=key, key=key, value=value)
+            raise ActionRefused(422, "{key} cannot be {value}.", "Choose one of: {choices}.", field=key, key=key,
+                                value=value, choices=", ".join(_CHOICES[key]))
         return value
     if key not in _ALLOWED:
         raise ActionRefused(422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key,

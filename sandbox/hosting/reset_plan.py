@@ -3,6 +3,8 @@
 Values only; nothing here changes anything.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sandbox.broker.broker import Broker
@@ -79,8 +81,15 @@ class PlannedQueue(NamedTuple):
 
 
 class Refusal(NamedTuple):
+    """Why it cannot be done now, and what to do; `values` fill the `{names}` of the message."""
+
     message: str
     hint: str
+    values: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def sentence(self) -> str:
+        return self.message.format(**self.values)
 
 
 class ResetPlan(NamedTuple):
@@ -215,6 +224,7 @@ def _refusal(view: GroupView, wish: ResetWish, rows: tuple[PlannedQueue, ...],
     missing = [mq.row for mq in view.write_queues(wish.topic)
                if view.committed(mq) is None] or [row.mq.row for row in rows if row.committed is None and row.selected]
     if missing:
-        return Refusal(f"The group has no stored offset in {', '.join(missing)}; the broker refuses then (code 1).",
-                       "Let it consume there once, or stop it and choose the offline method.")
+        return Refusal("The group has no stored offset in {queues}; the broker refuses then (code 1).",
+                       "Let it consume there once, or stop it and choose the offline method.",
+                       {"queues": ", ".join(missing)})
     return None

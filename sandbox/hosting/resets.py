@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control.actions import ExpectedQueue, ResetOffsets
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.reset_plan import PlannedQueue, ResetPlan, plan_reset
+from sandbox.hosting.reset_plan import PlannedQueue, Refusal, ResetPlan, plan_reset
 from sandbox.journal.events import OffsetsReset, ResetStepDone
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NEVER = -1  # in journal rows: no offset was stored
 WATCH_S = 60.0  # a late commit within this time is told
+LOOK_AGAIN = "Look at the new preview and apply again."
 UNDO_MS = 24 * 3_600_000
 KEPT = 20  # resets that can be undone
 
@@ -34,15 +35,14 @@ def checked_targets(sandbox: "Sandbox", action: ResetOffsets,
     """
     plan = plan_reset(sandbox, action)
     if plan.refused is not None:
-        raise ActionRefused(409, plan.refused.message, plan.refused.hint, details=draw(plan))
+        raise _refused(plan.refused, draw(plan))
     shown = {row.queue: row for row in action.expected}
     for row in plan.moving:
         changed = _changed(action, row, shown[row.mq.row]) if row.mq.row in shown else None
         if changed is not None:
-            raise ActionRefused(409, changed, "Look at the new preview and apply again.", details=draw(plan))
+            raise _refused(changed, draw(plan))
     if shown and {row.mq.row for row in plan.moving} - set(shown):
-        raise ActionRefused(409, "The topic has queues the preview did not show.",
-                            "Look at the new preview and apply again.", details=draw(plan))
+        raise ActionRefused(409, "The topic has queues the preview did not show.", LOOK_AGAIN, details=draw(plan))
     if not plan.moving:
         raise ActionRefused(409, "No queue has a target.", "Choose another one.", details=draw(plan))
     if plan.skipped and action.confirm != action.group:
@@ -51,23 +51,31 @@ def checked_targets(sandbox: "Sandbox", action: ResetOffsets,
     return {row.mq: _target_of(action, row, shown.get(row.mq.row)) for row in plan.moving}
 
 
-def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> str | None:
+def _refused(refusal: Refusal, details: dict[str, Any]) -> ActionRefused:
+    return ActionRefused(409, refusal.message, refusal.hint, details=details, **refusal.values)
+
+
+def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> Refusal | None:
     """Why this queue is no longer what was shown; a commit that merely moved on is no reason."""
     assert row.target is not None
     queue, seen = row.mq.row, shown.target
     if seen is None:
-        return f"{queue} has a target now that it had not."
+        return Refusal("{queue} has a target now that it had not.", LOOK_AGAIN, {"queue": queue})
     if action.target == "latest":
         return None
     if action.target != "shift" and row.target != seen:
-        return f"The target of {queue} is {row.target} now, not {seen}."
+        return Refusal("The target of {queue} is {now} now, not {seen}.", LOOK_AGAIN,
+                       {"queue": queue, "now": row.target, "seen": seen})
     if seen < row.min_offset:
-        return f"The messages before {row.min_offset} of {queue} are gone, so {seen} cannot be reached."
+        return Refusal("The messages before {low} of {queue} are gone, so {seen} cannot be reached.", LOOK_AGAIN,
+                       {"low": row.min_offset, "queue": queue, "seen": seen})
     before, now = _or_never(shown.committed), _or_never(row.committed)
     if now < before:
-        return f"The stored offset of {queue} went back from {before} to {now}."
+        return Refusal("The stored offset of {queue} went back from {before} to {now}.", LOOK_AGAIN,
+                       {"queue": queue, "before": before, "now": now})
     if before < seen < now:
-        return f"The stored offset of {queue} passed {seen}: it is {now} now."
+        return Refusal("The stored offset of {queue} passed {seen}: it is {now} now.", LOOK_AGAIN,
+                       {"queue": queue, "seen": seen, "now": now})
     return None
 
 

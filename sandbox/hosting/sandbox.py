@@ -163,7 +163,7 @@ class Sandbox:
     @property
     def trouble(self) -> str | None:
         """Why the sandbox stands still, when it is not by anybody's wish."""
-        return self.standstill.why
+        return self.standstill.sentence
 
     def ask(self, question: Question) -> dict[str, Any]:
         return answer(self, question)

@@ -12,13 +12,14 @@ from sandbox.kernel.errors import ActionRefused
 log = logging.getLogger(__name__)
 
 TRY_AGAIN_S = 1.0  # of the machine
+NOTHING_MORE = "The data home takes nothing more: {why}."
 
 
 class Standstill:
     """Stops the sandbox's clock while the data home takes nothing more, and lets it go on when it does.
 
     Messages that were acknowledged are in the brokers' files; entries of the journal wait in memory, and few come,
-    because nothing happens.  `why` is a sentence for people, None while all is well.
+    because nothing happens.  `why` is what the disk says, in the words of the operating system; None while all is well.
     """
 
     def __init__(self, clock: ScaledClock, wall: Clock, journal: Journal, steps: Steps, *,
@@ -36,14 +37,19 @@ class Standstill:
     def begin(self, why: OSError) -> None:
         """The disk refused.  The clock stops in the next turn, as the journal may be in the middle of an entry."""
         if self.why is None and not self._over:
-            self.why = f"The data home takes nothing more: {(why.strerror or str(why)).lower()}."
+            self.why = (why.strerror or str(why)).lower()
             log.error("standing still: %s", why)
             self._timer = self._wall.call_later(0, self._stop)
+
+    @property
+    def sentence(self) -> str | None:
+        """For people, in English; who translates fills `NOTHING_MORE` with `why`."""
+        return None if self.why is None else NOTHING_MORE.format(why=self.why)
 
     def check(self) -> None:
         """Raises ActionRefused (503) while the sandbox stands still."""
         if self.why is not None:
-            raise ActionRefused(503, "The sandbox stands still, because its data cannot be kept: {why}",
+            raise ActionRefused(503, "The sandbox stands still, because its data cannot be kept: {why}.",
                                 "Free some space on the server; it goes on by itself.", why=self.why)
 
     def end(self) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control.questions import PlanReset
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.reset_plan import PlannedQueue, ResetPlan, ResetWish, plan_reset
+from sandbox.hosting.reset_plan import PlannedQueue, Refusal, ResetPlan, ResetWish, plan_reset
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -25,13 +25,18 @@ def draw_plan(sandbox: "Sandbox", wish: ResetWish, plan: ResetPlan) -> dict[str,
         "topic": wish.topic, "target": wish.target, "value": None if wish.value is None else str(wish.value),
         "method": wish.method, "online": bool(plan.online_members), "online_members": len(plan.online_members),
         "members": plan.members,
-        "refused": None if plan.refused is None else {"message": plan.refused.message, "hint": plan.refused.hint},
+        "refused": None if plan.refused is None else _draw_refusal(plan.refused),
         "rows": [_draw_row(row) for row in plan.rows],
         "delivered_again": plan.again, "skipped": plan.skipped, "lag_after": lag_after,
         "catch_up_ms": _catch_up_ms(sandbox, wish, lag_after),
         "warnings": sum(len(row.notes) for row in plan.rows if row.selected),
         "histogram": _histogram(sandbox, plan),
     }
+
+
+def _draw_refusal(refused: Refusal) -> dict[str, Any]:
+    return {"message": refused.sentence, "hint": refused.hint, "pattern": refused.message,
+            "values": dict(refused.values)}
 
 
 def _draw_row(row: PlannedQueue) -> dict[str, Any]:

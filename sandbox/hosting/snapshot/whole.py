@@ -28,7 +28,8 @@ def draw_snapshot(sandbox: "Sandbox") -> Row:
     record = sandbox.record
     return {
         "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
-                    "state": "live", "expires_at": None, "trouble": sandbox.trouble},
+                    "state": "live", "expires_at": None, "trouble": sandbox.trouble,
+                    "trouble_why": sandbox.standstill.why},
         "epoch": record.epoch, "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(),
         "wall_ms": sandbox.ground.wall.now_ms(), "rate": sandbox.clock.rate,
         "rate_pinned": bool(sandbox.wire_clients()),

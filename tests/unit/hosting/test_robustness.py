@@ -128,12 +128,15 @@ def test_a_full_disk_stops_the_world_and_loses_nothing(world: World, monkeypatch
     monkeypatch.setattr(hibernate, "save", save)
     world.run(1)
     assert world.sandbox.clock.rate == 0
-    assert "no space left" in (world.snapshot()["sandbox"]["trouble"] or "")
+    seen = world.snapshot()["sandbox"]
+    assert seen["trouble"] == f"The data home takes nothing more: {seen['trouble_why']}."
+    assert "no space left" in seen["trouble_why"]
     stood_ms = world.sandbox.clock.now_ms()
     stored = world.snapshot()["topics"][0]["queues"][0]["max"]
     with pytest.raises(ActionRefused) as refusal:
         world.act("SendMessages", topic="orders", count=1)
     assert refusal.value.status == 503
+    assert refusal.value.values == {"why": seen["trouble_why"]}
     world.run(30)
     assert world.sandbox.clock.now_ms() == stood_ms
     assert world.snapshot()["topics"][0]["queues"][0]["max"] == stored

@@ -1,0 +1,214 @@
+"""What the engine and the site say to people exists in both languages, with the same values in it.
+
+Sentences are read from the source: whatever is handed to a refusal, also through a function that only passes it on,
+and through a constant.  A sentence put together in another way cannot be translated, and is found here too.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CATALOGUE = ROOT / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
+FLOORS = ("sandbox/control", "sandbox/hosting", "sandbox/kernel", "sandbox/client", "sandbox/broker", "sandbox/store",
+          "queueviz")
+SAYING = {  # what raises or tells a refusal -> which arguments people read
+    "ActionRefused": {1: "message", 2: "hint"}, "Refusal": {0: "message", 1: "hint"}, "EngineBusy": {0: "message"},
+    "Forbidden": {0: "message"}, "NotFound": {0: "message"},
+}
+GETTEXT = {"gettext": 1, "gettext_lazy": 1, "_": 1, "ngettext": 2}
+IN_TEMPLATE = re.compile(r"""\{%\s*translate\s+(?:"([^"]+)"|'([^']+)')""")
+VALUE = re.compile(r"\{\w*\}|%\(\w+\)s")
+
+SKIPPED = {
+    "{problem}": "the form says it, in the reader's language already",
+}
+PASSED_ON = {  # arguments that are read where they are made
+    "plan.refused": "a Refusal, read where it is made",
+    "refusal.message": "of a Refusal, read where it is made",
+    "refusal.hint": "of a Refusal, read where it is made",
+    "'failed' if slot.state == 'failed' else 'asleep'": "a code of the live protocol, no sentence",
+}
+CODES = {"unknown", "failed", "asleep"}  # of the live protocol: hosting.port.Refusal has a reason instead of a sentence
+
+WORDS = {  # that stand in sentences as values: refusals.SPOKEN
+    "starting", "running", "hung", "stopping", "stopped", "crashed", "refused", "removed", "created",  # of an actor
+    "asleep", "waking", "failed",  # of a sandbox
+    "a number", "a whole number", "consumer", "producer",
+    "no space left on device", "read-only file system", "disk quota exceeded", "input/output error",
+    "permission denied", "too many open files", "file too large",
+    "The specified topic is blank.", "The specified topic is longer than topic max length.",
+    "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$",
+}
+
+
+class Text(NamedTuple):
+    place: str
+    text: str
+
+
+def entries() -> dict[str, tuple[str, bool]]:
+    """English → Chinese, and whether the entry is marked fuzzy."""
+    found: dict[str, tuple[str, bool]] = {}
+    for block in CATALOGUE.read_text("utf-8").split("\n\n"):
+        parts: dict[str, str] = {}
+        name = ""
+        for line in block.splitlines():
+            if line.startswith(("msgid", "msgstr")):
+                name, _, line = line.partition(" ")
+            if name and line.startswith('"'):
+                parts[name] = parts.get(name, "") + ast.literal_eval(line)
+        chinese = parts.get("msgstr", parts.get("msgstr[0]", ""))
+        for key in ("msgid", "msgid_plural"):
+            if key in parts:
+                found[parts[key]] = chinese, re.search(r"^#,.*fuzzy", block, re.M) is not None
+    return found
+
+
+class Module:
+    """One file: its constants, and its functions that pass a text on to a refusal."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tree = ast.parse((ROOT / path).read_text("utf-8"))
+        self.constants = {target.id: node.value for node in self.tree.body if isinstance(node, ast.Assign)
+                          for target in node.targets if isinstance(target, ast.Name)}
+        self.texts: list[Text] = []
+        self.unread: list[Text] = []
+        helpers = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        inside = {id(call): helper for helper in helpers for call in ast.walk(helper) if isinstance(call, ast.Call)}
+        calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        for call in calls:
+            for argument in _read_by_people(call):
+                self._read(call, argument, inside.get(id(call)), calls)
+
+    def _read(self, call: ast.Call, argument: ast.expr, helper: ast.FunctionDef | None, calls: list[ast.Call]) -> None:
+        passed = [] if helper is None else [name.arg for name in helper.args.args if name.arg in _names(argument)]
+        if not passed or helper is None:
+            return self._keep(call, argument, {})
+        at = [name.arg for name in helper.args.args].index(passed[0])
+        for other in calls:
+            if _name(other) == helper.name and len(other.args) > at:
+                self._keep(other, argument, {passed[0]: other.args[at]})
+        return None
+
+    def _keep(self, call: ast.Call, argument: ast.expr, given: dict[str, ast.expr]) -> None:
+        place = f"{self.path}:{call.lineno}"
+        if ast.unparse(argument) in PASSED_ON:
+            return
+        found = list(self._texts(argument, given))
+        self.texts += [Text(place, text) for text in found if text]
+        if not found:
+            self.unread.append(Text(place, ast.unparse(argument)))
+
+    def _texts(self, argument: ast.expr, given: dict[str, ast.expr]) -> Iterator[str]:
+        match argument:
+            case ast.Constant(value=str(text)):
+                yield text
+            case ast.Name(id=name) if name in given:
+                yield from self._texts(given[name], {})
+            case ast.Name(id=name) if name in self.constants:
+                yield from self._texts(self.constants[name], {})
+            case ast.IfExp(body=one, orelse=other):
+                yield from self._texts(one, given)
+                yield from self._texts(other, given)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                ends = list(self._texts(right, given))
+                yield from (begin + end for begin in self._texts(left, given) for end in ends)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get")) if name in self.constants:
+                yield from self._texts(self.constants[name], {})
+            case ast.Dict(values=values):
+                for value in values:
+                    yield from self._texts(value, {})
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def _names(argument: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(argument) if isinstance(node, ast.Name)}
+
+
+def _read_by_people(call: ast.Call) -> list[ast.expr]:
+    name = _name(call)
+    if name == "Refusal" and call.args and ast.unparse(call.args[0]).strip("'") in CODES:
+        return []
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    found = [call.args[at] if len(call.args) > at else named.get(word) for at, word in SAYING.get(name, {}).items()]
+    return [argument for argument in found if argument is not None]
+
+
+def modules() -> list[Module]:
+    return [Module(path.relative_to(ROOT)) for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
+
+
+@pytest.fixture(scope="module")
+def read() -> list[Module]:
+    return modules()
+
+
+@pytest.fixture(scope="module")
+def chinese() -> dict[str, tuple[str, bool]]:
+    return entries()
+
+
+def complaints(texts: list[Text], chinese: dict[str, tuple[str, bool]]) -> list[str]:
+    found = []
+    for place, text in texts:
+        said, fuzzy = chinese.get(text, ("", False))
+        if text in SKIPPED:
+            continue
+        if not said or fuzzy:
+            found.append(f"{place}: {text!r} has no Chinese text")
+        elif sorted(set(VALUE.findall(said))) != sorted(set(VALUE.findall(text))):
+            found.append(f"{place}: {text!r} has other values than {said!r}")
+    return found
+
+
+def test_every_refusal_is_written_so_that_it_can_be_translated(read: list[Module]) -> None:
+    assert [unread for module in read for unread in module.unread] == []
+
+
+def test_every_refusal_has_a_chinese_text(read: list[Module], chinese: dict[str, tuple[str, bool]]) -> None:
+    texts = [text for module in read for text in module.texts]
+    assert len({text for _, text in texts}) > 200, "the sentences are no longer found where they were"
+    assert complaints(texts, chinese) == []
+
+
+def test_what_is_skipped_is_still_said(read: list[Module]) -> None:
+    assert set(SKIPPED) <= {text for module in read for _, text in module.texts}
+
+
+def test_every_text_the_site_marks_has_a_chinese_text(chinese: dict[str, tuple[str, bool]]) -> None:
+    texts = []
+    for path in sorted((ROOT / "queueviz").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                texts += [Text(f"{path.name}:{node.lineno}", argument.value)
+                          for argument in node.args[: GETTEXT.get(_name(node), 0)]
+                          if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        texts += [Text(path.name, found[1] or found[2]) for found in IN_TEMPLATE.finditer(path.read_text("utf-8"))]
+    assert len(texts) > 400
+    assert complaints(texts, chinese) == []
+
+
+def test_words_within_sentences_have_chinese_words(read: list[Module], chinese: dict[str, tuple[str, bool]]) -> None:
+    words = WORDS | {"The data home takes nothing more: {why}."}
+    for module in read:
+        for node in ast.walk(module.tree):
+            if not isinstance(node, ast.Call):
+                continue
+            if ast.unparse(node.func).endswith("walls.check") and isinstance(node.args[0], ast.Constant):
+                words.add(str(node.args[0].value).replace("_", " "))
+            if _name(node) == "Rate":
+                words |= {str(keyword.value.value) for keyword in node.keywords
+                          if keyword.arg == "what" and isinstance(keyword.value, ast.Constant)}
+    assert "button presses" in words
+    assert "messages per send" in words
+    assert complaints([Text("a word", word) for word in sorted(words)], chinese) == []

@@ -1,0 +1,80 @@
+"""A refusal, and trouble, in the language of the reader; what the machine says stays a value within our sentence."""
+
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from queueviz import refusals
+from queueviz.boards import reset_plan
+from sandbox.kernel.errors import ActionRefused, CorruptRecord, EngineBusy
+from tests.web.fake_port import FakePort
+
+ENGLISH, CHINESE = {"Accept-Language": "en"}, {"Accept-Language": "zh-hans"}
+FULL = "no space left on device"
+
+
+def in_chinese(error: Exception) -> dict[str, Any]:
+    with translation.override("zh-hans"):
+        return refusals.describe(error)[1]
+
+
+def test_text_and_values_are_joined_in_the_reader_s_language() -> None:
+    refused = ActionRefused(409, "{actor} is {state} already.", "Restart it to use it again.", actor="A",
+                            state="crashed")
+    assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启后再使用。"}
+
+
+def test_a_name_somebody_gave_is_never_translated() -> None:
+    assert in_chinese(ActionRefused(404, "There is no topic {topic}.", topic="Board"))["error"] == "没有主题 Board。"
+
+
+def test_an_error_we_have_no_words_for_stands_within_a_sentence_of_ours() -> None:
+    assert in_chinese(CorruptRecord("x.json cannot be read"))["error"] == "引擎无法完成此操作：x.json cannot be read。"
+    assert in_chinese(EngineBusy("The engine is stopped."))["error"] == "引擎已停止。"
+
+
+def test_why_a_reset_cannot_be_done_is_said_in_the_reader_s_language() -> None:
+    pattern = "The group has no stored offset in {queues}; the broker refuses then (code 1)."
+    refused = {"message": pattern.format(queues="broker-a:0"), "hint": "Choose the offline method.", "pattern": pattern,
+               "values": {"queues": "broker-a:0"}}
+    with translation.override("zh-hans"):
+        shown = reset_plan.shown({"rows": [], "refused": refused})["refused"]
+    assert shown is not None
+    assert shown["message"] == "消费组在 broker-a:0 没有消费位点，Broker 会拒绝（代码 1）。"
+    assert shown["hint"] == "请选择离线方式。"
+    assert reset_plan.shown({"rows": [], "refused": None})["refused"] is None
+
+
+@pytest.fixture
+def standing(mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A sandbox whose data home takes nothing more."""
+    drawn = port.snapshot
+
+    def snapshot(slug: str) -> Future[dict[str, Any]]:
+        drawing: Future[dict[str, Any]] = Future()
+        seen = drawn(slug).result()
+        trouble = {"trouble": f"The data home takes nothing more: {FULL}.", "trouble_why": FULL}
+        drawing.set_result({**seen, "sandbox": seen["sandbox"] | trouble})
+        return drawing
+
+    monkeypatch.setattr(port, "snapshot", snapshot)
+    return mine
+
+
+def banner(page: str) -> str:
+    """Empty where there is none."""
+    return page.partition('<div class="banner" role="status">')[2].partition("</div>")[0]
+
+
+def test_a_page_of_a_sandbox_that_stands_still_says_why(visitor: Client, standing: str) -> None:
+    assert FULL in banner(visitor.get(f"/s/{standing}/", headers=ENGLISH).content.decode())
+    chinese = banner(visitor.get(f"/s/{standing}/", headers=CHINESE).content.decode())
+    assert "数据目录无法再写入：磁盘空间不足。" in chinese
+    assert "takes nothing more" not in chinese
+
+
+def test_a_page_of_a_sandbox_without_trouble_has_no_banner(visitor: Client, mine: str) -> None:
+    assert banner(visitor.get(f"/s/{mine}/").content.decode()) == ""
