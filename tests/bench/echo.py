@@ -49,6 +49,28 @@ async def _measured(work: Callable[[int], Awaitable[None]], requests: int) -> di
     return {"cpu_us": round(cpu / requests * 1e6, 2), "per_second": round(requests / wall)}
 
 
+def round_trips(rounds: int = 2_000, size: int = 400) -> dict[str, float]:
+    """One at a time through the bare asyncio echo: milliseconds there and back."""
+
+    async def measure() -> list[float]:
+        server = await asyncio.get_running_loop().create_server(_Echo, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        times = []
+        for _ in range(rounds):
+            began_s = time.perf_counter()
+            writer.write(bytes(size))
+            await reader.readexactly(size)
+            times.append((time.perf_counter() - began_s) * 1000)
+        writer.close()
+        await writer.wait_closed()
+        server.close()
+        await server.wait_closed()
+        return sorted(times)
+
+    times = asyncio.run(measure())
+    return {"p50_ms": round(times[rounds // 2], 3), "p99_ms": round(times[rounds * 99 // 100], 3)}
+
+
 class _Echo(asyncio.Protocol):
     """Says everything back."""
 

@@ -9,6 +9,7 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import PullHeader, SendHeader
 from sandbox.transport.loopback import LoopbackNetwork
+from tests.bench import echo
 from tests.bench.broker_node import Caller, running_broker
 from tests.bench.calibration import calibrate
 
@@ -20,7 +21,7 @@ MESSAGES = 128_000
 
 def run(messages: int = MESSAGES) -> dict[str, Any]:
     """CPU microseconds per pulled message and messages per CPU second, by body size; 32 a pull."""
-    found: dict[str, Any] = {"calibration_us": round(calibrate(), 3)}
+    found: dict[str, Any] = {"calibration_us": round(calibrate(), 3), "echo": echo.run(min(messages, echo.REQUESTS))}
     for size in BODIES:
         found[f"pull_{size}"] = asyncio.run(_measured(messages, size))
     return found

@@ -9,6 +9,7 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import SendHeader
 from sandbox.transport.loopback import LoopbackNetwork
+from tests.bench import echo
 from tests.bench.broker_node import Caller, running_broker
 from tests.bench.calibration import calibrate
 
@@ -21,7 +22,7 @@ REQUESTS = 40_000
 
 def run(requests: int = REQUESTS) -> dict[str, Any]:
     """CPU microseconds per message and messages per CPU second, by body size; alone and in batches of 32."""
-    found: dict[str, Any] = {"calibration_us": round(calibrate(), 3)}
+    found: dict[str, Any] = {"calibration_us": round(calibrate(), 3), "echo": echo.run(min(requests, echo.REQUESTS))}
     for size in BODIES:
         found[f"send_{size}"] = asyncio.run(_measured(requests, size, 1))
         found[f"batch_{size}"] = asyncio.run(_measured(requests // BATCH * 4, size, BATCH))

@@ -11,6 +11,11 @@ def test_the_echo_measures_all_three_ways() -> None:
     assert measured["calibration_us"] > 0
 
 
+def test_the_echo_is_timed_there_and_back() -> None:
+    measured = echo.round_trips(200)
+    assert 0 < measured["p50_ms"] <= measured["p99_ms"]
+
+
 def test_slowness_is_relative_to_the_quiet_machine() -> None:
     assert calibration.slowness() * calibration.QUIET_US < 100
 
