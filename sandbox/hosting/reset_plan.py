@@ -59,25 +59,21 @@ class PlannedQueue(NamedTuple):
     @property
     def again(self) -> int:
         """Messages the group has had that it will get again."""
-        if not self._moves or self.target is None or self.committed is None:
+        if not self.selected or self.target is None or self.committed is None:
             return 0
         return max(0, self.committed - max(self.target, self.min_offset))
 
     @property
     def skipped(self) -> int:
         """Messages the group will never get."""
-        if not self._moves or self.target is None:
+        if not self.selected or self.target is None:
             return 0
         return max(0, self.target - max(self.committed or 0, self.min_offset))
 
     @property
     def lag_after(self) -> int:
-        after = self.target if self._moves and self.target is not None else self.committed
+        after = self.target if self.selected and self.target is not None else self.committed
         return max(0, self.max_offset - (after if after is not None else self.min_offset))
-
-    @property
-    def _moves(self) -> bool:
-        return self.selected
 
 
 class Refusal(NamedTuple):
