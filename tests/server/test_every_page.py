@@ -134,6 +134,7 @@ def test_a_claim_link_makes_an_owner_of_another_browser_once(server: Server, own
 
 
 def test_a_form_acts_and_its_refusal_stands_beside_the_field(server: Server, owner: Owner) -> None:
+    owner.speak("en")  # whatever was spoken before
     done = owner.post(f"/s/{owner.slug}/actions/", action="CreateTopic", topic="by-form", write_queues="2")
     assert done.status_code == 204
     assert '"queueviz:acted"' in done.headers["HX-Trigger"]
