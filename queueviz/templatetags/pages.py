@@ -38,11 +38,6 @@ def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
     return (mapping or {}).get(key)
 
 
-@register.filter
-def is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
-
-
 @register.simple_tag
 def vendor_script(package: str, name: str) -> SafeString:
     """A script of somebody else, named with version and hash."""

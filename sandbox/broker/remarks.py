@@ -39,7 +39,3 @@ def message_illegal(max_message_bytes: int) -> str:
 def store_unavailable(disk: str) -> str:
     return ("service not available now. It may be caused by one of the following reasons: the broker's disk is full "
             f"[{disk}], messages are put to the slave, message store has been shut down, etc.")
-
-
-def field_missing(name: str) -> str:
-    return f"the custom field <{name}> is null"

@@ -20,7 +20,6 @@ from sandbox.remoting.bodies import (
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import (
-    EndTransactionHeader,
     GroupHeader,
     OffsetResponseHeader,
     PullHeader,
@@ -172,10 +171,6 @@ class ClientApi:
     async def send_back(self, address: str, header: SendBackHeader) -> None:
         """The broker keeps the message for a later delivery to the group."""
         await self._ask(address, RequestCode.CONSUMER_SEND_MSG_BACK, header, timeout_ms=SEND_BACK_TIMEOUT_MS)
-
-    async def end_transaction(self, address: str, header: EndTransactionHeader, remark: str | None) -> None:
-        command = RemotingCommand(RequestCode.END_TRANSACTION, header.to_ext(), remark=remark)
-        await self._connections.send_oneway(address, command)
 
     async def _offset(
         self, address: str, code: RequestCode, header: _Header, timeout_ms: int | None = None

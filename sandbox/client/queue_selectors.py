@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from sandbox.kernel.chance import Chance
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import java_hash
@@ -20,11 +19,6 @@ def by_hash(argument: str) -> QueueSelector:
 def by_key(queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
     """`by_hash` of the message's own keys."""
     return by_hash(message.keys)(queues, message)
-
-
-def by_random(chance: Chance) -> QueueSelector:
-    """RocketMQ: `SelectMessageQueueByRandom`."""
-    return lambda queues, _message: chance.choice(queues)
 
 
 def by_id(queue_id: int) -> QueueSelector:

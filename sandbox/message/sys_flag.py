@@ -24,7 +24,3 @@ COMPRESSION_ZLIB = 0x300
 def transaction(sys_flag: int) -> int:
     """One of the four TRANSACTION values."""
     return sys_flag & TRANSACTION_MASK
-
-
-def without_transaction(sys_flag: int) -> int:
-    return sys_flag & ~TRANSACTION_MASK

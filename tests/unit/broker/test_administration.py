@@ -24,13 +24,6 @@ from tests.unit.broker.stage import NAME_SERVER, Client, Stage, messages, small_
 
 
 @pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders")
-    return stage
-
-
-@pytest.fixture
 def admin(stage: Stage) -> Client:
     return stage.client()
 

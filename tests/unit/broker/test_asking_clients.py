@@ -12,13 +12,6 @@ RUNNING_INFO = {"consumerGroup": "g", "clientId": "c1", "jstackEnable": "false"}
 
 
 @pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders")
-    return stage
-
-
-@pytest.fixture
 def member(stage: Stage) -> Client:
     client = stage.client()
     client.heartbeat("c1", "g", "orders")

@@ -13,13 +13,6 @@ from tests.unit.broker.stage import Client, Stage, messages
 
 
 @pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders")
-    return stage
-
-
-@pytest.fixture
 def client(stage: Stage) -> Client:
     return stage.client()
 

@@ -1,19 +1,11 @@
 """Offsets of groups: asked, committed, kept over restarts."""
 
-import pytest
 
 from sandbox.journal.events import OffsetCommitted, OffsetsPersisted
 from sandbox.remoting.codes import RequestCode
 from tests.unit.broker.stage import Client, Stage, small_store
 
 NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
-
-
-@pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders")
-    return stage
 
 
 def ask(client: Client, group: str = "g", queue: int = 0) -> tuple[int, str | None]:

@@ -1,6 +1,5 @@
 """Who is in a group, who is told about it, and who is forgotten."""
 
-import pytest
 
 from sandbox.broker.config import BrokerLimits
 from sandbox.journal.events import (
@@ -14,13 +13,6 @@ from sandbox.journal.events import (
 from sandbox.remoting.bodies import ConsumerData, ConsumerList, HeartbeatData
 from sandbox.remoting.codes import RequestCode
 from tests.unit.broker.stage import Client, Stage
-
-
-@pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders")
-    return stage
 
 
 def members(client: Client, group: str = "g") -> list[str]:

@@ -11,13 +11,6 @@ SEE = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 
 @pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders")
-    return stage
-
-
-@pytest.fixture
 def client(stage: Stage) -> Client:
     return stage.client()
 

@@ -12,13 +12,6 @@ from tests.unit.broker.stage import BROKER, Client, Stage, small_store
 
 
 @pytest.fixture
-def stage() -> Stage:
-    stage = Stage()
-    stage.topic("orders")
-    return stage
-
-
-@pytest.fixture
 def producer(stage: Stage) -> Client:
     return stage.client()
 

@@ -1,0 +1,13 @@
+"""The stage most tests of the broker play on."""
+
+import pytest
+
+from tests.unit.broker.stage import Stage
+
+
+@pytest.fixture
+def stage() -> Stage:
+    """A broker and a name server in virtual time, with the topic `orders`."""
+    stage = Stage()
+    stage.topic("orders")
+    return stage
