@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from sandbox.kernel.clock import Clock, ScaledClock, wall_ms
 from sandbox.remoting.channel import Connector, Listener
+from sandbox.remoting.command import RemotingCommand
 from sandbox.store.disk import Disk, FileDisk, Flusher
 from sandbox.transport.loopback import LoopbackNetwork
 
@@ -22,7 +23,9 @@ Done = Callable[[BaseException | None], None]
 
 
 class Network(Protocol):
-    """The wires of one sandbox: addresses are private to it."""
+    """The wires of one sandbox: addresses are private to it.  `tap` sees every command that is sent."""
+
+    tap: Callable[[str, str, RemotingCommand], None] | None
 
     def listen(self, address: str, listener: Listener) -> None: ...
     def unlisten(self, address: str) -> None: ...

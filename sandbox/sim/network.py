@@ -48,6 +48,7 @@ class SimNetwork:
         self._held: dict[_Way, list[tuple[End, RemotingCommand | None]]] = {}
         self._refusing: set[str] = set()
         self.latency_ms = latency_ms
+        self.tap: Callable[[str, str, RemotingCommand], None] | None = None  # sees every command that is sent
         self.lost = 0  # commands and ends of connections that vanished
 
     def listen(self, address: str, listener: Listener) -> None:
@@ -120,8 +121,11 @@ class SimNetwork:
         self._loop.call_later(self._latency_s() + self._latency_s(), dial)
 
     def _carry(self, sender: End, command: RemotingCommand | None) -> None:
-        if command is not None and self._wire:
-            [command] = FrameDecoder().feed(encode(command))
+        if command is not None:
+            if self.tap is not None:
+                self.tap(sender.local, sender.remote, command)
+            if self._wire:
+                [command] = FrameDecoder().feed(encode(command))
         self._send(sender, command)
 
     def _send(self, sender: End, command: RemotingCommand | None) -> None:

@@ -1,0 +1,92 @@
+"""What the tests of the articles' claims watch a sandbox with: its wire, and a client that says just what it is told."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sandbox.hosting.world import World
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.command import FLAG_RESPONSE, RemotingCommand
+
+
+class Frame(NamedTuple):
+    """One command under way; `at_ms` is sandbox time, `code` the request's also for an answer (see `answer`)."""
+
+    at_ms: int
+    sender: str
+    receiver: str
+    code: int
+    command: RemotingCommand
+    answer: bool
+
+
+class WireLog:
+    """Every command that is sent in the world from now on."""
+
+    def __init__(self, world: World) -> None:
+        self._clock = world.sandbox.clock
+        self._asked: dict[tuple[str, str, int], int] = {}
+        self.frames: list[Frame] = []
+        world.sandbox.network.tap = self._note
+
+    def _note(self, sender: str, receiver: str, command: RemotingCommand) -> None:
+        answer = bool(command.flag & FLAG_RESPONSE)
+        code = int(command.code)
+        if answer:
+            code = self._asked.get((receiver, sender, command.opaque), -1)
+        else:
+            self._asked[sender, receiver, command.opaque] = code
+        self.frames.append(Frame(self._clock.now_ms(), sender, receiver, code, command, answer))
+
+    def requests(self, code: int, *, sender: str = "") -> list[Frame]:
+        """Requests of that code, from senders whose address begins with `sender`."""
+        return [f for f in self.frames if f.code == code and not f.answer and f.sender.startswith(sender)]
+
+    def answers(self, code: int, *, receiver: str = "") -> list[Frame]:
+        """Answers to requests of that code."""
+        return [f for f in self.frames if f.code == code and f.answer and f.receiver.startswith(receiver)]
+
+
+class Caller:
+    """A client of nobody's making: one connection, one request after the other."""
+
+    def __init__(self, world: World, address: str, *, ip: str = "10.0.9.9") -> None:
+        self._world = world
+        self._opaque = 0
+        self._heard: dict[int, RemotingCommand] = {}
+        self.requests: list[RemotingCommand] = []  # what the other end asked of us
+        self.closed = False
+        self._channel = self._connect(address, ip)
+
+    def _connect(self, address: str, ip: str) -> Channel:
+        opened: list[Channel | None] = []
+        connector = self._world.sandbox.network.connector(ip)
+        connector.open(address, self._hear, self._lost, opened.append)
+        self._world.run_until(lambda: bool(opened), within_s=5, step_s=0.01)
+        assert opened[0] is not None, f"nobody listens at {address}"
+        return opened[0]
+
+    def _hear(self, commands: list[RemotingCommand], channel: Channel) -> None:
+        for command in commands:
+            if command.flag & FLAG_RESPONSE:
+                self._heard[command.opaque] = command
+            else:
+                self.requests.append(command)
+
+    def _lost(self, channel: Channel) -> None:
+        self.closed = True
+
+    def tell(self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, flag: int = 0) -> int:
+        """Send and do not wait; `answer_to` may be asked later."""
+        self._opaque += 1
+        self._channel.send(RemotingCommand(code, dict(ext or {}), body, flag=flag, opaque=self._opaque))
+        return self._opaque
+
+    def answer_to(self, opaque: int) -> RemotingCommand | None:
+        return self._heard.get(opaque)
+
+    def ask(self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *,
+            within_s: float = 5) -> RemotingCommand:
+        """Send and let time pass until the answer is here."""
+        opaque = self.tell(code, ext, body)
+        self._world.run_until(lambda: opaque in self._heard, within_s=within_s, step_s=0.01)
+        return self._heard[opaque]
