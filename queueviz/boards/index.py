@@ -27,6 +27,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
         "topic": place.query.get("topic") or (topics[0] if topics else ""),
         "key": place.query.get("key", ""),
         "node": place.node,
+        "broker": (place.node or "").partition(".")[0],  # a slave's files are cut where its master's are
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"index": name}, tab="index"),
         "texts": texts(),

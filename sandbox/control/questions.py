@@ -69,10 +69,11 @@ class ReadEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Locate:
-    """Which log file holds a position, and where in it."""
+    """Which log file holds a position, and where in it: of the broker's files, or of files of another size."""
 
     broker: Name
     physical_offset: Position
+    file_bytes: Annotated[int, Between(1, INT64_MAX)] | None = None  # None: the broker's own
 
 
 @dataclass(frozen=True, kw_only=True)

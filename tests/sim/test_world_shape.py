@@ -86,6 +86,9 @@ def test_places_in_the_log_are_found_and_named(world: World) -> None:
     world.run(1)
     place = world.ask("locate", broker="broker-a", physical_offset=1_048_576 + 1_003)
     assert (place["file"], place["position"], place["exists"]) == (f"{1_048_576:020}", "1003", False)
+    large = world.ask("locate", broker="broker-a", physical_offset=1_073_742_827, file_bytes=1 << 30)
+    assert (large["file"], large["file_number"], large["position"]) == ("00000000001073741824", "2", "1003")
+    assert large["exists"] is None, "nobody has files of that size here"
     tape = world.read("store/broker-a").data["records"]
     assert len(tape) == 10
     physical = list(tape)[4]

@@ -170,3 +170,19 @@ async def test_a_crash_is_seen_by_a_watching_tab(real_engine: Any) -> None:
 
     await _until(tab, told)
     await tab.disconnect()
+
+
+def test_the_index_page_reckons_where_a_position_lies(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "index")
+    page = client.get(f"/s/{slug}/index/").content.decode()
+    assert 'hx-get="/s/' + slug + '/ask/locate/"' in page
+    fields = {"broker": "broker-a", "physical_offset": "1073742827", "file_bytes": str(1 << 30)}
+    answer = client.get(f"/s/{slug}/ask/locate/", fields)
+    text = answer.content.decode().replace("\u2009", "")
+    assert "00000000001073741824" in text
+    assert "1073742827 − 1073741824 = 1003" in text
+    chinese = client.get(f"/s/{slug}/ask/locate/", fields, headers={"accept-language": "zh-Hans"})
+    assert "第 2 个文件" in chinese.content.decode()
+    refused = client.get(f"/s/{slug}/ask/locate/", {**fields, "physical_offset": "here"})
+    assert refused.status_code == 422

@@ -56,17 +56,20 @@ def read_entry(sandbox: "Sandbox", question: ReadEntry) -> Row:
 
 
 def locate(sandbox: "Sandbox", question: Locate) -> Row:
-    """Which file holds the position: the worked sum of the store page."""
+    """Which file holds the position (spec store-format 1).  Files of another size are sums only: nobody has them."""
     store = sandbox.nodes.broker(question.broker).running.store
     return {"broker": question.broker, "physical_offset": str(question.physical_offset),
-            **_position(store, question.physical_offset)}
+            **_position(store, question.physical_offset, question.file_bytes)}
 
 
-def _position(store: MessageStore, physical: int) -> Row:
-    size = store.config.commit_log_file_bytes
+def _position(store: MessageStore, physical: int, file_bytes: int | None = None) -> Row:
+    """`file_number` counts from 1, from the first file there ever was; `exists` is None for files nobody has."""
+    own = store.config.commit_log_file_bytes
+    size = file_bytes or own
     base = physical - physical % size
-    return {"file": f"{base:020}", "file_begin": str(base), "file_bytes": str(size), "position": str(physical - base),
-            "exists": store.min_physical_offset <= physical < store.max_physical_offset}
+    exists = store.min_physical_offset <= physical < store.max_physical_offset if size == own else None
+    return {"file": f"{base:020}", "file_number": str(base // size + 1), "file_begin": str(base),
+            "file_bytes": str(size), "position": str(physical - base), "exists": exists}
 
 
 def find(sandbox: "Sandbox", question: FindMessages) -> Row:
