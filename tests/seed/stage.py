@@ -1,9 +1,12 @@
-"""What the tests of the articles' claims watch a sandbox with: its wire, and a client that says just what it is told."""
+"""What tests of the articles' claims watch a sandbox with: its wire, its files, a client that says what it is told."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from sandbox.client.config import ClientConfig
+from sandbox.client.instance import ClientInstance
 from sandbox.hosting.world import World
+from sandbox.kernel.chance import Chance
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.command import FLAG_RESPONSE, RemotingCommand
 
@@ -90,3 +93,24 @@ class Caller:
         opaque = self.tell(code, ext, body)
         self._world.run_until(lambda: opaque in self._heard, within_s=within_s, step_s=0.01)
         return self._heard[opaque]
+
+
+def files_of(world: World, node: str = "broker-a") -> dict[str, bytes]:
+    """Every file of that node's store as another process would find it now, by path below its root."""
+    return world.ground.disks[f"{world.sandbox.directory.name}/{node}"].image()
+
+
+def broker_address(world: World, broker: str = "broker-a", broker_id: int = 0) -> str:
+    return next(str(row["address"]) for row in world.snapshot()["brokers"]
+                if (row["broker"], row["broker_id"]) == (broker, broker_id))
+
+
+def application(world: World, name: str = "app", *, ip: str = "10.0.9.8", **config: Any) -> ClientInstance:
+    """A client process of our own in the world's network, on a machine of its own, to put producers and consumers in.
+
+    Its story runs with `world.ground.sim.run(…)`.
+    """
+    servers = config.pop("name_servers", tuple(world.sandbox.nodes.addresses))
+    return ClientInstance(
+        ClientConfig(name_servers=servers, ip=ip, instance_name=name, **config), clock=world.sandbox.clock,
+        chance=Chance(name), connector=world.sandbox.network.connector(ip), journal=world.sandbox.journal)
