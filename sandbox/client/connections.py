@@ -17,6 +17,7 @@ OnRequest = Callable[[RemotingCommand, Channel], None]
 class Pending(NamedTuple):
     """One request under way, as the client page shows it."""
 
+    opaque: int
     code: int
     address: str
     since_ms: int
@@ -61,7 +62,7 @@ class Connections:
         channel = await self._channel(address)
         command = self._numbered(command)
         future: asyncio.Future[RemotingCommand] = asyncio.get_running_loop().create_future()
-        pending = Pending(command.code, address, self._clock.now_ms(), timeout_ms)
+        pending = Pending(command.opaque, command.code, address, self._clock.now_ms(), timeout_ms)
         self._waiting[command.opaque] = _Waiting(future, channel, pending)
 
         def give_up() -> None:

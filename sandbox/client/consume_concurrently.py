@@ -44,11 +44,14 @@ class ConsumeMessageConcurrentlyService:
         self._consumer = consumer
         self._listener = listener
         self.threads = Threads(consumer.config.threads, f"{consumer.client_id} consume {consumer.group}")
+        self.clean_round: Periodic | None = None
 
     def start(self) -> None:
         period_ms = self._consumer.config.consume_timeout_ms
-        clean = Periodic(self._consumer.clock, first_ms=period_ms, period_ms=period_ms, job=self._clean_expired)
-        self._consumer.tasks.spawn(clean.run(), "clean expired messages")
+        self.clean_round = Periodic(
+            self._consumer.clock, first_ms=period_ms, period_ms=period_ms, job=self._clean_expired
+        )
+        self._consumer.tasks.spawn(self.clean_round.run(), "clean expired messages")
 
     def submit(self, messages: list[Message], pq: ProcessQueue, *, wake: bool) -> None:
         size = self._consumer.config.consume_batch

@@ -31,8 +31,8 @@ class FaultStrategy:
     def __init__(self, chance: Chance, now_ms: Callable[[], int], *, enabled: bool) -> None:
         self.enabled = enabled
         self._now_ms = now_ms
-        self._turn = chance.below(2**31)
-        self._latency_ms: dict[str, int] = {}
+        self.turn = chance.below(2**31)  # of the queue taken last, before the modulo
+        self.latency_ms: dict[str, int] = {}
         self.available_from_ms: dict[str, int] = {}
         self._better_half_turn = chance.below(2**31)
 
@@ -43,7 +43,7 @@ class FaultStrategy:
         """One send to `broker` ended."""
         if not self.enabled:
             return
-        self._latency_ms[broker] = latency_ms
+        self.latency_ms[broker] = latency_ms
         pause = not_available_ms(EXCEPTION_LATENCY_MS if failed else latency_ms)
         self.available_from_ms[broker] = self._now_ms() + pause
 
@@ -58,8 +58,8 @@ class FaultStrategy:
         return self._next(queues)
 
     def _next(self, queues: Sequence[MessageQueue]) -> MessageQueue:
-        self._turn = (self._turn + 1) & 0x7FFF_FFFF
-        return queues[self._turn % len(queues)]
+        self.turn = (self.turn + 1) & 0x7FFF_FFFF
+        return queues[self.turn % len(queues)]
 
     def _select_available(self, queues: Sequence[MessageQueue]) -> MessageQueue:
         for _ in queues:
@@ -74,7 +74,7 @@ class FaultStrategy:
         """In turn from the better half of the brokers ever seen."""
         ranked = sorted(
             self.available_from_ms,
-            key=lambda name: (not self.is_available(name), self._latency_ms[name], self.available_from_ms[name], name),
+            key=lambda name: (not self.is_available(name), self.latency_ms[name], self.available_from_ms[name], name),
         )
         if not ranked:
             return None

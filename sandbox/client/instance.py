@@ -12,7 +12,7 @@ from sandbox.client.local_offset_store import FileStore
 from sandbox.client.name_servers import NameServers
 from sandbox.client.producer import Producer
 from sandbox.client.routes import MASTER_ID, RouteTable
-from sandbox.client.tasks import Alarm, Job, Periodic, Tasks
+from sandbox.client.tasks import Alarm, Job, Periodic, Tasks, TimerRow
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
@@ -27,6 +27,7 @@ from sandbox.remoting.channel import Connector
 log = logging.getLogger(__name__)
 
 FIRST_ROUTE_MS = 10
+ADJUST_POOL_MS = 60_000
 
 
 class Consumer(Protocol):
@@ -93,6 +94,7 @@ class ClientInstance:
         self._every("route", FIRST_ROUTE_MS, config.poll_name_server_ms, self.update_routes)
         self._every("heartbeat", config.first_heartbeat_ms, config.heartbeat_ms, self._heartbeat_round)
         self._every("commit", config.first_persist_ms, config.persist_offsets_ms, self._persist_offsets)
+        self._every("adjust pool", ADJUST_POOL_MS, ADJUST_POOL_MS, self._adjust_thread_pools)
         self.tasks.spawn(self._rebalance_service(), "rebalance")
         self.producers[INNER_PRODUCER_GROUP] = self.inner_producer
 
@@ -147,11 +149,20 @@ class ClientInstance:
 
     @property
     def timers(self) -> dict[str, int]:
-        """When each job of the timer table runs next, in ms."""
-        due = {name: job.due_s for name, job in self._periodic.items()}
-        if self._rebalance_alarm.due_s is not None:
-            due["rebalance"] = self._rebalance_alarm.due_s
-        return {name: self.clock.ms_at(due_s) for name, due_s in due.items()}
+        """When each job of the timer table that does something runs next, in ms."""
+        return {name: row.due_ms for name, row in self.timer_rows().items()
+                if row.due_ms is not None and name != "adjust pool"}  # fmt: skip
+
+    def timer_rows(self) -> dict[str, TimerRow]:
+        """The timer table of this process (spec client-behaviour 2.2), without its consumers' own timers."""
+        rows = {name: self.row_of(job) for name, job in self._periodic.items()}
+        due_s, period_ms = self._rebalance_alarm.due_s, self.config.rebalance_ms
+        due_ms = None if due_s is None else self.clock.ms_at(due_s)
+        return rows | {"rebalance": TimerRow(due_ms, period_ms, period_ms, self._rebalance_alarm.rounds)}
+
+    def row_of(self, job: Periodic) -> TimerRow:
+        """A line of the timer table for one job of this process."""
+        return TimerRow(self.clock.ms_at(job.due_s), job.first_ms, job.period_ms, job.runs)
 
     # Routes and addresses.
 
@@ -240,6 +251,9 @@ class ClientInstance:
     async def _persist_offsets(self) -> None:
         for consumer in list(self.consumers.values()):
             await consumer.persist_offsets()
+
+    async def _adjust_thread_pools(self) -> None:
+        """Every minute Java's client compares what has piled up with a threshold; what it then calls is empty."""
 
     async def _rebalance_service(self) -> None:
         while True:

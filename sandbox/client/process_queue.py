@@ -38,6 +38,8 @@ class ProcessQueue:
         self.lapse_told = False
         self.flow_control: str | None = None  # count, size, span
         self.held_back_ms = 0  # when a limit last held a pull back
+        self.pause = ""  # why the next pull waits (pull_service); "": it does not
+        self.pull_again_ms = 0  # until when, while it waits
         self.pinned_offset: int | None = None  # for which MessagePinned was written
         self._cache: dict[int, Message] = {}  # by queue offset, ascending
         self._taken: dict[int, Message] = {}

@@ -41,6 +41,8 @@ class Producer:
         self.state = "created"
         self.sent = 0
         self.failed = 0
+        self.retried = 0  # attempts that another one followed
+        self.answers: dict[str, int] = {}  # attempts by what came of them: a status, a response code, an error
         self.faults = FaultStrategy(
             instance.chance.fork(f"producer {config.group}"), instance.clock.now_ms, enabled=config.avoid_faulty
         )
@@ -239,12 +241,18 @@ class Producer:
             if left_ms <= 0:
                 raise SendTimeout(f"no time is left to send to {mq.key}")
             answer = await self.instance.api.send(address, outgoing.to(mq), outgoing.body, left_ms)
-        except SandboxError:
+        except SandboxError as why:
             self.faults.learn(mq.broker, clock.now_ms() - began_ms, failed=True)
+            self._count(_status_text(why))
             raise
         self.faults.learn(mq.broker, clock.now_ms() - began_ms, failed=False)
         self.sent += 1
-        return _result(answer, mq, unique_key)
+        result = _result(answer, mq, unique_key)
+        self._count(result.status.value)
+        return result
+
+    def _count(self, status: str) -> None:
+        self.answers[status] = self.answers.get(status, 0) + 1
 
     async def _master(self, mq: MessageQueue) -> str:
         address = self.instance.routes.master(mq.broker)
@@ -270,6 +278,7 @@ class Producer:
         return ClientError(f"sent {len(tried)} times to {topic} ({', '.join(tried)}), still failed: {problem}")
 
     def _note_failure(self, mq: MessageQueue, status: str, attempt: int, *, retried: bool) -> None:
+        self.retried += retried
         if self.instance.journal.tracing:
             self.instance.journal.write(SendFailed(
                 client_id=self.instance.client_id, topic=mq.topic, broker=mq.broker, status=status, attempt=attempt,

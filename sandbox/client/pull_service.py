@@ -24,15 +24,24 @@ log = logging.getLogger(__name__)
 
 SUSPEND_TIMEOUT_MS = 15_000  # the broker may hold a pull that found nothing
 PULL_TIMEOUT_MS = 30_000
-WAIT_NOT_RUNNING_S = 1.0
-WAIT_PAUSED_S = 1.0
-WAIT_FLOW_CONTROL_S = 0.05
-WAIT_NOT_LOCKED_S = 1.0
-WAIT_BROKER_BUSY_S = 0.02
 ILLEGAL_OFFSET_DELAY_S = 10.0
 CALM_MS = 1_000
 
-AT_ONCE = 0.0
+
+class Pause(NamedTuple):
+    """How long until the next pull of a queue, and why."""
+
+    why: str
+    seconds: float
+
+
+NOT_RUNNING = Pause("not_running", 1.0)
+SUSPENDED = Pause("paused", 1.0)
+FLOW_CONTROL = Pause("flow_control", 0.05)
+NOT_LOCKED = Pause("not_locked", 1.0)
+NO_OFFSET = Pause("no_offset", 1.0)  # locked, but nobody says where to begin
+BROKER_BUSY = Pause("broker_busy", 0.02)
+AT_ONCE = Pause("", 0.0)
 DISCARD = None  # this queue is no longer ours: the loop ends
 
 
@@ -60,42 +69,47 @@ class PullService:
 
     async def _story(self, pq: ProcessQueue) -> None:
         while True:
-            wait_s = await self._once(pq)
-            if wait_s is DISCARD:
+            pause = await self._once(pq)
+            if pause is DISCARD:
                 return
-            if wait_s > 0:
-                await self._consumer.clock.sleep(wait_s)
+            pq.pause = pause.why
+            if pause.seconds > 0:
+                pq.pull_again_ms = self._consumer.clock.now_ms() + round(pause.seconds * 1000)
+                await self._consumer.clock.sleep(pause.seconds)
 
-    async def _once(self, pq: ProcessQueue) -> float | None:
+    async def _once(self, pq: ProcessQueue) -> Pause | None:
         """Check, then pull; returns how long to wait before the next.  The order is the client's (spec 6)."""
         consumer = self._consumer
         if pq.dropped:
             return DISCARD
         pq.last_pull_ms = consumer.clock.now_ms()
         if consumer.state != "running":
-            return WAIT_NOT_RUNNING_S
+            return NOT_RUNNING
         if consumer.paused:
-            return WAIT_PAUSED_S
+            return SUSPENDED
         if self._is_held_back(pq):
-            return WAIT_FLOW_CONTROL_S
+            return FLOW_CONTROL
         if consumer.config.orderly:
             if not pq.locked:
-                return WAIT_NOT_LOCKED_S
+                return NOT_LOCKED
             if pq.first_lock_pending and not await self._begin_again(pq):
-                return WAIT_NOT_LOCKED_S
+                return NO_OFFSET
         subscription = consumer.subscriptions.get(pq.mq.topic)
         if subscription is None:
-            return consumer.instance.config.pull_delay_on_exception_ms / 1000
+            return self._after_exception("not_subscribed")
         try:
             answer = await self._pull(pq, subscription)
         except SandboxError as why:
             log.debug("pull of %s failed: %s", pq.mq.key, why)
             if isinstance(why, BrokerRefused) and why.code == ResponseCode.FLOW_CONTROL:
-                return WAIT_BROKER_BUSY_S
-            return consumer.instance.config.pull_delay_on_exception_ms / 1000
+                return BROKER_BUSY
+            return self._after_exception("pull_failed")
         if pq.dropped:
             return DISCARD
         return await self._take_over(pq, subscription, answer)
+
+    def _after_exception(self, why: str) -> Pause:
+        return Pause(why, self._consumer.instance.config.pull_delay_on_exception_ms / 1000)
 
     async def _begin_again(self, pq: ProcessQueue) -> bool:
         """Just locked for the first time: what the last owner committed may have moved since the queue was taken."""
@@ -148,7 +162,7 @@ class PullService:
             raise ConnectFailed(f"the broker {mq.broker} has no known address")
         return found
 
-    async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> float | None:
+    async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> Pause | None:
         consumer = self._consumer
         pq.next_offset = answer.header.next_offset
         if answer.code == ResponseCode.SUCCESS:
@@ -157,7 +171,7 @@ class PullService:
                 return AT_ONCE
             wake = pq.put(messages)
             consumer.service.submit(messages, pq, wake=wake)
-            return consumer.config.pull_interval_ms / 1000
+            return Pause("", consumer.config.pull_interval_ms / 1000)
         if answer.code == ResponseCode.PULL_OFFSET_MOVED:
             await self._start_elsewhere(pq)
             return DISCARD

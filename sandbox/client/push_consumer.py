@@ -21,7 +21,7 @@ from sandbox.client.rebalance import Rebalance
 from sandbox.client.reset import reset_offsets
 from sandbox.client.running_info import running_info
 from sandbox.client.subscription import Subscription
-from sandbox.client.tasks import Tasks
+from sandbox.client.tasks import Tasks, TimerRow
 from sandbox.journal.events import MemberStateChanged
 from sandbox.kernel.errors import ClientError, SandboxError
 from sandbox.message.filter import TAG
@@ -265,6 +265,15 @@ class PushConsumer:
         if rounds is not None:
             due["lock"] = self.clock.ms_at(rounds.due_s)
         return due
+
+    def timer_rows(self) -> dict[str, TimerRow]:
+        """The timer table of our process, with the jobs that are ours alone."""
+        rows, service = self.instance.timer_rows(), self.service
+        if isinstance(service, ConsumeMessageOrderlyService) and service.lock_round is not None:
+            rows["lock"] = self.instance.row_of(service.lock_round)
+        if isinstance(service, ConsumeMessageConcurrentlyService) and service.clean_round is not None:
+            rows["clean"] = self.instance.row_of(service.clean_round)
+        return rows
 
     def in_doubt(self) -> int:
         """How many messages a listener has seen that a crash now would deliver again, as far as we know ourselves."""

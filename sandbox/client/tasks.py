@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sandbox.kernel.clock import Clock
 
@@ -66,6 +66,7 @@ class Alarm:
         self._clock = clock
         self._future: asyncio.Future[bool] | None = None
         self._reasons: list[str] = []
+        self.rounds = 0  # waits that have ended
         self.due_s: float | None = None
 
     def wake(self, reason: str) -> None:
@@ -88,7 +89,17 @@ class Alarm:
                 self._future = None
         reason = self._reasons[0] if self._reasons else otherwise
         self._reasons.clear()
+        self.rounds += 1
         return reason
+
+
+class TimerRow(NamedTuple):
+    """A line of the timer table: when the job runs next, how often it has begun; None: nobody counts it."""
+
+    due_ms: int | None
+    first_ms: int
+    period_ms: int
+    runs: int | None
 
 
 class Periodic:
@@ -99,6 +110,9 @@ class Periodic:
 
     def __init__(self, clock: Clock, *, first_ms: int, period_ms: int, job: Job) -> None:
         self._clock = clock
+        self.first_ms = first_ms
+        self.period_ms = period_ms
+        self.runs = 0  # rounds that have begun
         self._period_s = period_ms / 1000
         self._job = job
         self._due_s = clock.monotonic() + first_ms / 1000
@@ -110,6 +124,7 @@ class Periodic:
     async def run(self) -> None:
         while True:
             await self._clock.sleep(self._due_s - self._clock.monotonic())
+            self.runs += 1
             try:
                 await self._job()
             except Exception:  # one failed round must not end the timer

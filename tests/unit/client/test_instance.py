@@ -34,6 +34,16 @@ def test_the_timer_table_tells_when_each_job_is_due(cluster: FakeCluster) -> Non
         "route": 90_010, "heartbeat": 61_000 + 30_000, "commit": 65_000, "rebalance": 80_000}  # fmt: skip
 
 
+def test_a_job_that_adjusts_thread_pools_runs_every_minute_and_does_nothing(cluster: FakeCluster) -> None:
+    instance = cluster.instance("a")
+    cluster.run(instance.start())
+    cluster.loop.run_for(125)
+    job = instance.timer_rows()["adjust pool"]
+    assert (job.first_ms, job.period_ms, job.runs) == (60_000, 60_000, 2)
+    assert job.due_ms == START_MS + 180_000
+    assert "adjust pool" not in instance.timers
+
+
 def test_a_silent_name_server_is_left_for_the_next_and_the_working_one_is_kept(cluster: FakeCluster) -> None:
     cluster.network.listen(SECOND, cluster)
     config = ClientConfig(name_servers=("10.0.0.8:9876", SECOND), instance_name="a")
