@@ -1,0 +1,162 @@
+"""How brokers are known: who registers when, who asks when, and what makes a group divide its queues again."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.client.results import ConsumeConcurrentlyStatus
+from sandbox.hosting.world import World
+from sandbox.journal.events import BrokerRegistered, BrokerStarted, QueuesAssigned, RouteLearned
+from sandbox.message.message import Message
+from sandbox.remoting.codes import RequestCode
+from tests.seed.stage import WireLog, application, broker_address
+
+GROUP = "order-svc"
+ORDERS = [["orders", "*"]]
+ROUTE = RequestCode.GET_ROUTEINFO_BY_TOPIC
+NOTICE = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path) as made:
+        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
+        yield made
+
+
+def settled(world: World, copies: int = 2) -> None:
+    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, copies=copies, work_ms=[1])
+    world.run(25)
+
+
+def owned(world: World) -> dict[str, list[int]]:
+    """Label → the ids of the queues its member holds."""
+    found: dict[str, list[int]] = {}
+    for row in world.snapshot()["groups"][0]["queues"]:
+        if row["owner"] is not None:
+            found.setdefault(world.sandbox.label_of(row["owner"]), []).append(row["queue_id"])
+    return found
+
+
+@pytest.mark.seed("3.5")
+def test_a_broker_registers_at_its_start_and_then_every_thirty_seconds(world: World) -> None:
+    wire = WireLog(world)
+    world.run(0.1)
+    started_ms = world.entries(BrokerStarted)[0].at_ms
+    seen: list[int] = []
+    for _ in range(131):
+        row = world.snapshot()["name_servers"][0]["brokers"][0]
+        if row["last_update_ms"] not in seen:
+            seen.append(row["last_update_ms"])
+        world.run(1)
+    periodic = [entry.at_ms - started_ms for entry in world.entries(BrokerRegistered)]
+    assert [ms for ms in periodic if ms > 0] == [10_000, 40_000, 70_000, 100_000, 130_000]
+    assert min(periodic) == 0, "and once when it starts"
+    assert [ms - started_ms for ms in seen] == [0, 10_000, 40_000, 70_000, 100_000, 130_000]
+    frames = wire.requests(RequestCode.REGISTER_BROKER)
+    assert [frame.at_ms - started_ms for frame in frames] == [10_000, 40_000, 70_000, 100_000, 130_000]
+    assert {frame.receiver for frame in frames} == set(world.sandbox.nodes.addresses)
+
+
+@pytest.mark.seed("3.7")
+def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobody_unasked(world: World) -> None:
+    settled(world, copies=1)
+    wire = WireLog(world)
+    world.run(130)
+    member = world.sandbox.actors.get("A").client_id.split("@")[0]
+    asked = [frame.at_ms for frame in wire.requests(ROUTE, sender=member)
+             if (frame.command.ext or {})["topic"] == "orders"]
+    assert [later - earlier for earlier, later in pairwise(asked)] == [30_000] * 4
+    world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
+    world.run(0.5)
+    name_server = world.sandbox.nodes.addresses[0]
+    unasked = [frame for frame in wire.frames if frame.sender == name_server and not frame.answer]
+    assert unasked == []
+
+
+@pytest.mark.seed("3.7")
+@pytest.mark.parametrize("wait_s", [1.0, 9.0, 17.0, 25.0])
+def test_a_new_number_of_queues_is_known_within_thirty_seconds(world: World, wait_s: float) -> None:
+    world.act("StartProducer", actor="shop", topic="orders", rate_per_s=20)
+    world.run(60 + wait_s)
+    begun_ms = world.sandbox.clock.now_ms()
+    world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
+
+    def in_new_queues() -> int:
+        return sum(int(queue["max"]) for queue in world.snapshot()["topics"][0]["queues"][4:])
+
+    world.run_until(lambda: in_new_queues() > 0, within_s=31, step_s=0.05)
+    learned = [entry.at_ms - begun_ms for entry in world.entries(RouteLearned) if entry.at_ms >= begun_ms]
+    assert len(learned) == 1
+    assert 0 < learned[0] <= 30_000
+
+
+@pytest.mark.seed("3.38", "D25")
+def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World) -> None:
+    settled(world)
+    wire = WireLog(world)
+    began_ms = world.sandbox.clock.now_ms()
+    world.act("StartConsumer", group=GROUP)
+    world.run(1)
+    assert {frame.receiver.split(":")[0] for frame in wire.requests(NOTICE)} >= {
+        world.sandbox.actors.get(label).client_id.split("@")[0] for label in "AB"}
+    assert owned(world) == {"A": [0, 1], "B": [2], "C": [3]}
+    world.act("StopActor", actor="C")
+    world.run(1)
+    assert owned(world) == {"A": [0, 1], "B": [2, 3]}
+    world.act("CrashActor", actor="B")
+    world.run(1)
+    assert owned(world) == {"A": [0, 1, 2, 3]}
+    triggers = {entry.event.trigger for entry in world.entries(QueuesAssigned) if entry.at_ms > began_ms}
+    assert "notified" in triggers
+    assert triggers <= {"notified", "started"}
+
+
+@pytest.mark.seed("3.38", "D25")
+def test_a_new_number_of_queues_is_announced_to_nobody(world: World) -> None:
+    settled(world)
+    wire = WireLog(world)
+    began_ms = world.sandbox.clock.now_ms()
+    world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
+    world.run(1)
+    assert owned(world) == {"A": [0, 1], "B": [2, 3]}
+    took_s = 1 + world.run_until(lambda: owned(world) == {"A": [0, 1, 2, 3], "B": [4, 5, 6, 7]}, within_s=50)
+    assert wire.requests(NOTICE) == []
+    more = [entry for entry in world.entries(QueuesAssigned) if entry.at_ms > began_ms and entry.event.added]
+    assert {entry.event.trigger for entry in more} == {"timer"}
+    assert took_s > 1, "the next poll of the route (30 s), then the next rebalance (20 s)"
+
+
+@pytest.mark.seed("3.38", "D25")
+def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World) -> None:
+    world.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
+    members = []
+    run = world.ground.sim.run
+
+    async def work(messages: list[Message], context: object) -> ConsumeConcurrentlyStatus:
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    for name, ip in (("one", "10.0.9.1"), ("two", "10.0.9.2")):
+        config = PushConsumerConfig(group=GROUP, from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+        member = PushConsumer(config, application(world, name, ip=ip), work)
+        member.subscribe("orders")
+        run(member.start())
+        members.append(member)
+    world.run(25)
+    wire = WireLog(world)
+
+    async def want(topic: str, expression: str) -> None:
+        members[0].subscribe(topic, expression)
+
+    run(want("orders", "vip"))
+    world.run(1)
+    assert len(wire.requests(RequestCode.HEART_BEAT, sender="10.0.9.1")) >= 1, "the broker was told"
+    assert wire.requests(NOTICE) == []
+    run(want("payments", "*"))
+    world.run(1)
+    assert sorted(frame.receiver.split(":")[0] for frame in wire.requests(NOTICE)) == ["10.0.9.1", "10.0.9.2"]
+    assert {frame.sender for frame in wire.requests(NOTICE)} == {broker_address(world)}
