@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sandbox.kernel.clock import Clock, ScaledClock, wall_ms
-from sandbox.remoting.channel import Connector, Listener
+from sandbox.remoting.channel import ByteListener, Connector, Listener
 from sandbox.remoting.command import RemotingCommand
 from sandbox.store.disk import Disk, FileDisk, Flusher
 from sandbox.transport.loopback import LoopbackNetwork
@@ -23,11 +23,16 @@ Done = Callable[[BaseException | None], None]
 
 
 class Network(Protocol):
-    """The wires of one sandbox: addresses are private to it.  `tap` sees every command that is sent."""
+    """The wires of one sandbox: addresses are private to it.
+
+    `tap` sees every command that is sent; `gate` says whether bytes pass, `delay` how many seconds they take.
+    """
 
     tap: Callable[[str, str, RemotingCommand], None] | None
+    gate: Callable[[str, str], bool] | None
+    delay: Callable[[str, str], float] | None
 
-    def listen(self, address: str, listener: Listener) -> None: ...
+    def listen(self, address: str, listener: Listener | ByteListener) -> None: ...
     def unlisten(self, address: str) -> None: ...
     def connector(self, local_ip: str) -> Connector: ...
 

@@ -27,6 +27,30 @@ Handler = Callable[[list[RemotingCommand], Channel], None]
 OnClose = Callable[[Channel], None]
 
 
+class ByteChannel(Protocol):
+    """A `Channel` that carries bytes as they are; they arrive in order, cut anywhere."""
+
+    remote: str
+    is_open: bool
+
+    def send(self, payload: bytes) -> None: ...
+    def close(self) -> None: ...
+
+
+ByteHandler = Callable[[list[bytes], ByteChannel], None]
+"""Pieces that arrived together on one channel."""
+
+OnByteClose = Callable[[ByteChannel], None]
+
+
+class ByteListener(Protocol):
+    """What accepts connections that carry no commands: a broker's replication port."""
+
+    def connected(self, channel: ByteChannel) -> None: ...
+    def handle(self, pieces: list[bytes], channel: ByteChannel) -> None: ...
+    def disconnected(self, channel: ByteChannel) -> None: ...
+
+
 class Listener(Protocol):
     """A node that accepts connections: name server or broker."""
 
@@ -39,9 +63,12 @@ class Connector(Protocol):
     """Opens connections for clients (and for brokers, towards name servers).
 
     `connect` raises ConnectFailed when nobody listens at `address` (`ip:port`); `open` is the same
-    for floors that do not wait: it calls `opened` in a later turn, with None when it failed.
+    for floors that do not wait: it calls `opened` in a later turn, with None when it failed.  `open_bytes` is that for
+    a connection that carries no commands.
     """
 
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel: ...
     def open(self, address: str, on_commands: Handler, on_close: OnClose,
              opened: Callable[[Channel | None], None]) -> None: ...
+    def open_bytes(self, address: str, on_bytes: ByteHandler, on_close: OnByteClose,
+                   opened: Callable[[ByteChannel | None], None]) -> None: ...

@@ -1,16 +1,24 @@
 """Connections inside one process: who listens where, and both ends of every connection.
 
-How a command travels from one end to the other is the network's affair (`transport.loopback`, `sim.network`): it
-gives a `carry`, which sooner or later calls `arrive` on the other end, or loses the command.
+A connection carries commands or, between a master and its slaves, plain bytes: a payload is what one `send` was given.
+How it travels from one end to the other is the network's affair (`transport.loopback`, `sim.network`): it
+gives a `carry`, which sooner or later calls `arrive` on the other end, or loses the payload.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.remoting.channel import Channel, Handler, Listener, OnClose
+from sandbox.remoting.channel import ByteListener, Listener
 from sandbox.remoting.command import RemotingCommand
 
 FIRST_PORT, LAST_PORT = 32_768, 60_999  # local ports of clients, as Linux gives them
+
+Payload = RemotingCommand | bytes
+
+Heard = Callable[[list[Any], Any], None]
+"""A `Handler` or a `ByteHandler`, as the connection's two ends have agreed by calling and listening there."""
+
+Closed = Callable[[Any], None]
 
 Soon = Callable[[Callable[[], None]], Any]
 """Run this in a later turn."""
@@ -23,19 +31,19 @@ class End:
 
     peer: "End"
 
-    def __init__(self, local: str, remote: str, heard: Handler, on_close: OnClose, soon: Soon, carry: "Carry") -> None:
+    def __init__(self, local: str, remote: str, heard: Heard, on_close: Closed, soon: Soon, carry: "Carry") -> None:
         self.local = local
         self.remote = remote
         self.is_open = True
         self._heard = heard
-        self._on_close: OnClose | None = on_close
+        self._on_close: Closed | None = on_close
         self._soon = soon
         self._carry = carry
-        self._inbox: list[RemotingCommand | None] = []
+        self._inbox: list[Payload | None] = []
 
-    def send(self, command: RemotingCommand) -> None:
+    def send(self, payload: Payload) -> None:
         if self.is_open:
-            self._carry(self, command)
+            self._carry(self, payload)
 
     def close(self) -> None:
         """Both ends hear of it in a later turn, the other one after all that was sent before."""
@@ -49,16 +57,16 @@ class End:
         self._on_close = None
         self.close()
 
-    def arrive(self, command: RemotingCommand | None) -> None:
+    def arrive(self, payload: Payload | None) -> None:
         """What the other end sent has come; None is the end of the connection.  It is heard in a later turn."""
         if not self._inbox:
             self._soon(self._hear)
-        self._inbox.append(command)
+        self._inbox.append(payload)
 
     def _hear(self) -> None:
         """All that came in one turn is one batch."""
         inbox, self._inbox = self._inbox, []
-        batch = [command for command in inbox if command is not None]
+        batch = [payload for payload in inbox if payload is not None]
         if not self.is_open:
             if batch:
                 self._carry(self, None)  # as TCP resets a connection of which it knows nothing
@@ -80,8 +88,8 @@ class End:
         return f"<{'open' if self.is_open else 'closed'} {self.local} → {self.remote}>"
 
 
-Carry = Callable[[End, RemotingCommand | None], None]
-"""Take a command, or the end of the connection, from this end to its peer."""
+Carry = Callable[[End, Payload | None], None]
+"""Take a payload, or the end of the connection, from this end to its peer."""
 
 
 class Exchange:
@@ -90,12 +98,12 @@ class Exchange:
     def __init__(self, soon: Soon, carry: Carry) -> None:
         self._soon = soon
         self._carry = carry
-        self._listeners: dict[str, Listener] = {}
+        self._listeners: dict[str, Listener | ByteListener] = {}
         self._served: dict[str, dict[End, None]] = {}
         self._next_port: dict[str, int] = {}
         self._taken: set[str] = set()
 
-    def listen(self, address: str, listener: Listener) -> None:
+    def listen(self, address: str, listener: Listener | ByteListener) -> None:
         if address in self._listeners:
             raise ValueError(f"somebody listens at {address} already")
         self._listeners[address] = listener
@@ -120,22 +128,22 @@ class Exchange:
                 return address
         raise ValueError(f"all ports of {ip} are taken")
 
-    def dial(self, local: str, address: str, on_commands: Handler, on_close: OnClose) -> End | None:
+    def dial(self, local: str, address: str, heard: Heard, on_close: Closed) -> End | None:
         """Connect now; None when nobody listens there."""
         listener = self._listeners.get(address)
         if listener is None:
             return None
         served = self._served[address]
 
-        def near_closed(channel: Channel) -> None:
+        def near_closed(channel: Any) -> None:
             self._taken.discard(local)
             on_close(channel)
 
-        def far_closed(channel: Channel) -> None:
+        def far_closed(channel: Any) -> None:
             served.pop(far, None)
             listener.disconnected(channel)
 
-        near = End(local, address, on_commands, near_closed, self._soon, self._carry)
+        near = End(local, address, heard, near_closed, self._soon, self._carry)
         far = End(address, local, listener.handle, far_closed, self._soon, self._carry)
         near.peer, far.peer = far, near
         self._taken.add(local)

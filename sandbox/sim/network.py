@@ -4,17 +4,27 @@ It has the interface of `transport.loopback.LoopbackNetwork`, so client and brok
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
 from sandbox.kernel.chance import Chance
-from sandbox.kernel.clock import Loop
+from sandbox.kernel.clock import Clock, Loop
 from sandbox.kernel.errors import ConnectFailed
-from sandbox.remoting.channel import Channel, Connector, Handler, Listener, OnClose
+from sandbox.remoting.channel import (
+    ByteChannel,
+    ByteHandler,
+    ByteListener,
+    Channel,
+    Connector,
+    Handler,
+    Listener,
+    OnByteClose,
+    OnClose,
+)
 from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.exchange import End, Exchange
+from sandbox.remoting.exchange import Closed, End, Exchange, Heard, Payload
 from sandbox.remoting.frame import FrameDecoder, encode
+from sandbox.remoting.lag import Lag, Later
 
 CONNECT_TIMEOUT_S = 3.0  # over a link that is cut or held; RocketMQ: connectTimeoutMillis
 EVERYWHERE = "*"
@@ -35,23 +45,30 @@ class SimNetwork:
 
     The verbs take names of ends: an ip (`10.0.0.2`: every connection of that client), an address (`ip:port`), or
     `*`.  A command is lost or held by the state of its link when it is sent; what is under way arrives.
+
+    `gate(sender, receiver)` and `delay(sender, receiver)` are those of a `LoopbackNetwork`: whether bytes pass, and
+    how many seconds of the clock they take beside their latency.
     """
 
     def __init__(self, loop: Loop, chance: Chance, *, latency_ms: tuple[float, float] = (0.0, 0.0),
-                 wire: bool = False) -> None:
+                 wire: bool = False, clock: Clock | None = None) -> None:
         self._loop = loop
         self._chance = chance
         self._wire = wire
         self._exchange = Exchange(loop.call_soon, self._carry)
-        self._under_way: dict[End, deque[tuple[float, RemotingCommand | None]]] = {}  # with the time of arrival
+        self._later: Later = (clock or loop).call_later
+        self._slow = Lag(self._later, clock.monotonic if clock else loop.time, self._travel)  # links that were slowed
+        self._way = Lag(loop.call_later, loop.time, _arrive)
         self._cut: dict[_Way, None] = {}
-        self._held: dict[_Way, list[tuple[End, RemotingCommand | None]]] = {}
+        self._held: dict[_Way, list[tuple[End, Payload | None]]] = {}
         self._refusing: set[str] = set()
         self.latency_ms = latency_ms
+        self.gate: Callable[[str, str], bool] | None = None
+        self.delay: Callable[[str, str], float] | None = None
         self.tap: Callable[[str, str, RemotingCommand], None] | None = None  # sees every command that is sent
         self.lost = 0  # commands and ends of connections that vanished
 
-    def listen(self, address: str, listener: Listener) -> None:
+    def listen(self, address: str, listener: Listener | ByteListener) -> None:
         self._exchange.listen(address, listener)
 
     def unlisten(self, address: str) -> None:
@@ -85,8 +102,8 @@ class SimNetwork:
         """Let all that was held go on its way, in its order; without names, everywhere."""
         ways = list(self._held) if a == b == EVERYWHERE else _ways(a, b, one_way=False)
         for waiting in [self._held.pop(way, []) for way in ways]:
-            for sender, command in waiting:
-                self._send(sender, command)
+            for sender, payload in waiting:
+                self._send(sender, payload)
 
     def refuse(self, address: str) -> None:
         """Nobody new gets a connection to `address`; those who have one keep it."""
@@ -106,55 +123,67 @@ class SimNetwork:
 
     # How commands travel.
 
-    def open(self, local_ip: str, address: str, on_commands: Handler, on_close: OnClose,
-             opened: Callable[[Channel | None], None]) -> None:
+    def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
+             opened: Callable[[End | None], None]) -> None:
         """A connection takes one way there and one back."""
         local = self._exchange.local_address(local_ip)
         if any(way.covers(*ends) for ends in ((local, address), (address, local)) for way in (*self._cut, *self._held)):
             self._loop.call_later(CONNECT_TIMEOUT_S, opened, None)
             return
+        if self.gate is not None and not (self.gate(local, address) and self.gate(address, local)):
+            self._later(CONNECT_TIMEOUT_S, lambda: opened(None))
+            return
 
         def dial() -> None:
             refused = address in self._refusing
-            opened(None if refused else self._exchange.dial(local, address, on_commands, on_close))
+            opened(None if refused else self._exchange.dial(local, address, heard, on_close))
 
-        self._loop.call_later(self._latency_s() + self._latency_s(), dial)
+        travel_s = self._latency_s() + self._latency_s()
+        seconds = self._delay_s(local, address) + self._delay_s(address, local)
+        if seconds > CONNECT_TIMEOUT_S:
+            self._later(CONNECT_TIMEOUT_S, lambda: opened(None))
+        elif seconds > 0:
+            self._later(seconds, lambda: self._loop.call_later(travel_s, dial))
+        else:
+            self._loop.call_later(travel_s, dial)
 
-    def _carry(self, sender: End, command: RemotingCommand | None) -> None:
-        if command is not None:
+    def _carry(self, sender: End, payload: Payload | None) -> None:
+        if isinstance(payload, RemotingCommand):
             if self.tap is not None:
-                self.tap(sender.local, sender.remote, command)
+                self.tap(sender.local, sender.remote, payload)
             if self._wire:
-                [command] = FrameDecoder().feed(encode(command))
-        self._send(sender, command)
+                [payload] = FrameDecoder().feed(encode(payload))
+        self._send(sender, payload)
 
-    def _send(self, sender: End, command: RemotingCommand | None) -> None:
+    def _send(self, sender: End, payload: Payload | None) -> None:
         ends = sender.local, sender.remote
         if any(way.covers(*ends) for way in self._cut):
             self.lost += 1
             return
         for way, waiting in self._held.items():
             if way.covers(*ends):
-                waiting.append((sender, command))
+                waiting.append((sender, payload))
                 return
-        now = self._loop.time()
-        at = now + self._latency_s()
-        waiting_here = self._under_way.setdefault(sender, deque())
-        if waiting_here:
-            at = max(at, waiting_here[-1][0])  # nothing overtakes
-        waiting_here.append((at, command))
-        self._loop.call_later(at - now, self._arrive_oldest, sender)
+        if self.gate is not None and not self.gate(*ends):
+            self.lost += 1
+        elif self.delay is not None or self._slow.under_way:
+            self._slow.carry(sender, payload, self._delay_s(*ends))
+        else:
+            self._travel(sender, payload)
 
-    def _arrive_oldest(self, sender: End) -> None:
-        waiting = self._under_way[sender]
-        _, command = waiting.popleft()
-        if not waiting:
-            del self._under_way[sender]
-        sender.peer.arrive(command)
+    def _travel(self, sender: End, payload: Payload | None) -> None:
+        self._way.send(sender, payload, self._latency_s())
+
+    def _delay_s(self, sender: str, receiver: str) -> float:
+        return self.delay(sender, receiver) if self.delay is not None else 0.0
 
     def _latency_s(self) -> float:
         low, high = self.latency_ms
         return self._chance.between(low, high) / 1000
+
+
+def _arrive(sender: End, payload: Payload | None) -> None:
+    sender.peer.arrive(payload)
 
 
 class _Connector:
@@ -167,6 +196,10 @@ class _Connector:
     def open(self, address: str, on_commands: Handler, on_close: OnClose,
              opened: Callable[[Channel | None], None]) -> None:
         self._network.open(self._local_ip, address, on_commands, on_close, opened)
+
+    def open_bytes(self, address: str, on_bytes: ByteHandler, on_close: OnByteClose,
+                   opened: Callable[[ByteChannel | None], None]) -> None:
+        self._network.open(self._local_ip, address, on_bytes, on_close, opened)
 
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:
         answer: asyncio.Future[Channel | None] = asyncio.get_running_loop().create_future()

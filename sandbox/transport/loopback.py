@@ -5,16 +5,25 @@ a later one.  Links can be cut and slowed by two hooks; without them a command c
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from sandbox.kernel.clock import Clock, Loop
 from sandbox.kernel.errors import ConnectFailed
-from sandbox.remoting.channel import Channel, Connector, Handler, Listener, OnClose
+from sandbox.remoting.channel import (
+    ByteChannel,
+    ByteHandler,
+    ByteListener,
+    Channel,
+    Connector,
+    Handler,
+    Listener,
+    OnByteClose,
+    OnClose,
+)
 from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.exchange import End, Exchange
+from sandbox.remoting.exchange import Closed, End, Exchange, Heard, Payload
 from sandbox.remoting.frame import FrameDecoder, encode
+from sandbox.remoting.lag import Lag, Later
 
 CONNECT_TIMEOUT_S = 3.0  # over a cut link; RocketMQ: connectTimeoutMillis
 
@@ -23,22 +32,22 @@ class LoopbackNetwork:
     """Addresses are `ip:port`; those of connecting ends are given out per `connector`.
 
     `gate(sender, receiver)`, when set, says whether bytes pass now; on a cut link they vanish and nobody hears of
-    it.  `delay(sender, receiver)` is how many seconds of the clock they take.  `tap(sender, receiver, command)` sees
-    every command that is sent.  With `wire`, each command is encoded and decoded on its way.
+    it.  `delay(sender, receiver)` is how many seconds of the clock they take; a connection takes one way there and one
+    back.  `tap(sender, receiver, command)` sees every command that is sent.  With `wire`, each command is encoded and
+    decoded on its way.
     """
 
     def __init__(self, loop: Loop, *, wire: bool = False, clock: Clock | None = None) -> None:
         self._loop = loop
         self._wire = wire
-        self._later: Callable[[float, Callable[[], None]], Any] = (clock or loop).call_later
-        self._now = clock.monotonic if clock else loop.time
+        self._later: Later = (clock or loop).call_later
         self._exchange = Exchange(loop.call_soon, self._carry)
-        self._under_way: dict[End, deque[tuple[float, RemotingCommand | None]]] = {}  # with the time of arrival
+        self._lag = Lag(self._later, clock.monotonic if clock else loop.time, _arrive)
         self.gate: Callable[[str, str], bool] | None = None
         self.delay: Callable[[str, str], float] | None = None
         self.tap: Callable[[str, str, RemotingCommand], None] | None = None
 
-    def listen(self, address: str, listener: Listener) -> None:
+    def listen(self, address: str, listener: Listener | ByteListener) -> None:
         self._exchange.listen(address, listener)
 
     def unlisten(self, address: str) -> None:
@@ -51,49 +60,39 @@ class LoopbackNetwork:
         """Every open connection as the address that connected and the address that serves it."""
         return [(end.remote, end.local) for end in self._exchange.connections()]
 
-    def open(self, local_ip: str, address: str, on_commands: Handler, on_close: OnClose,
-             opened: Callable[[Channel | None], None]) -> None:
+    def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
+             opened: Callable[[End | None], None]) -> None:
         local = self._exchange.local_address(local_ip)
         if self.gate is not None and not (self.gate(local, address) and self.gate(address, local)):
             self._later(CONNECT_TIMEOUT_S, lambda: opened(None))
             return
-        self._loop.call_soon(lambda: opened(self._exchange.dial(local, address, on_commands, on_close)))
+        seconds = self._delay_s(local, address) + self._delay_s(address, local)
+        if seconds > CONNECT_TIMEOUT_S:
+            self._later(CONNECT_TIMEOUT_S, lambda: opened(None))
+        elif seconds > 0:
+            self._later(seconds, lambda: opened(self._exchange.dial(local, address, heard, on_close)))
+        else:
+            self._loop.call_soon(lambda: opened(self._exchange.dial(local, address, heard, on_close)))
 
-    def _carry(self, sender: End, command: RemotingCommand | None) -> None:
-        if command is not None:
+    def _carry(self, sender: End, payload: Payload | None) -> None:
+        if isinstance(payload, RemotingCommand):
             if self.tap is not None:
-                self.tap(sender.local, sender.remote, command)
+                self.tap(sender.local, sender.remote, payload)
             if self._wire:
-                [command] = FrameDecoder().feed(encode(command))
+                [payload] = FrameDecoder().feed(encode(payload))
         if self.gate is not None and not self.gate(sender.local, sender.remote):
             return
-        if self.delay is not None or self._under_way:
-            self._carry_slowly(sender, command)
+        if self.delay is not None or self._lag.under_way:
+            self._lag.carry(sender, payload, self._delay_s(sender.local, sender.remote))
         else:
-            sender.peer.arrive(command)
+            sender.peer.arrive(payload)
 
-    def _carry_slowly(self, sender: End, command: RemotingCommand | None) -> None:
-        """Nothing overtakes what is under way, even when the delay becomes shorter."""
-        seconds = self.delay(sender.local, sender.remote) if self.delay is not None else 0.0
-        waiting = self._under_way.get(sender)
-        if seconds <= 0 and waiting is None:
-            sender.peer.arrive(command)
-            return
-        now = self._now()
-        due = now + max(0.0, seconds)
-        if waiting is None:
-            waiting = self._under_way[sender] = deque()
-        else:
-            due = max(due, waiting[-1][0])
-        waiting.append((due, command))
-        self._later(due - now, lambda: self._arrive_oldest(sender))
+    def _delay_s(self, sender: str, receiver: str) -> float:
+        return self.delay(sender, receiver) if self.delay is not None else 0.0
 
-    def _arrive_oldest(self, sender: End) -> None:
-        waiting = self._under_way[sender]
-        _, command = waiting.popleft()
-        if not waiting:
-            del self._under_way[sender]
-        sender.peer.arrive(command)
+
+def _arrive(sender: End, payload: Payload | None) -> None:
+    sender.peer.arrive(payload)
 
 
 class _Connector:
@@ -106,6 +105,10 @@ class _Connector:
     def open(self, address: str, on_commands: Handler, on_close: OnClose,
              opened: Callable[[Channel | None], None]) -> None:
         self._network.open(self._local_ip, address, on_commands, on_close, opened)
+
+    def open_bytes(self, address: str, on_bytes: ByteHandler, on_close: OnByteClose,
+                   opened: Callable[[ByteChannel | None], None]) -> None:
+        self._network.open(self._local_ip, address, on_bytes, on_close, opened)
 
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:
         answer: asyncio.Future[Channel | None] = asyncio.get_running_loop().create_future()

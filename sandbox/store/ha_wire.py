@@ -1,0 +1,75 @@
+"""The bytes between a master and its slaves (spec broker-behaviour 12).  Nothing here knows what carries them.
+
+Slave to master: a long, the slave's log end; the first asks, all of them acknowledge.  Master to slave: a long (where
+the bytes belong), an int (how many), the bytes; without bytes it is a heartbeat.
+"""
+
+from struct import Struct
+from typing import NamedTuple
+
+from sandbox.kernel.errors import ProtocolViolation
+
+_HEAD = Struct(">qi")  # physical_offset size
+_LONG = Struct(">q")
+
+HEARTBEAT_BYTES = _HEAD.size
+TRANSFER_BYTES = 32 * 1024  # of the log in one block; RocketMQ: haTransferBatchSize
+MAX_BLOCK_BYTES = 4 * 1024 * 1024 - HEARTBEAT_BYTES  # what RocketMQ's slave has room for
+
+
+class Block(NamedTuple):
+    """A stretch of the master's log; without `data`, only word that the master lives."""
+
+    physical_offset: int
+    data: bytes
+
+
+def encode_block(physical_offset: int, data: bytes) -> bytes:
+    return _HEAD.pack(physical_offset, len(data)) + data
+
+
+def encode_offset(offset: int) -> bytes:
+    """A slave's request or acknowledgement."""
+    return _LONG.pack(offset)
+
+
+class BlockDecoder:
+    """Cuts what a master sends into blocks.  Feed it anything, in any pieces."""
+
+    __slots__ = ("_tail",)
+
+    def __init__(self) -> None:
+        self._tail = b""
+
+    def feed(self, data: bytes) -> list[Block]:
+        """Raises ProtocolViolation for a size that no block has."""
+        buffer = self._tail + data if self._tail else data
+        blocks: list[Block] = []
+        at, end = 0, len(buffer)
+        while end - at >= HEARTBEAT_BYTES:
+            physical_offset, size = _HEAD.unpack_from(buffer, at)
+            if not 0 <= size <= MAX_BLOCK_BYTES or physical_offset < 0:
+                raise ProtocolViolation(f"block of {size} bytes at {physical_offset}")
+            stop = at + HEARTBEAT_BYTES + size
+            if stop > end:
+                break
+            blocks.append(Block(physical_offset, bytes(buffer[at + HEARTBEAT_BYTES : stop])))
+            at = stop
+        self._tail = buffer[at:]
+        return blocks
+
+
+class OffsetDecoder:
+    """Cuts what a slave sends into offsets.  Only the last one that is complete matters, as in RocketMQ."""
+
+    __slots__ = ("_tail",)
+
+    def __init__(self) -> None:
+        self._tail = b""
+
+    def feed(self, data: bytes) -> int | None:
+        buffer = self._tail + data if self._tail else data
+        whole = len(buffer) - len(buffer) % _LONG.size
+        self._tail = buffer[whole:]
+        offset: int | None = _LONG.unpack_from(buffer, whole - _LONG.size)[0] if whole else None
+        return offset
