@@ -36,6 +36,7 @@ from sandbox.remoting.headers import (
 )
 
 QUERY_OFFSET_TIMEOUT_MS = 5_000
+COMMIT_TIMEOUT_MS = 5_000
 SEND_BACK_TIMEOUT_MS = 5_000
 LOCK_TIMEOUT_MS = 1_000
 RESPONSE_SCAN_MS = 1_000  # asynchronous requests end with the next scan of the table of pending ones
@@ -111,8 +112,13 @@ class ClientApi:
         header = QueryOffsetHeader(group, mq.topic, mq.queue_id, mq.broker)
         return await self._offset(address, RequestCode.QUERY_CONSUMER_OFFSET, header, QUERY_OFFSET_TIMEOUT_MS)
 
-    async def update_offset(self, address: str, group: str, mq: MessageQueue, offset: int) -> None:
+    async def update_offset(
+        self, address: str, group: str, mq: MessageQueue, offset: int, *, oneway: bool = True
+    ) -> None:
         header = UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker)
+        if not oneway:
+            await self._ask(address, RequestCode.UPDATE_CONSUMER_OFFSET, header, timeout_ms=COMMIT_TIMEOUT_MS)
+            return
         command = RemotingCommand(RequestCode.UPDATE_CONSUMER_OFFSET, header.to_ext())
         await self._connections.send_oneway(address, command)
 

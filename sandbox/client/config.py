@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
+from sandbox.client.offset_store import OffsetStore
 from sandbox.kernel import ids
 from sandbox.kernel.errors import ClientError
 
@@ -90,7 +91,8 @@ class PushConsumerConfig:
     """RocketMQ: the fields of `DefaultMQPushConsumer` (spec client-behaviour 1.2).
 
     `timestamp_ms` None means half an hour before the consumer was built.  `offset_store` "memory" forgets
-    everything with the consumer; "default" is the broker's table, or a local file when broadcasting.
+    everything with the consumer; "default" is the broker's table, or a local file when broadcasting; anything else
+    is the application's own store.
     """
 
     group: str
@@ -99,7 +101,7 @@ class PushConsumerConfig:
     from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
     timestamp_ms: int | None = None
     strategy: AllocateMessageQueueStrategy = field(default_factory=lambda: strategy("AVG"))
-    offset_store: str = "default"
+    offset_store: str | OffsetStore = "default"
     threads: int = 20
     consume_batch: int = 1
     pull_batch: int = 32

@@ -5,25 +5,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sandbox.client.config import MessageModel
-from sandbox.client.consumption import (
-    FIRST_RETRY_LEVEL,
-    Batch,
-    Threads,
-    begin_batch,
-    end_batch,
-    hear,
-    send_to_retry_topic,
-)
+from sandbox.client.consumption import Batch, Threads, begin_batch, end_batch, hear
 from sandbox.client.listeners import ConcurrentListener, ConsumeConcurrentlyContext
 from sandbox.client.process_queue import ProcessQueue, offset_of
 from sandbox.client.results import ConsumeConcurrentlyStatus
+from sandbox.client.send_back import FIRST_RETRY_LEVEL, send_back
 from sandbox.client.tasks import Periodic
 from sandbox.journal.events import MessageRetried
-from sandbox.kernel.errors import ConnectFailed, SandboxError
 from sandbox.message import properties
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
-from sandbox.remoting.headers import SendBackHeader
 
 if TYPE_CHECKING:
     from sandbox.client.push_consumer import PushConsumer
@@ -97,31 +88,13 @@ class ConsumeMessageConcurrentlyService:
             for message in failed:
                 log.warning("broadcasting drops the failed message %s", message.unique_key)
         elif failed:
-            kept = [m for m in failed if not await self.send_back(m, context.delay_level_when_next_consume)]
+            kept = [m for m in failed if not await send_back(consumer, m, context.delay_level_when_next_consume)]
             if kept:
                 self._again_here(kept, pq)
                 finished = [message for message in finished if message not in kept]
         offset = pq.remove(finished)
         if offset >= 0 and not pq.dropped:
             consumer.offset_store.update_offset(pq.mq, offset, increase_only=True)
-
-    async def send_back(self, message: Message, delay_level: int) -> bool:
-        """To the broker that stored it, else to the retry topic like any message; False when both failed."""
-        consumer = self._consumer
-        address = consumer.instance.routes.master(message.broker or "")
-        header = SendBackHeader(
-            physical_offset=message.physical_offset or 0, group=consumer.group, delay_level=delay_level,
-            origin_msg_id=message.unique_key or message.msg_id, origin_topic=message.topic,
-            max_reconsume_times=consumer.config.most_reconsume_times, broker=message.broker,
-        )  # fmt: skip
-        try:
-            if address is None:
-                raise ConnectFailed(f"the broker {message.broker} has no known master")
-            await consumer.instance.api.send_back(address, header)
-        except SandboxError as why:
-            log.info("message %s not sent back: %s", message.unique_key, why)
-            return await send_to_retry_topic(consumer, message)
-        return True
 
     def _again_here(self, messages: list[Message], pq: ProcessQueue) -> None:
         """Nobody took them back: they stay cached and are consumed again after 5 s."""
@@ -139,7 +112,7 @@ class ConsumeMessageConcurrentlyService:
                 first = pq.first()
                 if first is None or not self._is_expired(first):
                     break
-                if not await self.send_back(first, FIRST_RETRY_LEVEL):
+                if not await send_back(self._consumer, first, FIRST_RETRY_LEVEL):
                     break
                 if pq.first() is first:
                     pq.remove([first])

@@ -5,10 +5,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sandbox.client.config import MessageModel
-from sandbox.client.consumption import Batch, Threads, begin_batch, end_batch, hear, send_to_retry_topic
+from sandbox.client.consumption import Batch, Threads, begin_batch, end_batch, hear
 from sandbox.client.listeners import ConsumeOrderlyContext, OrderlyListener
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.results import ConsumeOrderlyStatus
+from sandbox.client.send_back import send_to_retry_topic
 from sandbox.client.tasks import Periodic
 from sandbox.message.message import Message
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from sandbox.client.config import RETRY_PREFIX
 from sandbox.client.process_queue import ProcessQueue, offset_of
 from sandbox.client.tasks import Tasks
 from sandbox.journal.events import MessagesConsumed
@@ -24,7 +23,6 @@ log = logging.getLogger(__name__)
 Status = TypeVar("Status")
 
 SHARDING_KEY = "__SHARDINGKEY"
-FIRST_RETRY_LEVEL = 3
 
 Work = Callable[[int], Coroutine[Any, Any, None]]
 """One request for a worker; it is told its thread's number."""
@@ -176,25 +174,3 @@ def end_batch(consumer: "PushConsumer", batch: Batch, outcome: str) -> None:
         outcome="IGNORED" if batch.pq.dropped else outcome, reconsume_times=messages[0].reconsume_times,
         started_ms=batch.started_ms, thread=batch.thread, handler=consumer.handler,
     ))  # fmt: skip
-
-
-def retry_message(consumer: "PushConsumer", message: Message) -> Message:
-    """A copy for the group's retry topic, to be sent like any message; the broker delays or buries it."""
-    pairs = dict(message.properties)
-    pairs.pop(properties.TRAN_MSG, None)
-    pairs.setdefault(properties.ORIGIN_MESSAGE_ID, message.unique_key or message.msg_id or "")
-    pairs[properties.RETRY_TOPIC] = message.topic
-    pairs[properties.RECONSUME_TIME] = str(message.reconsume_times + 1)
-    pairs[properties.MAX_RECONSUME_TIMES] = str(consumer.config.most_reconsume_times)
-    pairs[properties.DELAY] = str(FIRST_RETRY_LEVEL + message.reconsume_times)
-    return Message(RETRY_PREFIX + consumer.group, message.body, pairs, message.flag)
-
-
-async def send_to_retry_topic(consumer: "PushConsumer", message: Message) -> bool:
-    """Through the inner producer; False when that failed too."""
-    try:
-        await consumer.instance.inner_producer.send(retry_message(consumer, message))
-    except SandboxError as why:
-        log.warning("message %s not sent to the retry topic: %s", message.unique_key, why)
-        return False
-    return True

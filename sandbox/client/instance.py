@@ -12,6 +12,7 @@ from sandbox.client.local_offset_store import FileStore
 from sandbox.client.name_servers import NameServers
 from sandbox.client.producer import Producer
 from sandbox.client.routes import MASTER_ID, RouteTable
+from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Alarm, Job, Periodic, Tasks, TimerRow
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
@@ -19,6 +20,7 @@ from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ClientError, ConnectFailed, SandboxError
 from sandbox.kernel.ids import UniqueKeys
 from sandbox.kernel.process_clock import ProcessClock
+from sandbox.message.filter import TAG
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import java_hash
 from sandbox.remoting.bodies import ConsumerData, HeartbeatData
@@ -186,8 +188,8 @@ class ClientInstance:
     async def query_offset(self, group: str, mq: MessageQueue) -> int:
         return await self.api.query_offset(await self.master_or_any(mq), group, mq)
 
-    async def commit_offset(self, group: str, mq: MessageQueue, offset: int) -> None:
-        await self.api.update_offset(await self.master_or_any(mq), group, mq, offset)
+    async def commit_offset(self, group: str, mq: MessageQueue, offset: int, *, oneway: bool = True) -> None:
+        await self.api.update_offset(await self.master_or_any(mq), group, mq, offset, oneway=oneway)
 
     async def consumer_ids(self, topic: str, group: str) -> list[str] | None:
         """All members of the group, as one random broker of the topic knows them; None when it cannot be asked."""
@@ -233,6 +235,18 @@ class ClientInstance:
                 )
             except SandboxError as why:
                 log.info("not unregistered at %s: %s", address, why)
+
+    async def check_subscriptions(self, group: str, subscriptions: list[Subscription]) -> None:
+        """Ask one random broker about every expression that is not a tag expression (46).  Raises when it refuses.
+
+        RocketMQ: `checkClientInBroker`.
+        """
+        for subscription in subscriptions:
+            if subscription.expression_type == TAG:
+                continue
+            address = self.routes.broker_of_topic(subscription.topic)
+            if address is not None:
+                await self.api.check_client_config(address, self.client_id, group, subscription.data())
 
     def wake_rebalance(self, reason: str) -> None:
         self._rebalance_alarm.wake(reason)

@@ -85,6 +85,12 @@ class LocalFileOffsetStore:
         """From memory only: the file keeps its value, and a later read finds it again."""
         self._memory.remove(mq)
 
+    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
+        return self._memory.of_topic(topic)
+
+    async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
+        """The broker keeps no offsets of broadcasting members."""
+
     def in_doubt(self, mq: MessageQueue) -> int:
         return self._memory.ahead(mq)
 

@@ -9,23 +9,33 @@ from sandbox.message.queue import MessageQueue
 
 
 class OffsetStore(Protocol):
-    """Where a group has got to, queue by queue.
+    """Where a group has got to, queue by queue: the eight calls an application's own store answers.
 
     `update_offset` is cheap and called per batch; `persist_all` is when the world learns of it.  None means:
-    nobody has said so yet.  `by` says why something is persisted, for the journal (catalogue 1).
-    RocketMQ: `OffsetStore`.
+    nobody has said so yet; who cannot be asked raises.  `by` says why something is persisted, for the journal
+    (catalogue 1).  RocketMQ: `OffsetStore` (spec client-behaviour 3.1).
     """
 
     async def load(self) -> None: ...
     async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None: ...
-    def read_memory(self, mq: MessageQueue) -> int | None: ...
     def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None: ...
-    def note_safe(self, mq: MessageQueue, offset: int) -> None:
-        """A crash keeps `offset`: a pull carried it to the broker, or it is where we began."""
-
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None: ...
     async def persist(self, mq: MessageQueue, *, by: str) -> None: ...
     def remove_offset(self, mq: MessageQueue) -> None: ...
+    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
+        """A copy of what memory has of one topic's queues."""
+
+    async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
+        """Tell the broker this offset, past memory; a store without a broker does nothing."""
+
+
+class WatchedOffsetStore(OffsetStore, Protocol):
+    """An offset store boards can look into: what it remembers, and what of it a crash would forget."""
+
+    def read_memory(self, mq: MessageQueue) -> int | None: ...
+    def note_safe(self, mq: MessageQueue, offset: int) -> None:
+        """A crash keeps `offset`: a pull carried it to the broker, or it is where we began."""
+
     def in_doubt(self, mq: MessageQueue) -> int:
         """How far memory is ahead of what the world knows: a crash forgets it."""
 
@@ -34,7 +44,7 @@ class BrokerOffsets(Protocol):
     """The two broker calls this store needs; the instance finds the address."""
 
     async def query_offset(self, group: str, mq: MessageQueue) -> int: ...
-    async def commit_offset(self, group: str, mq: MessageQueue, offset: int) -> None: ...
+    async def commit_offset(self, group: str, mq: MessageQueue, offset: int, *, oneway: bool = True) -> None: ...
 
 
 class OffsetMemory:
@@ -54,6 +64,9 @@ class OffsetMemory:
     def ahead(self, mq: MessageQueue) -> int:
         now = self.table.get(mq)
         return 0 if now is None else max(0, now - self._safe.get(mq, now))
+
+    def of_topic(self, topic: str) -> dict[MessageQueue, int]:
+        return {mq: self.table[mq] for mq in sorted(self.table) if mq.topic == topic}
 
     def remove(self, mq: MessageQueue) -> None:
         self.table.pop(mq, None)
@@ -114,11 +127,17 @@ class RemoteBrokerOffsetStore:
         offset = self._memory.table.get(mq)
         if offset is None:
             return
-        await self._brokers.commit_offset(self._group, mq, offset)
+        await self.update_consume_offset_to_broker(mq, offset, oneway=True)
         self._memory.note_safe(mq, offset)
 
     def remove_offset(self, mq: MessageQueue) -> None:
         self._memory.remove(mq)
+
+    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
+        return self._memory.of_topic(topic)
+
+    async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
+        await self._brokers.commit_offset(self._group, mq, offset, oneway=oneway)
 
     def in_doubt(self, mq: MessageQueue) -> int:
         return self._memory.ahead(mq)
@@ -153,6 +172,12 @@ class MemoryOffsetStore:
 
     def remove_offset(self, mq: MessageQueue) -> None:
         """Kept: it is the only copy."""
+
+    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
+        return self._memory.of_topic(topic)
+
+    async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
+        """No broker is told."""
 
     def in_doubt(self, mq: MessageQueue) -> int:
         return self._memory.table.get(mq, 0)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from sandbox.client.offset_runs import OffsetRuns, Run
+from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.kernel.clock import Clock
 from sandbox.message import properties as names
 from sandbox.message.message import Message
@@ -225,6 +226,11 @@ class ProcessQueue:
         return runs(sorted(self._taken.keys() | self._cache.keys()))
 
     @property
+    def processing(self) -> int:
+        """Messages a listener works on now."""
+        return len(self._processing)
+
+    @property
     def done_ahead(self) -> int:
         """Messages finished behind one that is not: a crash delivers them again."""
         return len(self._done_ahead)
@@ -247,6 +253,16 @@ class ProcessQueue:
         self.bytes -= len(message.body)
         self._started.pop(offset, None)
         self._processing.discard(offset)
+
+
+def redelivered(pq: ProcessQueue, store: WatchedOffsetStore, beginning: int | None) -> int:
+    """What an application was given of this queue at or above where the next owner begins.
+
+    None: where that is, is known here only, as the offset last made safe.
+    """
+    if beginning is None:
+        beginning = (store.read_memory(pq.mq) or 0) - store.in_doubt(pq.mq)
+    return pq.seen_from(beginning)
 
 
 def offset_of(message: Message) -> int:

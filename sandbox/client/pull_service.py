@@ -4,18 +4,15 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.client.client_api import SYS_COMMIT, SYS_SUBSCRIPTION, SYS_SUSPEND, PullAnswer
-from sandbox.client.config import MIB, MessageModel
-from sandbox.client.process_queue import ProcessQueue, offset_of
-from sandbox.client.received import received
-from sandbox.client.routes import MASTER_ID
+from sandbox.client.config import MessageModel
+from sandbox.client.flow_control import WAIT_FLOW_CONTROL_S, FlowControl
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.pull_api import PullApi
+from sandbox.client.results import ReadOffsetType
 from sandbox.client.start_offset import compute_pull_from_where
 from sandbox.client.subscription import Subscription
-from sandbox.journal.events import FlowControlChanged, MessagesFiltered
-from sandbox.kernel.errors import BrokerRefused, ConnectFailed, SandboxError
-from sandbox.message.message import Message
-from sandbox.message.queue import MessageQueue
+from sandbox.kernel.errors import BrokerRefused, SandboxError
 from sandbox.remoting.codes import ResponseCode
-from sandbox.remoting.headers import PullHeader
 
 if TYPE_CHECKING:
     from sandbox.client.push_consumer import PushConsumer
@@ -25,7 +22,6 @@ log = logging.getLogger(__name__)
 SUSPEND_TIMEOUT_MS = 15_000  # the broker may hold a pull that found nothing
 PULL_TIMEOUT_MS = 30_000
 ILLEGAL_OFFSET_DELAY_S = 10.0
-CALM_MS = 1_000
 
 
 class Pause(NamedTuple):
@@ -37,20 +33,12 @@ class Pause(NamedTuple):
 
 NOT_RUNNING = Pause("not_running", 1.0)
 SUSPENDED = Pause("paused", 1.0)
-FLOW_CONTROL = Pause("flow_control", 0.05)
+FLOW_CONTROL = Pause("flow_control", WAIT_FLOW_CONTROL_S)
 NOT_LOCKED = Pause("not_locked", 1.0)
 NO_OFFSET = Pause("no_offset", 1.0)  # locked, but nobody says where to begin
 BROKER_BUSY = Pause("broker_busy", 0.02)
 AT_ONCE = Pause("", 0.0)
 DISCARD = None  # this queue is no longer ours: the loop ends
-
-
-class _Limit(NamedTuple):
-    """A threshold that is crossed: what it counts, how much there is, how much there may be."""
-
-    name: str
-    value: int
-    allowed: int
 
 
 class PullService:
@@ -62,7 +50,8 @@ class PullService:
 
     def __init__(self, consumer: "PushConsumer") -> None:
         self._consumer = consumer
-        self._suggested: dict[MessageQueue, int] = {}
+        self._api = PullApi(consumer.group, consumer.instance)
+        self._flow_control = FlowControl(consumer)
 
     def start(self, pq: ProcessQueue) -> None:
         self._consumer.tasks.spawn(self._story(pq), f"pull {pq.mq.key}")
@@ -87,7 +76,8 @@ class PullService:
             return NOT_RUNNING
         if consumer.paused:
             return SUSPENDED
-        if self._is_held_back(pq):
+        max_span = None if consumer.config.orderly else consumer.config.max_span
+        if self._flow_control.holds_back(pq, self._flow_control.crossed(pq, max_span=max_span)):
             return FLOW_CONTROL
         if consumer.config.orderly:
             if not pq.locked:
@@ -125,48 +115,29 @@ class PullService:
         return True
 
     async def _pull(self, pq: ProcessQueue, subscription: Subscription) -> PullAnswer:
+        """Carries along what memory says is done, to the master only; the expression only if asked to."""
         consumer = self._consumer
         mq = pq.mq
-        address, broker_id = await self._node(mq)
         sys_flag = SYS_SUSPEND
         commit_offset = 0
-        if consumer.config.model is MessageModel.CLUSTERING and broker_id == MASTER_ID:
-            commit_offset = max(0, consumer.offset_store.read_memory(mq) or 0)
+        if consumer.config.model is MessageModel.CLUSTERING and await self._api.is_at_master(mq):
+            done = await consumer.offset_store.read_offset(mq, ReadOffsetType.READ_FROM_MEMORY)
+            commit_offset = max(0, done or 0)
             if commit_offset > 0:
                 sys_flag |= SYS_COMMIT
-        expression: str | None = None
+                consumer.offset_store.note_safe(mq, commit_offset)
         if consumer.config.post_subscription_when_pull:
             sys_flag |= SYS_SUBSCRIPTION
-            expression = subscription.expression
-        header = PullHeader(
-            group=consumer.group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=pq.next_offset,
-            max_messages=consumer.config.pull_batch, sys_flag=sys_flag, commit_offset=commit_offset,
-            suspend_timeout_ms=SUSPEND_TIMEOUT_MS, subscription=expression, sub_version=subscription.version,
-            expression_type=subscription.expression_type, broker=mq.broker,
+        return await self._api.pull(
+            mq, subscription, offset=pq.next_offset, count=consumer.config.pull_batch, sys_flag=sys_flag,
+            suspend_ms=SUSPEND_TIMEOUT_MS, timeout_ms=PULL_TIMEOUT_MS, commit_offset=commit_offset,
         )  # fmt: skip
-        if sys_flag & SYS_COMMIT:
-            consumer.offset_store.note_safe(mq, commit_offset)
-        answer = await consumer.instance.api.pull(address, header, PULL_TIMEOUT_MS)
-        self._suggested[mq] = answer.header.suggest_broker_id
-        return answer
-
-    async def _node(self, mq: MessageQueue) -> tuple[str, int]:
-        """The node last suggested, or any other of that broker; unknown: one look at the route."""
-        routes = self._consumer.instance.routes
-        wanted = self._suggested.get(mq, MASTER_ID)
-        found = routes.address(mq.broker, wanted, only_this=False)
-        if found is None:
-            await self._consumer.instance.name_servers.learn_route(mq.topic)
-            found = routes.address(mq.broker, wanted, only_this=False)
-        if found is None:
-            raise ConnectFailed(f"the broker {mq.broker} has no known address")
-        return found
 
     async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> Pause | None:
         consumer = self._consumer
         pq.next_offset = answer.header.next_offset
         if answer.code == ResponseCode.SUCCESS:
-            messages = self._wanted(pq, subscription, answer)
+            messages = self._api.wanted(pq.mq, subscription, answer)
             if not messages:
                 return AT_ONCE
             wake = pq.put(messages)
@@ -179,24 +150,6 @@ class PullService:
             consumer.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=True)
         return AT_ONCE
 
-    def _wanted(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> list[Message]:
-        """Decode, and look at the text of every tag: the broker compared hashes only."""
-        header = answer.header
-        messages = [
-            received(stored, pq.mq.broker, min_offset=header.min_offset, max_offset=header.max_offset)
-            for stored in answer.records
-        ]
-        wanted = subscription.wanted(messages)
-        if len(wanted) < len(messages) and self._consumer.journal.tracing:
-            kept = {offset_of(message) for message in wanted}
-            refused = [message for message in messages if offset_of(message) not in kept]
-            self._consumer.journal.write(MessagesFiltered(
-                group=self._consumer.group, client_id=self._consumer.client_id, topic=pq.mq.topic,
-                broker=pq.mq.broker, queue_id=pq.mq.queue_id, offsets=tuple(map(offset_of, refused)),
-                tags=tuple(message.tags for message in refused),
-            ))  # fmt: skip
-        return wanted
-
     async def _start_elsewhere(self, pq: ProcessQueue) -> None:
         """Our offset is outside the queue: give it up, and let a later rebalance begin where the broker said."""
         consumer = self._consumer
@@ -207,44 +160,3 @@ class PullService:
         if consumer.process_queues.get(pq.mq) is pq:
             await consumer.rebalancer.release(pq.mq, pq)
             consumer.rebalancer.remove(pq.mq, pq, "illegal_offset")
-
-    def _is_held_back(self, pq: ProcessQueue) -> bool:
-        limit = self._crossed(pq)
-        if limit is None:
-            return False
-        pq.held_back_ms = self._consumer.clock.now_ms()
-        if pq.flow_control is None:
-            self._look_again(pq)
-        if pq.flow_control != limit.name:
-            self._tell_flow_control(pq, limit.name, limit.value, limit.allowed)
-        return True
-
-    def _look_again(self, pq: ProcessQueue) -> None:
-        self._consumer.clock.call_later(CALM_MS / 1000, lambda: self._calm(pq))
-
-    def _calm(self, pq: ProcessQueue) -> None:
-        """Flow control has ended when no pull was held back for a second: around a limit it comes and goes."""
-        consumer = self._consumer
-        if pq.dropped or consumer.process_queues.get(pq.mq) is not pq:
-            return
-        if consumer.clock.now_ms() - pq.held_back_ms < CALM_MS:
-            self._look_again(pq)
-        else:
-            self._tell_flow_control(pq, None, pq.count, consumer.threshold_for_queue)
-
-    def _tell_flow_control(self, pq: ProcessQueue, name: str | None, value: int, allowed: int) -> None:
-        pq.flow_control = name
-        self._consumer.journal.write(FlowControlChanged(
-            group=self._consumer.group, client_id=self._consumer.client_id, topic=pq.mq.topic, broker=pq.mq.broker,
-            queue_id=pq.mq.queue_id, limit=name, value=value, allowed=allowed,
-        ))  # fmt: skip
-
-    def _crossed(self, pq: ProcessQueue) -> _Limit | None:
-        consumer = self._consumer
-        if pq.count > consumer.threshold_for_queue:
-            return _Limit("count", pq.count, consumer.threshold_for_queue)
-        if pq.bytes // MIB > consumer.threshold_bytes_for_queue // MIB:
-            return _Limit("size", pq.bytes, consumer.threshold_bytes_for_queue)
-        if not consumer.config.orderly and pq.span > consumer.config.max_span:
-            return _Limit("span", pq.span, consumer.config.max_span)
-        return None

@@ -10,11 +10,11 @@ from sandbox.client.consumption import ConsumeService, Threads
 from sandbox.client.instance import ClientInstance
 from sandbox.client.lifecycle import Lifecycle
 from sandbox.client.listeners import ConcurrentListener, OrderlyListener
-from sandbox.client.local_offset_store import LocalFileOffsetStore
 from sandbox.client.offset_runs import Run
-from sandbox.client.offset_store import MemoryOffsetStore, OffsetStore, RemoteBrokerOffsetStore
+from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.client.pin_watch import PinWatch
-from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.plugged_offset_store import offset_store_for
+from sandbox.client.process_queue import ProcessQueue, redelivered
 from sandbox.client.pull_service import PullService
 from sandbox.client.queue_locks import QueueLocks
 from sandbox.client.rebalance import Rebalance
@@ -67,7 +67,9 @@ class PushConsumer:
         self.locks = QueueLocks(config.group, instance, self.process_queues)
         self.rebalancer = Rebalance(self)
         self.pulls = PullService(self)
-        self.offset_store: OffsetStore = self._offset_store()
+        self.offset_store: WatchedOffsetStore = offset_store_for(
+            config.offset_store, config.group, config.model, instance
+        )
         self.service: ConsumeService = self._service(listener)
 
     # Life.
@@ -125,7 +127,7 @@ class PushConsumer:
             for topic in list(self.subscriptions):
                 await self.instance.name_servers.learn_route(topic)
         with steps.step("check subscriptions at a broker"):
-            await self._check_expressions()
+            await self.instance.check_subscriptions(self.group, list(self.subscriptions.values()))
         with steps.step("heartbeat"):
             await self.instance.heartbeat()
         with steps.step("wake rebalance"):
@@ -214,6 +216,14 @@ class PushConsumer:
         await self._persist("timer")
 
     @property
+    def model(self) -> MessageModel:
+        return self.config.model
+
+    @property
+    def most_reconsume_times(self) -> int:
+        return self.config.most_reconsume_times
+
+    @property
     def may_rebalance(self) -> bool:
         return self.state == "running" and not self.paused
 
@@ -225,9 +235,8 @@ class PushConsumer:
         await reset_offsets(self, topic, offsets)
 
     def status(self, topic: str) -> dict[MessageQueue, int]:
-        """The offsets memory has of our queues of one topic."""
-        found = {mq: self.offset_store.read_memory(mq) for mq in sorted(self.process_queues) if mq.topic == topic}
-        return {mq: offset for mq, offset in found.items() if offset is not None}
+        """The offsets memory has of one topic's queues."""
+        return self.offset_store.clone_offset_table(topic)
 
     def running_info(self) -> bytes:
         return running_info(self)
@@ -285,11 +294,7 @@ class PushConsumer:
         None: where that is, is known here only, as the offset last made safe.
         """
         pq = self.process_queues.get(mq)
-        if pq is None:
-            return 0
-        if beginning is None:
-            beginning = (self.offset_store.read_memory(mq) or 0) - self.offset_store.in_doubt(mq)
-        return pq.seen_from(beginning)
+        return 0 if pq is None else redelivered(pq, self.offset_store, beginning)
 
     # Inside.
 
@@ -305,28 +310,9 @@ class PushConsumer:
         except SandboxError as why:
             log.info("offsets of %s not persisted: %s", self.group, why)
 
-    async def _check_expressions(self) -> None:
-        """Ask one random broker about every expression that is not a tag expression.  Raises when it refuses."""
-        for topic, subscription in list(self.subscriptions.items()):
-            if subscription.expression_type == TAG:
-                continue
-            address = self.instance.routes.broker_of_topic(topic)
-            if address is not None:
-                data = subscription.data()
-                await self.instance.api.check_client_config(address, self.client_id, self.group, data)
-
     @property
     def _clustering(self) -> bool:
         return self.config.model is MessageModel.CLUSTERING
-
-    def _offset_store(self) -> OffsetStore:
-        if self.config.offset_store == "memory":
-            return MemoryOffsetStore()
-        if self._clustering:
-            return RemoteBrokerOffsetStore(self.group, self.instance)
-        if self.instance.files is None:
-            raise ClientError("a broadcasting consumer needs a place for its offset file")
-        return LocalFileOffsetStore(self.group, self.client_id, self.instance.files, self.journal)
 
     def _service(self, listener: Callable[..., object]) -> ConsumeService:
         if self.config.orderly:

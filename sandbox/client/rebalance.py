@@ -4,9 +4,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from sandbox.client.config import MessageModel
+from sandbox.client.division import AssignmentNews, Division, divide
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.start_offset import compute_pull_from_where
-from sandbox.journal.events import QueueDropped, QueuesAssigned, QueueTaken
+from sandbox.journal.events import QueueDropped, QueueTaken
 from sandbox.kernel.errors import ClientError, SandboxError
 from sandbox.message.queue import MessageQueue
 
@@ -27,7 +28,11 @@ class Rebalance:
 
     def __init__(self, consumer: "PushConsumer") -> None:
         self._consumer = consumer
-        self._last_written: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._news = AssignmentNews(consumer)
+
+    def claimed(self) -> list[MessageQueue]:
+        """What the last rounds gave this member, whether or not it could take it."""
+        return self._news.claimed()
 
     async def run(self, trigger: str) -> None:
         """One round over all subscribed topics; a failed topic stays as it is."""
@@ -41,25 +46,16 @@ class Rebalance:
         await self._drop_unsubscribed()
 
     async def _topic(self, topic: str, trigger: str) -> None:
-        consumer = self._consumer
-        queues = consumer.instance.routes.subscribe_queues(topic)
-        if consumer.config.model is MessageModel.BROADCASTING:
-            if queues is not None:
-                await self._apply(topic, queues, [consumer.client_id], trigger)
-            return
-        members = await consumer.instance.consumer_ids(topic, consumer.group)
-        if queues is None or members is None or not consumer.may_rebalance:
-            return
-        members = sorted(members)
-        mine = consumer.strategy.allocate(consumer.group, consumer.client_id, queues, members)
-        await self._apply(topic, mine, members, trigger)
+        division = await divide(self._consumer, topic)
+        if division is not None:
+            await self._apply(topic, division, trigger)
 
-    async def _apply(self, topic: str, mine: list[MessageQueue], members: list[str], trigger: str) -> None:
+    async def _apply(self, topic: str, division: Division, trigger: str) -> None:
         """Release first, then take; pulling starts at once, and a change is told to the brokers."""
-        dropped = await self._release_others(topic, set(mine))
-        added = [mq for mq in mine if mq not in self._consumer.process_queues and await self._take(mq)]
+        dropped = await self._release_others(topic, set(division.mine))
+        added = [mq for mq in division.mine if mq not in self._consumer.process_queues and await self._take(mq)]
         changed = bool(dropped or added)
-        self._tell(topic, mine, members, trigger, added, dropped)
+        self._news.tell(topic, division, trigger, added=added, dropped=dropped)
         for mq in added:
             self._consumer.pulls.start(self._consumer.process_queues[mq])
         if changed:
@@ -151,25 +147,3 @@ class Rebalance:
             if mq.topic not in consumer.subscriptions:
                 pq.dropped = True
                 self.remove(mq, pq, "unsubscribed")
-
-    def _tell(
-        self, topic: str, mine: list[MessageQueue], members: list[str], trigger: str, added: list[MessageQueue],
-        dropped: list[MessageQueue],
-    ) -> None:
-        """Into the journal, unless the round found everything as it was."""
-        queues = _keys(mine)
-        found = (tuple(members), queues)
-        if not added and not dropped and self._last_written.get(topic) == found:
-            return
-        self._last_written[topic] = found
-        consumer = self._consumer
-        broadcasting = consumer.config.model is MessageModel.BROADCASTING
-        consumer.journal.write(QueuesAssigned(
-            group=consumer.group, client_id=consumer.client_id, topic=topic, trigger=trigger,
-            strategy="" if broadcasting else consumer.strategy.name, members=tuple(members), queues=queues,
-            added=_keys(added), dropped=_keys(dropped),
-        ))  # fmt: skip
-
-
-def _keys(queues: list[MessageQueue]) -> tuple[str, ...]:
-    return tuple(mq.key for mq in queues)

@@ -30,7 +30,8 @@ class QueueEnds(Protocol):
 
 
 async def compute_pull_from_where(
-    mq: MessageQueue, store: OffsetStore, ends: QueueEnds, *, where: ConsumeFromWhere, timestamp_ms: int
+    mq: MessageQueue, store: OffsetStore, ends: QueueEnds, *, where: ConsumeFromWhere, timestamp_ms: int,
+    how: ReadOffsetType = ReadOffsetType.READ_FROM_STORE,
 ) -> StartOffset:
     """The stored offset always wins; only without one does `where` count (spec client-behaviour 4).
 
@@ -38,7 +39,7 @@ async def compute_pull_from_where(
     of 0 means the same for what follows, and the wire does not tell them apart.
     """
     try:
-        stored = await store.read_offset(mq, ReadOffsetType.READ_FROM_STORE)
+        stored = await store.read_offset(mq, how)
         if stored is not None and stored >= 0:
             return StartOffset(stored, ("stored",) if stored else ("zero_in_memory",))
         otherwise = without_record(mq.topic, where)

@@ -38,7 +38,7 @@ class Brokers:
             raise BrokerRefused(22)
         return self.table[mq]
 
-    async def commit_offset(self, group: str, mq: MessageQueue, offset: int) -> None:
+    async def commit_offset(self, group: str, mq: MessageQueue, offset: int, *, oneway: bool = True) -> None:
         self.table[mq] = offset
 
 

@@ -1,0 +1,83 @@
+"""Which queues of a topic are this member's: the same computation for every kind of consumer."""
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from sandbox.client.allocate import AllocateMessageQueueStrategy
+from sandbox.client.config import MessageModel
+from sandbox.journal.events import QueuesAssigned
+from sandbox.message.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from sandbox.client.instance import ClientInstance
+
+
+class Division(NamedTuple):
+    """One topic: all its queues, this member's, and the members that counted; broadcasting: only itself."""
+
+    queues: list[MessageQueue]
+    mine: list[MessageQueue]
+    members: list[str]
+
+
+class Divider(Protocol):
+    """A member that computes its share."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def instance(self) -> "ClientInstance": ...
+    @property
+    def model(self) -> MessageModel: ...
+    @property
+    def strategy(self) -> AllocateMessageQueueStrategy: ...
+    @property
+    def may_rebalance(self) -> bool: ...
+
+
+async def divide(member: Divider, topic: str) -> Division | None:
+    """What the strategy gives us of the topic; None when a broker or the route did not tell enough.
+
+    Raises ClientError when the strategy cannot divide (spec client-behaviour 5.1).
+    """
+    queues = member.instance.routes.subscribe_queues(topic)
+    if member.model is MessageModel.BROADCASTING:
+        return None if queues is None else Division(queues, queues, [member.client_id])
+    members = await member.instance.consumer_ids(topic, member.group)
+    if queues is None or members is None or not member.may_rebalance:
+        return None
+    members = sorted(members)
+    return Division(queues, member.strategy.allocate(member.group, member.client_id, queues, members), members)
+
+
+class AssignmentNews:
+    """Tells the journal what a round found, unless it found everything as it was."""
+
+    def __init__(self, member: Divider) -> None:
+        self._member = member
+        self._last_written: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def claimed(self) -> list[MessageQueue]:
+        """What the last rounds gave the member, whether or not it could take it."""
+        return sorted(MessageQueue.from_key(key) for _, queues in self._last_written.values() for key in queues)
+
+    def tell(
+        self, topic: str, division: Division, trigger: str, *, added: list[MessageQueue], dropped: list[MessageQueue]
+    ) -> None:
+        queues, members = _keys(division.mine), tuple(division.members)
+        found = (members, queues)
+        if not added and not dropped and self._last_written.get(topic) == found:
+            return
+        self._last_written[topic] = found
+        member = self._member
+        broadcasting = member.model is MessageModel.BROADCASTING
+        member.instance.journal.write(QueuesAssigned(
+            group=member.group, client_id=member.client_id, topic=topic, trigger=trigger,
+            strategy="" if broadcasting else member.strategy.name, members=members, queues=queues,
+            added=_keys(added), dropped=_keys(dropped),
+        ))  # fmt: skip
+
+
+def _keys(queues: list[MessageQueue]) -> tuple[str, ...]:
+    return tuple(mq.key for mq in queues)

@@ -1,0 +1,97 @@
+"""An offset store the application brings along, and the choice between it and RocketMQ's own."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sandbox.client.config import MessageModel
+from sandbox.client.local_offset_store import LocalFileOffsetStore
+from sandbox.client.offset_store import (
+    MemoryOffsetStore,
+    OffsetMemory,
+    OffsetStore,
+    RemoteBrokerOffsetStore,
+    WatchedOffsetStore,
+)
+from sandbox.client.results import ReadOffsetType
+from sandbox.kernel.errors import ClientError
+from sandbox.message.queue import MessageQueue
+
+if TYPE_CHECKING:
+    from sandbox.client.instance import ClientInstance
+
+
+class PluggedOffsetStore:
+    """Passes every call on to the application's store, and notes for boards what went through.
+
+    The store itself is asked only for what RocketMQ would ask it; a board never is a caller.
+    """
+
+    def __init__(self, store: OffsetStore) -> None:
+        self._store = store
+        self._seen = OffsetMemory()
+
+    async def load(self) -> None:
+        await self._store.load()
+
+    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
+        offset = await self._store.read_offset(mq, how)
+        if offset is not None:
+            self._seen.update(mq, offset, increase_only=False)
+            self._seen.note_safe(mq, offset)
+        return offset
+
+    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
+        self._store.update_offset(mq, offset, increase_only=increase_only)
+        self._seen.update(mq, offset, increase_only=increase_only)
+
+    async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
+        wanted = sorted(queues)
+        await self._store.persist_all(wanted, by=by)
+        for mq in wanted:
+            self._note_safe_now(mq)
+
+    async def persist(self, mq: MessageQueue, *, by: str) -> None:
+        await self._store.persist(mq, by=by)
+        self._note_safe_now(mq)
+
+    def remove_offset(self, mq: MessageQueue) -> None:
+        self._store.remove_offset(mq)
+        self._seen.remove(mq)
+
+    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
+        return self._store.clone_offset_table(topic)
+
+    async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
+        await self._store.update_consume_offset_to_broker(mq, offset, oneway=oneway)
+
+    def read_memory(self, mq: MessageQueue) -> int | None:
+        return self._seen.table.get(mq)
+
+    def note_safe(self, mq: MessageQueue, offset: int) -> None:
+        self._seen.note_safe(mq, offset)
+
+    def in_doubt(self, mq: MessageQueue) -> int:
+        return self._seen.ahead(mq)
+
+    def _note_safe_now(self, mq: MessageQueue) -> None:
+        offset = self._seen.table.get(mq)
+        if offset is not None:
+            self._seen.note_safe(mq, offset)
+
+
+def offset_store_for(
+    wish: str | OffsetStore, group: str, model: MessageModel, instance: "ClientInstance"
+) -> WatchedOffsetStore:
+    """The application's own store, one that forgets ("memory"), or RocketMQ's choice by message model ("default").
+
+    Raises ClientError when a broadcasting member has no place for its file.
+    """
+    if not isinstance(wish, str):
+        return PluggedOffsetStore(wish)
+    if wish == "memory":
+        return MemoryOffsetStore()
+    if model is MessageModel.CLUSTERING:
+        return RemoteBrokerOffsetStore(group, instance)
+    if instance.files is None:
+        raise ClientError("a broadcasting consumer needs a place for its offset file")
+    return LocalFileOffsetStore(group, instance.client_id, instance.files, instance.journal)

@@ -1,0 +1,94 @@
+"""One pull, whoever makes it: which node is asked, what the request carries, what of the answer is wanted."""
+
+from typing import TYPE_CHECKING
+
+from sandbox.client.client_api import SYS_COMMIT, SYS_SUBSCRIPTION, PullAnswer
+from sandbox.client.process_queue import offset_of
+from sandbox.client.received import received
+from sandbox.client.routes import MASTER_ID
+from sandbox.client.subscription import Subscription
+from sandbox.journal.events import MessagesFiltered
+from sandbox.kernel.errors import ClientError, ConnectFailed
+from sandbox.message.filter import TAG
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.headers import PullHeader
+
+if TYPE_CHECKING:
+    from sandbox.client.instance import ClientInstance
+
+
+class PullApi:
+    """Remembers for each queue which node its broker suggested last.  RocketMQ: `PullAPIWrapper`."""
+
+    def __init__(self, group: str, instance: "ClientInstance") -> None:
+        self._group = group
+        self._instance = instance
+        self.suggested: dict[MessageQueue, int] = {}
+
+    async def pull(
+        self, mq: MessageQueue, subscription: Subscription, *, offset: int, count: int, sys_flag: int,
+        suspend_ms: int, timeout_ms: int, commit_offset: int = 0,
+    ) -> PullAnswer:
+        """Ask once.  The expression goes along with SYS_SUBSCRIPTION only; a slave is given no offset to commit.
+
+        Raises ClientError for an offset below 0 or no messages wanted, else what the connection or broker says.
+        """
+        if offset < 0:
+            raise ClientError(f"a pull cannot begin at {offset}")
+        if count <= 0:
+            raise ClientError(f"a pull wants at least one message, not {count}")
+        address, broker_id = await self._node(mq)
+        if broker_id != MASTER_ID:
+            sys_flag &= ~SYS_COMMIT
+        by_text = bool(sys_flag & SYS_SUBSCRIPTION)
+        header = PullHeader(
+            group=self._group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset, max_messages=count,
+            sys_flag=sys_flag, commit_offset=commit_offset, suspend_timeout_ms=suspend_ms,
+            subscription=subscription.expression if by_text else None, sub_version=subscription.version,
+            expression_type=subscription.expression_type, broker=mq.broker,
+        )  # fmt: skip
+        answer = await self._instance.api.pull(address, header, timeout_ms)
+        self.suggested[mq] = answer.header.suggest_broker_id
+        return answer
+
+    def wanted(self, mq: MessageQueue, subscription: Subscription, answer: PullAnswer) -> list[Message]:
+        """Decode, and look at the text of every tag: the broker compared hashes only."""
+        header, instance = answer.header, self._instance
+        messages = [
+            received(stored, mq.broker, min_offset=header.min_offset, max_offset=header.max_offset)
+            for stored in answer.records
+        ]
+        wanted = subscription.wanted(messages)
+        if len(wanted) < len(messages) and instance.journal.tracing:
+            kept = {offset_of(message) for message in wanted}
+            refused = [message for message in messages if offset_of(message) not in kept]
+            instance.journal.write(MessagesFiltered(
+                group=self._group, client_id=instance.client_id, topic=mq.topic, broker=mq.broker,
+                queue_id=mq.queue_id, offsets=tuple(map(offset_of, refused)),
+                tags=tuple(message.tags for message in refused),
+            ))  # fmt: skip
+        return wanted
+
+    async def is_at_master(self, mq: MessageQueue) -> bool:
+        """Would the next pull go to the master?  Raises ConnectFailed when nobody is known."""
+        return (await self._node(mq))[1] == MASTER_ID
+
+    async def _node(self, mq: MessageQueue) -> tuple[str, int]:
+        """The node last suggested, or any other of that broker; unknown: one look at the route."""
+        routes = self._instance.routes
+        wanted = self.suggested.get(mq, MASTER_ID)
+        found = routes.address(mq.broker, wanted, only_this=False)
+        if found is None:
+            await self._instance.name_servers.learn_route(mq.topic)
+            found = routes.address(mq.broker, wanted, only_this=False)
+        if found is None:
+            raise ConnectFailed(f"the broker {mq.broker} has no known address")
+        return found
+
+
+def sent_as(subscription: Subscription) -> Subscription:
+    """What a pull by hand says of it: version 0 for tags, which nobody compares then."""
+    if subscription.expression_type == TAG and subscription.version:
+        return Subscription(subscription.topic, subscription.expression, version=0)
+    return subscription
