@@ -3,6 +3,7 @@
 from collections import deque
 from typing import Any
 
+from sandbox.hosting.client_lives import ClientLives
 from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
 from sandbox.journal.events import Entry, OffsetsReset
@@ -44,9 +45,11 @@ class RowMemory:
         self.tapes: dict[str, Tape] = {}
         self.assigned: dict[tuple[str, str], tuple[Any, dict[MessageQueue, str]]] = {}
         self._calm: dict[tuple[str, str], CalmFigures] = {}
+        self.lives = ClientLives()
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact: it is the newest about each queue it names."""
+        """Hear a fact: it is the newest about each queue it names, and part of a client's life."""
+        self.lives.note(entry)
         event = entry.event
         if isinstance(event, OffsetsReset):
             keys = [(event.group, MessageQueue.from_key(row[0])) for row in event.rows]

@@ -153,5 +153,9 @@ def padded(text: str, size: int) -> bytes:
     return text.encode().ljust(size, b".")[:size]
 
 
+def producer_group(label: str) -> str:
+    return f"PG_{label}"
+
+
 def producer_config(label: str, *, avoid_faulty: bool, max_message_bytes: int) -> ProducerConfig:
-    return ProducerConfig(group=f"PG_{label}", avoid_faulty=avoid_faulty, max_message_bytes=max_message_bytes)
+    return ProducerConfig(group=producer_group(label), avoid_faulty=avoid_faulty, max_message_bytes=max_message_bytes)

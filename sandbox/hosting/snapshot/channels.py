@@ -1,4 +1,4 @@
-"""Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `store/…`, `index/…` (catalogue 10)."""
+"""Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `store/…`, `client/…` (catalogue 10)."""
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -7,6 +7,7 @@ from sandbox.hosting.groups import GroupView
 from sandbox.hosting.nodes import BrokerNode
 from sandbox.hosting.port import Reading
 from sandbox.hosting.snapshot.board import read_board
+from sandbox.hosting.snapshot.client import read_client
 from sandbox.hosting.snapshot.locks import read_locks
 from sandbox.hosting.snapshot.storage import read_index, read_store
 from sandbox.kernel.errors import SandboxError
@@ -51,6 +52,11 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             return read_store(sandbox, _running(sandbox, node))
         case "index", [node]:
             return read_index(_running(sandbox, node))
+        case "client", [who]:
+            client = read_client(sandbox, who)
+            if client is None:
+                raise ChannelUnknown(f"no client {who}")
+            return client
     raise ChannelUnknown(f"no channel {kind}/{'/'.join(rest)}")
 
 

@@ -1,0 +1,101 @@
+"""What the journal said about each client process lately: its steps, its states, what it took and was refused.
+
+A dead process has no objects left to look at; this is what is known of it.
+"""
+
+from typing import Any
+
+from sandbox.journal.events import (
+    Entry,
+    LifecycleStep,
+    LockDenied,
+    MemberStateChanged,
+    QueueDropped,
+    QueuesAssigned,
+    QueueTaken,
+    RouteLearned,
+)
+from sandbox.message.queue import MessageQueue
+
+Row = dict[str, Any]
+
+CLIENTS_KEPT = 128
+STEPS_KEPT = 48  # of one process: two phases of each group it hosts
+STATES_KEPT = 24
+MARKS_KEPT = 48
+
+
+class ClientLife:
+    """One process.  Rows are plain values, oldest first; the first half of the marks is never pushed out."""
+
+    __slots__ = ("group", "marks", "states", "steps", "unfinished")
+
+    def __init__(self) -> None:
+        self.group: str | None = None
+        self.steps: list[Row] = []
+        self.states: list[Row] = []
+        self.marks: list[Row] = []
+        self.unfinished: dict[str, list[list[str]]] = {}  # queue key → offset runs, as it hung, stopped or died
+
+    def step(self, at_ms: int, event: LifecycleStep) -> None:
+        self.steps.append({"group": event.group, "phase": event.phase, "step": event.step, "name": event.name,
+                           "began_ms": at_ms - event.took_ms, "took_ms": event.took_ms})
+        del self.steps[:-STEPS_KEPT]
+
+    def state(self, at_ms: int, event: MemberStateChanged) -> None:
+        self.states.append({"at_ms": at_ms, "state": event.state, "group": event.group})
+        del self.states[:-STATES_KEPT]
+        if event.unfinished:
+            self.unfinished = {key: [[str(first), str(last)] for first, last in runs]
+                               for key, runs in event.unfinished}
+
+    def mark(self, seq: int, at_ms: int, what: str, **more: Any) -> None:
+        self.marks.append({"seq": str(seq), "at_ms": at_ms, "what": what, **more})
+        if len(self.marks) > MARKS_KEPT:
+            del self.marks[MARKS_KEPT // 2]  # how it began is what people come for
+
+
+class ClientLives:
+    """By client id; the process nothing was said about for longest is forgotten first."""
+
+    def __init__(self) -> None:
+        self._lives: dict[str, ClientLife] = {}
+
+    def get(self, client_id: str) -> ClientLife | None:
+        return self._lives.get(client_id)
+
+    def note(self, entry: Entry) -> None:
+        """Hear a fact."""
+        seq, at_ms, _, event = entry
+        match event:
+            case LifecycleStep():
+                self._of(event.client_id, event.group).step(at_ms, event)
+            case MemberStateChanged():
+                self._of(event.client_id, event.group).state(at_ms, event)
+            case RouteLearned():
+                self._of(event.client_id).mark(seq, at_ms, "route", topic=event.topic)
+            case QueuesAssigned():
+                self._of(event.client_id, event.group).mark(
+                    seq, at_ms, "assigned", topic=event.topic, trigger=event.trigger, count=len(event.queues))
+            case QueueTaken():
+                self._of(event.client_id, event.group).mark(
+                    seq, at_ms, "taken", queue=_queue(event), offset=str(event.start_offset),
+                    trace=list(event.trace))
+            case QueueDropped():
+                self._of(event.client_id, event.group).mark(
+                    seq, at_ms, "dropped", queue=_queue(event), reason=event.reason)
+            case LockDenied():
+                self._of(event.client_id, event.group).mark(
+                    seq, at_ms, "denied", queue=_queue(event), holder=event.holder, left_ms=event.left_ms)
+
+    def _of(self, client_id: str, group: str | None = None) -> ClientLife:
+        life = self._lives.pop(client_id, None) or ClientLife()
+        life.group = life.group or group
+        self._lives[client_id] = life
+        if len(self._lives) > CLIENTS_KEPT:
+            del self._lives[next(iter(self._lives))]
+        return life
+
+
+def _queue(event: QueueTaken | QueueDropped | LockDenied) -> str:
+    return MessageQueue(event.topic, event.broker, event.queue_id).key
