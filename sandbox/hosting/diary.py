@@ -143,7 +143,7 @@ def last_time_ms(directory: Path) -> int:
 
 
 async def page_of(directory: Path, diary: Diary | None, ground: Ground, after: int, limit: int, *,
-                  facts_only: bool) -> Entries:
+                  facts_only: bool, longs_as_text: bool = True) -> Entries:
     """Rows after `after`: from memory if it reaches back so far, else from the files, read by a worker."""
     limit = max(1, min(limit, MAX_ROWS))
     path = directory / DIRECTORY
@@ -153,11 +153,14 @@ async def page_of(directory: Path, diary: Diary | None, ground: Ground, after: i
         except Overrun:
             diary.flush()
         else:
-            return _from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0, facts_only=facts_only)
-    return await ground.lend(lambda: _from_files(path, after, limit, facts_only=facts_only))
+            return _from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0, facts_only=facts_only,
+                                longs_as_text=longs_as_text)
+    return await ground.lend(lambda: _from_files(path, after, limit, facts_only=facts_only,
+                                                 longs_as_text=longs_as_text))
 
 
-def _from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool) -> Entries:
+def _from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool,
+                 longs_as_text: bool) -> Entries:
     rows: list[dict[str, Any]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1
     for entry in entries:
@@ -166,11 +169,11 @@ def _from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int
         if len(rows) == limit:
             next_seq = entry.seq
             break
-        rows.append(to_row(entry, longs_as_text=True))
+        rows.append(to_row(entry, longs_as_text=longs_as_text))
     return Entries(first_seq, rows, next_seq)
 
 
-def _from_files(path: Path, after: int, limit: int, *, facts_only: bool) -> Entries:
+def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_as_text: bool) -> Entries:
     first_seq = segments.first_seq(path) or 0
     rows: list[dict[str, Any]] = []
     next_seq = max(after + 1, first_seq)
@@ -179,7 +182,7 @@ def _from_files(path: Path, after: int, limit: int, *, facts_only: bool) -> Entr
             if len(rows) == limit:
                 next_seq = row["seq"]
                 break
-            rows.append(_for_browser(row))
+            rows.append(_for_browser(row) if longs_as_text else row)
         next_seq = row["seq"] + 1
     return Entries(first_seq, rows, next_seq)
 

@@ -190,10 +190,12 @@ class Host:
         kept["sandbox"] = {**kept.get("sandbox", {}), **slot.identity(), "state": slot.state, "failed": slot.why_failed}
         return kept
 
-    async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool) -> Entries:
+    async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
+                      longs_as_text: bool = True) -> Entries:
         slot = self._registry.get(slug)
         diary = slot.sandbox.diary if slot.sandbox is not None else None
-        return await page_of(self._registry.directory(slug), diary, self._ground, after, limit, facts_only=facts_only)
+        return await page_of(self._registry.directory(slug), diary, self._ground, after, limit, facts_only=facts_only,
+                             longs_as_text=longs_as_text)
 
     def subscribe(self, slug: str, bell: Bell) -> None:
         slot = self._registry.get(slug)

@@ -98,12 +98,14 @@ class EnginePort:
         """The whole sandbox as catalogue 9 draws it; of a sleeping one, as it fell asleep."""
         return self._turn(lambda: self._host.snapshot(slug))
 
-    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False) -> "Future[Entries]":
+    def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False,
+                longs_as_text: bool = True) -> "Future[Entries]":
         """At most `limit` rows with seq > `after`; older ones are read from the journal's files.
 
-        `facts_only` leaves flow out, and keyframes.
+        `facts_only` leaves flow out, and keyframes.  64-bit numbers are text, for browsers, unless told otherwise.
         """
-        return self._story(lambda: self._host.entries(slug, after, limit, facts_only=facts_only))
+        return self._story(lambda: self._host.entries(slug, after, limit, facts_only=facts_only,
+                                                      longs_as_text=longs_as_text))
 
     def subscribe(self, slug: str, bell: Bell) -> "Future[None]":
         """Ring `bell` (on the engine's thread) at every event.  A sandbox with a bell counts as watched."""
