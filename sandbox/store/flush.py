@@ -57,6 +57,7 @@ class FlushService:
         self._waiting: deque[_Waiting] = deque()
         self._flushing = False
         self._running = False
+        self._flushed_ms = 0  # store time of the newest flushed message, which a thorough round vouches for
         self._log_timer: TimerHandle | None = None
         self._queue_timer: TimerHandle | None = None
         self._group_timer: TimerHandle | None = None
@@ -94,6 +95,9 @@ class FlushService:
             self._flush_log(thorough=True)
         elif self._log_timer is None:
             self._log_timer = self._clock.call_later(self._config.flush_commit_log_interval_ms / 1000, self._log_tick)
+        self._watch_queues()
+
+    def _watch_queues(self) -> None:
         if self._queue_timer is None:
             self._queue_timer = self._clock.call_later(self._config.flush_consume_queue_interval_ms / 1000,
                                                        self._queue_tick)
@@ -128,7 +132,7 @@ class FlushService:
         pages = self._config.flush_commit_log_least_pages
         if thorough or _dirty_pages(self._log_files) >= pages:
             self._flush_log(thorough=thorough)
-        if _dirty(self._log_files):
+        if _dirty(self._log_files) or self._checkpoint.physic_ms < self._flushed_ms:
             self._log_timer = self._clock.call_later(self._config.flush_commit_log_interval_ms / 1000, self._log_tick)
 
     def _flush_log(self, *, thorough: bool) -> None:
@@ -136,6 +140,8 @@ class FlushService:
             return
         dirty = _dirty(self._log_files)
         if not dirty:
+            if thorough:
+                self._vouch()
             self._answer_waiting()
             return
         self._flushing = True
@@ -143,22 +149,30 @@ class FlushService:
 
         def done(failure: BaseException | None) -> None:
             self._flushing = False
-            self._log_done(dirty, failure, flushed_ms if thorough else 0)
+            self._log_done(dirty, failure, flushed_ms, thorough=thorough)
 
         self._submit(dirty, [], done)
 
-    def _log_done(self, dirty: Dirty, failure: BaseException | None, flushed_ms: int) -> None:
+    def _log_done(self, dirty: Dirty, failure: BaseException | None, flushed_ms: int, *, thorough: bool) -> None:
         if failure is not None:
             log.error("flushing the log failed: %s", failure)
             self.failing(True)
             return  # who waits is answered by the timeout
         self.failing(False)
         _flushed(dirty)
-        if flushed_ms:
-            self._checkpoint.physic_ms = max(self._checkpoint.physic_ms, flushed_ms)
+        self._flushed_ms = max(self._flushed_ms, flushed_ms)
+        if thorough:
+            self._vouch()
         self._answer_waiting()
         if self._running and self._waiting:
             self._flush_log(thorough=True)
+
+    def _vouch(self) -> None:
+        """A thorough round is over, though an earlier one may have done its work (spec store-format 6)."""
+        if self._flushed_ms > self._checkpoint.physic_ms:
+            self._checkpoint.physic_ms = self._flushed_ms
+            if self._running:
+                self._watch_queues()  # which write the checkpoint down
 
     def _answer_waiting(self) -> None:
         flushed = self.flushed_offset

@@ -1,11 +1,12 @@
 """Messages on disk, found again by queue, key and time."""
 
+import logging
 from collections.abc import Callable, Container, Iterable
 
 from sandbox.journal.events import CommitLogRolled, DiskChanged, IndexFileRolled, RecoveryDone
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
-from sandbox.kernel.errors import CorruptRecord
+from sandbox.kernel.errors import CorruptRecord, StoreFull
 from sandbox.message import record
 from sandbox.message.filter import MessageFilter
 from sandbox.message.message import InboundBatch, InboundMessage, StoredMessage
@@ -15,10 +16,11 @@ from sandbox.store.checkpoint import StoreCheckpoint
 from sandbox.store.cleaning import CleaningService
 from sandbox.store.commit_log import DIRECTORY as LOG_DIRECTORY
 from sandbox.store.commit_log import CommitLog, use_large_pages
-from sandbox.store.config import MessageStoreConfig
+from sandbox.store.config import SLAVE, MessageStoreConfig
 from sandbox.store.consume_queue import ConsumeQueue
 from sandbox.store.disk import Disk, Flusher, Lock
 from sandbox.store.flush import FlushService
+from sandbox.store.ha_service import HAService
 from sandbox.store.index_file import IndexFile
 from sandbox.store.index_service import IndexService
 from sandbox.store.json_files import JsonFile
@@ -28,7 +30,11 @@ from sandbox.store.queue_read import QueueReader
 from sandbox.store.recovery import Recovery
 from sandbox.store.reput import Arrival, ReputMessageService
 from sandbox.store.results import GetResult, PutResult, QueryResult, QueueUnit, RecoveryReport
+from sandbox.store.safety import PutSafety
+from sandbox.store.unanswered import Unanswered
 from sandbox.store.writer import MessageWriter
+
+log = logging.getLogger(__name__)
 
 ABORT_FILE = "abort"  # there while the store is in use; found at the start, it tells of a bad end
 LOCK_FILE = "lock"
@@ -41,6 +47,9 @@ class MessageStore:
 
     A put is in the log at once and promised its queue offset; readers see it after `dispatch`,
     which the broker calls once per turn.  Life: `load`, `start`, then `close` or `crash`.
+
+    With a `broker_id` above 0 it is a slave's: it takes no puts, its log comes from the master by `append_replica`,
+    and what it dispatches was told to the journal by the master.
     """
 
     def __init__(self, config: MessageStoreConfig, *, disk: Disk, clock: Clock, journal: Journal, broker: str,
@@ -49,6 +58,8 @@ class MessageStore:
         self.disk = disk
         self.broker = broker
         self.broker_id = broker_id
+        self.role = SLAVE if broker_id else config.replication
+        self.node = f"{broker}.{broker_id}" if broker_id else broker  # as boards and events name it
         self._clock = clock
         self._journal = journal
         self._lock: Lock | None = None
@@ -67,10 +78,13 @@ class MessageStore:
                                   queues=self._queues.values, checkpoint=self.checkpoint)
         self.flush.logics_ms = lambda: self.reput.dispatched_ms
         self.flush.failing = lambda broken: self._set_failing("flush", broken)
-        self.cleaning = CleaningService(config, clock=clock, disk=disk, journal=journal, broker=broker,
+        self.cleaning = CleaningService(config, clock=clock, disk=disk, journal=journal, broker=self.node,
                                         commit_log=self.log, queues=self._queues.values, index=self.index,
                                         idle=self._look_around)
-        self._writer = MessageWriter(config, self.log, self.reput, self.cleaning)
+        self.ha = HAService(config, self.log, clock=clock, journal=journal, broker=broker)
+        self.safety = PutSafety(config.flush, self.role, self.flush, self.ha)
+        self.unanswered = Unanswered()
+        self._writer = MessageWriter(config, self.log, self.reput, self.cleaning, refuses=self.role == SLAVE)
         self._reader = QueueReader(config, self.log, self._queues)
 
     # Life.
@@ -110,10 +124,13 @@ class MessageStore:
 
     def start(self) -> None:
         """Run the timers, and leave the mark that a bad end would leave behind.  Raises StoreFull, or OSError."""
+        if self.disk.size_of(CHECKPOINT_FILE) is None:
+            self.checkpoint.write()  # all zero, as RocketMQ leaves it from the first start on
         self.disk.write(ABORT_FILE, b"")
         self.disk.sync(ABORT_FILE)  # else a power cut may take the mark, and recovery trusts too much
         self.flush.start()
         self.cleaning.start()
+        self.ha.start()
 
     def close(self) -> None:
         """Stop cleanly: what was put is dispatched and durable.  Raises OSError when that fails."""
@@ -138,6 +155,7 @@ class MessageStore:
         self._release()
 
     def _stop_timers(self) -> None:
+        self.ha.stop()
         self.flush.stop()
         self.cleaning.stop()
 
@@ -155,6 +173,13 @@ class MessageStore:
         """Append, and promise a queue offset.  Readers see it after `dispatch`."""
         return self._writer.put(m)
 
+    def put_quietly(self, m: InboundMessage) -> PutResult:
+        """`put_message` for what the broker makes itself: nobody waits for an OK."""
+        result = self._writer.put(m)
+        if result.physical_offset >= 0:
+            self.unanswered.add((result.physical_offset,), self.flushed_offset)
+        return result
+
     def put_messages(self, batch: list[InboundMessage]) -> PutResult:
         """Append a batch for one queue: consecutive offsets, one file, all or nothing."""
         return self._writer.put_batch(InboundBatch.of(batch) if batch else _NO_MESSAGES)
@@ -167,14 +192,29 @@ class MessageStore:
         """Make what was put readable, and see to its flush.  Once per turn: the next put asks the time again."""
         try:
             if self.reput.pending or not self.reput.idle:
-                self.reput.run()
+                self.reput.run(quiet=self.role == SLAVE)
                 self.flush.wrote()
+                self.ha.wrote()
         finally:
             self.log.end_turn()
 
     def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
         """Call `done(True)` once the log is durable up to there, `done(False)` after the sync flush timeout."""
         self.flush.when_flushed(physical_end, done)
+
+    def append_replica(self, physical_offset: int, data: bytes) -> bool:
+        """Write what a master sent; `dispatch` makes it readable.  False: not the next bytes, or no room."""
+        if not self._writer.opened:
+            return False
+        first = not self.log.files.files
+        try:
+            done = self.log.append_raw(physical_offset, data, self.reput.dispatched_ms)
+        except StoreFull as why:
+            log.warning("cannot take over %d bytes at %d: %s", len(data), physical_offset, why)
+            return False
+        if first:
+            self.reput.position = self.log.min_offset  # a new slave's log does not begin at 0
+        return done
 
     # Reading.
 
@@ -270,6 +310,11 @@ class MessageStore:
         return self.log.files.flushed_offset
 
     @property
+    def replicated_offset(self) -> int | None:
+        """How far the log is at some slave; None: no slave has said so in this life."""
+        return self.ha.replicated_offset
+
+    @property
     def dispatched_offset(self) -> int:
         return self.reput.position
 
@@ -348,4 +393,4 @@ class MessageStore:
         failing = bool(self._broken)
         if failing != self._writer.failing:
             self._writer.failing = failing
-            self._journal.write(DiskChanged(self.broker, "failing" if failing else "ok"))
+            self._journal.write(DiskChanged(self.node, "failing" if failing else "ok"))
