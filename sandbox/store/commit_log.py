@@ -102,11 +102,11 @@ class CommitLog:
     def append_raw(self, physical_offset: int, data: bytes, store_ms: int) -> bool:
         """Write bytes a master sent, which never cross a file.  False when they are not the next ones.
 
-        An empty log begins wherever the master says.
+        An empty log begins wherever the master says.  Raises StoreFull.
         """
         if self.files.files and physical_offset != self.max_offset:
             return False
-        file = self.files.find(physical_offset) or self.files.create(physical_offset)
+        file = self.files.find(physical_offset) or self._replica_file(physical_offset)
         at = physical_offset - file.base
         if at + len(data) > file.size:
             return False
@@ -114,6 +114,15 @@ class CommitLog:
         file.store_ms = store_ms
         file.wrote = at + len(data)
         return True
+
+    def _replica_file(self, physical_offset: int) -> MappedFile:
+        """The next file, begun because the master's bytes have filled the last one."""
+        last = self._all[-1] if self._all else None
+        file = self.files.create(physical_offset)
+        if last is not None:
+            self.files.seal(last, self._clock.now_ms())
+            self._rolled(file)
+        return file
 
     def _file_for(self, size: int) -> MappedFile:
         """The file that takes the next `size` bytes, after a roll if they do not fit."""

@@ -7,6 +7,9 @@ from typing import Any, Self
 
 ASYNC_FLUSH = "ASYNC_FLUSH"
 SYNC_FLUSH = "SYNC_FLUSH"
+ASYNC_MASTER = "ASYNC_MASTER"
+SYNC_MASTER = "SYNC_MASTER"
+SLAVE = "SLAVE"  # what a broker with an id above 0 is
 
 CONSUME_QUEUE_UNIT_BYTES = 20
 
@@ -43,6 +46,12 @@ class MessageStoreConfig:
     flush_consume_queue_thorough_ms: int = 60_000
     sync_flush_timeout_ms: int = 5_000
 
+    replication: str = ASYNC_MASTER  # of a master; a slave does not ask
+    ha_heartbeat_ms: int = 5_000
+    ha_housekeeping_ms: int = 20_000
+    ha_fall_behind_max_bytes: int = 256 * 1024 * 1024
+    slave_timeout_ms: int = 3_000
+
     file_reserved_hours: int = 72
     delete_when: str = "04"  # hours of the day, joined by `;`
     utc_offset_minutes: int = 0  # of the day `delete_when` and index file names mean
@@ -65,6 +74,8 @@ class MessageStoreConfig:
     def __post_init__(self) -> None:
         if self.flush not in (ASYNC_FLUSH, SYNC_FLUSH):
             raise ValueError(f"flush is {ASYNC_FLUSH} or {SYNC_FLUSH}, got {self.flush}")
+        if self.replication not in (ASYNC_MASTER, SYNC_MASTER, SLAVE):
+            raise ValueError(f"replication is {ASYNC_MASTER} or {SYNC_MASTER}, got {self.replication}")
         if self.consume_queue_file_entries < 1 or self.index_slots < 1 or self.index_entries < 2:
             raise ValueError("a file needs room for at least one entry")
 
@@ -119,6 +130,11 @@ PROPERTIES = {
     "flushConsumeQueueLeastPages": "flush_consume_queue_least_pages",
     "flushConsumeQueueThoroughInterval": "flush_consume_queue_thorough_ms",
     "syncFlushTimeout": "sync_flush_timeout_ms",
+    "brokerRole": "replication",
+    "haSendHeartbeatInterval": "ha_heartbeat_ms",
+    "haHousekeepingInterval": "ha_housekeeping_ms",
+    "haSlaveFallbehindMax": "ha_fall_behind_max_bytes",
+    "slaveTimeout": "slave_timeout_ms",
     "fileReservedTime": "file_reserved_hours",
     "deleteWhen": "delete_when",
     "diskMaxUsedSpaceRatio": "disk_max_used_percent",

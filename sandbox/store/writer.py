@@ -29,7 +29,7 @@ class MessageWriter:
     """
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, reput: ReputMessageService,
-                 cleaning: CleaningService) -> None:
+                 cleaning: CleaningService, *, refuses: bool) -> None:
         self._max_message_bytes = config.max_message_bytes
         self._max_record_bytes = config.commit_log_file_bytes - record.BLANK_BYTES
         self._log = commit_log
@@ -37,6 +37,7 @@ class MessageWriter:
         self._cleaning = cleaning
         self._topic_parts: dict[str, bytes] = {}
         self.next_offset: dict[tuple[str, int], int] = {}
+        self._refuses = refuses  # a slave: its log comes from the master alone
         self.opened = False
         self.failing = False  # a flush failed, or there was no room for a queue file
 
@@ -46,7 +47,7 @@ class MessageWriter:
 
     def put(self, m: InboundMessage) -> PutResult:
         """Append one message, or say why not."""
-        if not self.opened or self.failing or self._cleaning.full:
+        if not self.opened or self.failing or self._cleaning.full or self._refuses:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
         topic, queue_id, body, text, _, sys_flag, _, _, _, _, _, _ = m
         part = self._topic_parts.get(topic) or self._topic_part(topic)
@@ -75,7 +76,7 @@ class MessageWriter:
 
     def put_batch(self, batch: InboundBatch) -> PutResult:
         """Append a batch for one queue: consecutive offsets, one file, all or nothing."""
-        if not self.writable or not batch.bodies:
+        if not self.writable or self._refuses or not batch.bodies:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
         topic, queue_id, bodies, texts, _, sys_flag, _, _, _, _ = batch
         part = self._topic_parts.get(topic) or self._topic_part(topic)

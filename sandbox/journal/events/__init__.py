@@ -8,7 +8,14 @@ which offsets; all others are facts.
 
 from typing import NamedTuple, get_args
 
-from sandbox.journal.events.disk import CommitLogRolled, DiskChanged, FilesDeleted, IndexFileRolled, UnflushedLost
+from sandbox.journal.events.disk import (
+    CommitLogRolled,
+    DiskChanged,
+    FilesDeleted,
+    IndexFileRolled,
+    ReplicationChanged,
+    UnflushedLost,
+)
 from sandbox.journal.events.life import (
     ActionTaken,
     ClockChanged,
@@ -49,6 +56,9 @@ from sandbox.journal.events.messages import (
     PullAnswered,
     PullSuspended,
     SendFailed,
+    TransactionChecked,
+    TransactionEnded,
+    TransactionPrepared,
 )
 from sandbox.journal.events.nodes import (
     BrokerConfigChanged,
@@ -87,7 +97,8 @@ Event = (
     | OffsetCommitted | OffsetsPersisted | OffsetsReset | ResetStepDone | OffsetMoved | MinOffsetMoved
     | MessagesStored | SendFailed | PullSuspended | PullAnswered | MessagesFiltered | MessagesConsumed
     | FlowControlChanged | MessagePinned | MessageRetried | MessageDeadLettered | DelayedMessageDue
-    | CommitLogRolled | IndexFileRolled | FilesDeleted | UnflushedLost | DiskChanged
+    | TransactionPrepared | TransactionEnded | TransactionChecked
+    | CommitLogRolled | IndexFileRolled | FilesDeleted | UnflushedLost | DiskChanged | ReplicationChanged
 )  # fmt: skip
 
 ALL: tuple[type[Event], ...] = get_args(Event)
@@ -166,6 +177,7 @@ __all__ = [
     "QueueUnlocked",
     "QueuesAssigned",
     "RecoveryDone",
+    "ReplicationChanged",
     "ResetStepDone",
     "RouteChanged",
     "RouteLearned",
@@ -175,5 +187,8 @@ __all__ = [
     "SendFailed",
     "SubscriptionChanged",
     "TopicChanged",
+    "TransactionChecked",
+    "TransactionEnded",
+    "TransactionPrepared",
     "UnflushedLost",
 ]

@@ -33,6 +33,13 @@ class UnflushedLost(NamedTuple):
     answered: int
 
 
+class ReplicationChanged(NamedTuple):
+    broker: str
+    slave_id: int
+    state: str  # connected, behind, lost
+    behind_bytes: Long
+
+
 class DiskChanged(NamedTuple):
     broker: str
     state: str  # ok, full, failing

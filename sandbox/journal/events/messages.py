@@ -142,3 +142,29 @@ class DelayedMessageDue(NamedTuple):
     topic: str
     broker: str
     queue_id: int
+
+
+class TransactionPrepared(NamedTuple):
+    """A half message is stored; `half_offset` is its place in the half queue."""
+
+    producer_group: str
+    transaction_id: str  # the client's UNIQ_KEY
+    half_offset: Long
+
+
+class TransactionChecked(NamedTuple):
+    """The broker asked a producer what became of a transaction; the half message stands at a new offset since then."""
+
+    producer_group: str
+    transaction_id: str
+    checks: int
+    client_id: str | None  # null: nobody of the group was connected
+
+
+class TransactionEnded(NamedTuple):
+    producer_group: str
+    transaction_id: str
+    half_offset: Long
+    outcome: str  # commit, rollback, discarded
+    by: str  # producer, check
+    checks: int

@@ -1,0 +1,26 @@
+"""Messages in the log whose sender was not told that they are safe."""
+
+_KEPT = 4_096
+
+
+class Unanswered:
+    """Physical offsets of messages without their OK: still waiting, refused after they were stored, or nobody's.
+
+    Most messages are answered in the turn they are put, so only the others are noted.  `flushed` says how far the
+    log survives a power cut: what lies below needs no answer to be safe, and is forgotten sooner or later.
+    """
+
+    def __init__(self) -> None:
+        self._offsets: dict[int, None] = {}
+
+    def add(self, offsets: tuple[int, ...], flushed: int) -> None:
+        if len(self._offsets) >= _KEPT:
+            self._offsets = {offset: None for offset in self._offsets if offset >= flushed}
+        self._offsets.update(dict.fromkeys(offsets))
+
+    def answered(self, offsets: tuple[int, ...]) -> None:
+        for offset in offsets:
+            self._offsets.pop(offset, None)
+
+    def __contains__(self, offset: object) -> bool:
+        return offset in self._offsets
