@@ -32,6 +32,11 @@ _DEAD = Counted(
                        "{queue} {offset} after {reconsume_times} tries", n),
     "reconsume_times",
 )  # fmt: skip
+_GIVEN_UP = Counted(
+    lambda n: ngettext("{transaction_id} of {producer_group} given up after {checks} check",
+                       "{transaction_id} of {producer_group} given up after {checks} checks", n),
+    "checks",
+)  # fmt: skip
 _UNFLUSHED = Counted(
     lambda n: ngettext("{broker} lost {messages} message, {answered} had their OK",
                        "{broker} lost {messages} messages, {answered} had their OK", n),
@@ -121,6 +126,20 @@ FACTS: dict[str, FactText] = {
     "FlowControlChanged:limit=null": FactText("move", _("flow"), _("{who} pulls {queue} again")),
     "MessagePinned": FactText("warn", _("pinned"), _("{queue} held at {offset} by {key}"), "warn"),
     "MessageDeadLettered": FactText("bad", _("dead letter"), _DEAD, "bad"),
+    "TransactionPrepared": FactText("quiet", _("prepared"), _("{producer_group} prepared {transaction_id}")),
+    "TransactionChecked": FactText(
+        "move", _("checked"), _("{who} was asked what became of {transaction_id}: check {checks}")
+    ),
+    "TransactionChecked:client_id=null": FactText(
+        "warn", _("checked"), _("nobody of {producer_group} could be asked about {transaction_id}: check {checks}")
+    ),
+    "TransactionEnded:outcome=commit": FactText(
+        "ok", _("committed"), _("{transaction_id} of {producer_group} committed")
+    ),
+    "TransactionEnded:outcome=rollback": FactText(
+        "move", _("rolled back"), _("{transaction_id} of {producer_group} rolled back")
+    ),
+    "TransactionEnded:outcome=discarded": FactText("bad", _("discarded"), _GIVEN_UP, "bad"),
     "CommitLogRolled": FactText("quiet", _("rolled"), _("{broker} began log file {file}")),
     "IndexFileRolled": FactText("quiet", _("rolled"), _("{broker} began index file {file}")),
     "FilesDeleted": FactText("warn", _("deleted"), _("{broker} deleted files of {kind}: {why}")),
@@ -131,7 +150,8 @@ FACTS: dict[str, FactText] = {
 
 # Facts a list shows only on request: they are steps of something another fact tells.
 QUIET = frozenset(
-    {"Keyframe", "OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified", "SubscriptionChanged"}
+    {"Keyframe", "OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified", "SubscriptionChanged",
+     "TransactionPrepared"}
 )
 
 # Words that fields hold; what is not here is a name.

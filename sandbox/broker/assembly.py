@@ -15,6 +15,7 @@ from sandbox.broker.processors.admin_offsets import OffsetAdminProcessor
 from sandbox.broker.processors.admin_topics import TopicAdminProcessor
 from sandbox.broker.processors.client_manage import ClientManageProcessor
 from sandbox.broker.processors.consumer_manage import ConsumerManageProcessor
+from sandbox.broker.processors.end_transaction import EndTransactionProcessor
 from sandbox.broker.processors.pull import PullProcessor
 from sandbox.broker.processors.query import QueryProcessor
 from sandbox.broker.processors.reset_offset import ResetOffsetProcessor
@@ -29,6 +30,8 @@ from sandbox.broker.stats import BrokerStats
 from sandbox.broker.subscription_groups import SubscriptionGroupManager
 from sandbox.broker.to_clients import ToClients
 from sandbox.broker.topics import TopicConfigManager
+from sandbox.broker.transaction.check import TransactionCheckService
+from sandbox.broker.transaction.open_transactions import OpenTransactions
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
@@ -42,20 +45,24 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
     connections = Connections(clock, journal, config.channel_idle_ms)
     to_clients = ToClients(connections, clock)
     scan_ms = config.hold_scan_ms if config.long_polling else config.short_polling_ms
+    topics = TopicConfigManager(config, clock, journal, topic_changed, delay_levels=len(store.config.delay_levels_ms))
+    consumer_offsets, producers = ConsumerOffsetManager(config.name, journal), ProducerManager(config, clock)
+    transactions = OpenTransactions(store, consumer_offsets, journal)
     return BrokerParts(
         config=config, store=store, clock=clock, chance=chance, journal=journal, connections=connections,
-        topics=TopicConfigManager(config, clock, journal, topic_changed,
-                                  delay_levels=len(store.config.delay_levels_ms)),
+        topics=topics,
         subscription_groups=SubscriptionGroupManager(config, clock, journal, groups_changed),
-        consumer_offsets=ConsumerOffsetManager(config.name, journal),
+        consumer_offsets=consumer_offsets,
         consumers=ConsumerManager(config, clock, journal, to_clients.notify_consumer_ids_changed),
-        producers=ProducerManager(config, clock),
+        producers=producers,
         locks=RebalanceLockManager(clock, journal),
         hold=PullRequestHoldService(clock, store.max_offset, scan_ms=scan_ms),
         pulls=PullTable(),
         delay=ScheduleMessageService(config, store, clock, journal, store.dispatch),
         stats=BrokerStats(clock),
-        to_clients=to_clients)
+        to_clients=to_clients, transactions=transactions,
+        transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
+                                                  transactions))
 
 
 class Processors(NamedTuple):
@@ -71,7 +78,7 @@ def processors_of(parts: BrokerParts) -> Processors:
     all_of_them = (SendProcessor(parts), PullProcessor(parts), QueryProcessor(parts), SendBackProcessor(parts),
                    ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
                    OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts),
-                   ThroughClientsProcessor(parts))
+                   ThroughClientsProcessor(parts), EndTransactionProcessor(parts))
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())

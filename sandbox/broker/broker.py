@@ -32,7 +32,7 @@ class Broker:
     """A `Listener` and everything behind it; one object is one life of one process.
 
     RocketMQ: `BrokerController`.  Boards read `topics`, `subscription_groups`, `consumer_offsets`, `consumers`,
-    `producers`, `locks`, `pulls`, `hold`, `delay`, `stats` and `store`; they change nothing.
+    `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats` and `store`; they change nothing.
     """
 
     def __init__(self, config: BrokerConfig, *, store: MessageStore, clock: Clock, chance: Chance, journal: Journal,
@@ -56,6 +56,8 @@ class Broker:
         self.delay = parts.delay
         self.stats = parts.stats
         self.connections = parts.connections
+        self.transactions = parts.transactions
+        self._transaction_check = parts.transaction_check
         self._to_clients = parts.to_clients
         self.connections.on_gone = self._forget
         self._registration = Registration(config, clock, connector, name_servers,
@@ -83,6 +85,7 @@ class Broker:
         self.hold.start()
         if config.is_master:
             self.delay.start()
+            self._transaction_check.start()
         self._every("offsets", config.flush_consumer_offset_first_ms, config.flush_consumer_offset_ms,
                     lambda: self._files.save_offsets(self.consumer_offsets))
         self._every("delay offsets", config.flush_delay_offset_ms, config.flush_delay_offset_ms,
@@ -119,6 +122,7 @@ class Broker:
         self._timers.clear()
         self.hold.stop()
         self.delay.stop()
+        self._transaction_check.stop()
         self._to_clients.stop()
         self.connections.stop()
         self.locks.lose_all(self.config.name)

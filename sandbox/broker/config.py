@@ -53,7 +53,10 @@ class BrokerConfig:
     channel_idle_ms: int = 120_000
     flush_delay_offset_ms: int = 10_000
     property_filter: bool = False
-    reject_transaction: bool = True
+    reject_transaction: bool = False
+    transaction_timeout_ms: int = 6_000
+    transaction_check_max: int = 15
+    transaction_check_ms: int = 60_000
     region: str = "DefaultRegion"
     trace_on: bool = True
     query_max_messages: int = 32
@@ -104,8 +107,9 @@ _KEYS = {
     "slaveReadEnable": "slave_read", "offsetCheckInSlave": "offset_check_in_slave",
     "flushConsumerOffsetInterval": "flush_consumer_offset_ms", "registerNameServerPeriod": "register_period_ms",
     "enablePropertyFilter": "property_filter",
-    "rejectTransactionMessage": "reject_transaction", "regionId": "region", "traceOn": "trace_on",
-    "defaultQueryMaxNum": "query_max_messages",
+    "rejectTransactionMessage": "reject_transaction", "transactionTimeOut": "transaction_timeout_ms",
+    "transactionCheckMax": "transaction_check_max", "transactionCheckInterval": "transaction_check_ms",
+    "regionId": "region", "traceOn": "trace_on", "defaultQueryMaxNum": "query_max_messages",
 }  # fmt: skip
 
 _FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling", "notify_consumer_ids_changed",

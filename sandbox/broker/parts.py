@@ -16,6 +16,8 @@ from sandbox.broker.stats import BrokerStats
 from sandbox.broker.subscription_groups import SubscriptionGroupManager
 from sandbox.broker.to_clients import ToClients
 from sandbox.broker.topics import TopicConfigManager
+from sandbox.broker.transaction.check import TransactionCheckService
+from sandbox.broker.transaction.open_transactions import OpenTransactions
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
@@ -49,3 +51,5 @@ class BrokerParts:
     delay: ScheduleMessageService
     stats: BrokerStats
     to_clients: ToClients
+    transactions: OpenTransactions
+    transaction_check: TransactionCheckService

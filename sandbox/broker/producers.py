@@ -6,6 +6,8 @@ from sandbox.broker.config import BrokerConfig
 from sandbox.kernel.clock import Clock
 from sandbox.remoting.channel import Channel
 
+CHANNELS_TRIED = 3  # for one request to a group
+
 
 @dataclass(slots=True)
 class ProducerInfo:
@@ -24,6 +26,7 @@ class ProducerManager:
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
+        self._turn = 0
         self.groups: dict[str, dict[Channel, ProducerInfo]] = {}
 
     def register(self, group: str, channel: Channel, client_id: str, language: str, version: int) -> None:
@@ -44,6 +47,16 @@ class ProducerManager:
     def channel_closed(self, channel: Channel) -> None:
         for group in [group for group, channels in self.groups.items() if channel in channels]:
             self.unregister(group, channel)
+
+    def available(self, group: str) -> ProducerInfo | None:
+        """Somebody of the group who can be asked, the next one each time (one turn for all groups); None: nobody.
+
+        RocketMQ: `getAvailableChannel`.
+        """
+        infos = list(self.groups.get(group, {}).values())
+        self._turn += bool(infos)
+        tried = (infos[(self._turn + step) % len(infos)] for step in range(CHANNELS_TRIED) if infos)
+        return next((info for info in tried if info.channel.is_open), None)
 
     def scan(self) -> list[Channel]:
         """Drop producers silent for too long; returns their connections, to be closed."""

@@ -7,7 +7,7 @@ from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
-from sandbox.remoting.headers import GroupHeader, ResetOffsetHeader
+from sandbox.remoting.headers import CheckTransactionHeader, GroupHeader, ResetOffsetHeader
 
 Heard = Callable[[RemotingCommand | None], None]
 """What a client answered; None: nothing in time."""
@@ -32,6 +32,10 @@ class ToClients:
         """Tell one member where to go on.  isForce is always false, as RocketMQ has it (spec observed 1.1.11)."""
         ext = asked._replace(force=False).to_ext()
         self._send(channel, RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, body, FLAG_ONEWAY)
+
+    def check_transaction(self, channel: Channel, asked: CheckTransactionHeader, body: bytes) -> None:
+        """Ask one producer what became of a transaction; it answers, if at all, with an END_TRANSACTION of its own."""
+        self._send(channel, RequestCode.CHECK_TRANSACTION_STATE, asked.to_ext(), body, FLAG_ONEWAY)
 
     def call(self, channel: Channel, code: RequestCode, ext: dict[str, str], body: bytes | None, timeout_s: float,
              heard: Heard) -> None:

@@ -5,6 +5,7 @@ from sandbox.broker.delay import delay_level, postpone
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.send_checks import SendChecks, why_not_put
 from sandbox.broker.stored_text import batch_text, host_of, plain_text
+from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, HalfMessage, prepare
 from sandbox.kernel.errors import BrokerRefused, CorruptRecord
 from sandbox.message import batch
 from sandbox.message import properties as props
@@ -57,6 +58,8 @@ class SendProcessor:
                 result, wait = self._store.put_message(message), message.wait_store_ok
             if result.status is not PutMessageStatus.PUT_OK:
                 raise BrokerRefused(*why_not_put(result.status, self._store))
+            if not header.batch and message.topic is names.HALF_TOPIC:
+                self._prepared(message, result)
         except BrokerRefused as no:
             self._stats.puts_failed += 1
             return c.reply(no.code, dict(self._region), remark=no.remark)
@@ -106,22 +109,30 @@ class SendProcessor:
 
     def _special(self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int,
                  host: bytes) -> InboundMessage:
-        """Retries, delays and transactions: stored elsewhere than asked, or not at all."""
+        """Retries, delays and transactions: stored elsewhere than asked."""
         found, topic = props.decode(header.properties), header.topic
         if topic.startswith(names.RETRY_PREFIX):
             topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, found)
         found[props.CLUSTER] = self._cluster
         wait = found.get(props.WAIT, "true").lower() == "true"
-        self._checks.no_transaction(found)
+        if self._checks.is_transaction(found):
+            sys_flag = prepare(found, topic, queue_id, sys_flag)
+            topic, queue_id = names.HALF_TOPIC, HALF_QUEUE_ID
         level = delay_level(found)
-        if level > 0:
+        if level > 0:  # of a half message, too: what comes of it when it is due is nothing
             level = postpone(found, topic, queue_id, level, self._parts.delay.max_level)
             topic, queue_id = names.SCHEDULE_TOPIC, level - 1
-        elif topic[0] != "%":
+        elif topic[0] != "%" and topic is not names.HALF_TOPIC:
             found.pop(props.WAIT, None)
         return InboundMessage(topic, queue_id, c.body or b"", props.encode(found).encode(),
                               0, sys_flag, header.flag, header.born_ms, host,
                               header.reconsume_times, 0, wait)
+
+    def _prepared(self, message: InboundMessage, result: PutResult) -> None:
+        """Somebody has to end what was begun."""
+        found = props.decode(message.properties.decode())
+        self._parts.transactions.prepared(HalfMessage.told(found, result.queue_offset, result.physical_offset,
+                                                           message.born_ms, host_of(self._parts.config.address)))
 
     def _batch(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundBatch:
         topic = header.topic

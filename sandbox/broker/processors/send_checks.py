@@ -70,10 +70,14 @@ class SendChecks:
         found[props.DELAY] = "0"
         return topic.topic, 0
 
-    def no_transaction(self, found: dict[str, str]) -> None:
-        if found.get(props.TRAN_MSG, "").lower() == "true":
+    def is_transaction(self, found: dict[str, str]) -> bool:
+        """Is this the first half of a transaction?  Raises BrokerRefused (16) where the configuration wants none."""
+        if found.get(props.TRAN_MSG, "").lower() != "true":
+            return False
+        if self._config.reject_transaction:
             raise BrokerRefused(ResponseCode.NO_PERMISSION,
                                 f"the broker[{self._config.ip}] sending transaction message is forbidden")
+        return True
 
     def _look_at(self, header: SendHeader, channel: Channel) -> None:
         """The checks a known topic has passed before: names, rights, and whether it may make itself."""

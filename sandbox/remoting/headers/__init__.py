@@ -14,6 +14,7 @@ from sandbox.remoting.headers.groups import (
     UnregisterClientHeader,
 )
 from sandbox.remoting.headers.messages import (
+    CheckTransactionHeader,
     EndTransactionHeader,
     PullHeader,
     PullResponseHeader,
@@ -45,6 +46,7 @@ from sandbox.remoting.headers.topics import (
 
 __all__ = [
     "BrokerNameHeader",
+    "CheckTransactionHeader",
     "ConsumeStatsHeader",
     "CreateTopicHeader",
     "DeleteGroupHeader",

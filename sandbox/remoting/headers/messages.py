@@ -9,7 +9,6 @@ from sandbox.remoting.fields import (
     int32,
     int32_or_none,
     int64,
-    int64_or_none,
     is_true,
     text,
     text_or_none,
@@ -249,7 +248,7 @@ class EndTransactionHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(text(ext, "producerGroup"), int64_or_none(ext, "tranStateTableOffset") or 0,
+        return cls(text(ext, "producerGroup"), int64(ext, "tranStateTableOffset"),
                    int64(ext, "commitLogOffset"), int32(ext, "commitOrRollback"), is_true(ext, "fromTransactionCheck"),
                    text_or_none(ext, "msgId") or "", text_or_none(ext, "transactionId"), text_or_none(ext, "bname"))
 
@@ -257,4 +256,25 @@ class EndTransactionHeader(NamedTuple):
         return written(producerGroup=self.group, tranStateTableOffset=self.half_queue_offset,
                        commitLogOffset=self.physical_offset, commitOrRollback=self.decision,
                        fromTransactionCheck=self.from_check, msgId=self.msg_id, transactionId=self.transaction_id,
+                       bname=self.broker)
+
+
+class CheckTransactionHeader(NamedTuple):
+    """39: what became of this transaction?  The offsets are those of the half message as it stands now."""
+
+    half_queue_offset: int
+    physical_offset: int
+    msg_id: str | None = None
+    transaction_id: str | None = None
+    offset_msg_id: str | None = None
+    broker: str | None = None
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(int64(ext, "tranStateTableOffset"), int64(ext, "commitLogOffset"), text_or_none(ext, "msgId"),
+                   text_or_none(ext, "transactionId"), text_or_none(ext, "offsetMsgId"), text_or_none(ext, "bname"))
+
+    def to_ext(self) -> dict[str, str]:
+        return written(tranStateTableOffset=self.half_queue_offset, commitLogOffset=self.physical_offset,
+                       msgId=self.msg_id, transactionId=self.transaction_id, offsetMsgId=self.offset_msg_id,
                        bname=self.broker)

@@ -115,8 +115,8 @@ def test_a_missing_field_is_code_1_and_no_failure_of_ours(producer: Client, stag
     assert stage.events(HandlerFailed) == []
 
 
-def test_a_transaction_is_refused_while_they_are_off(producer: Client) -> None:
-    answer = producer.send("orders", properties="TRAN_MSG\x01true\x02PGROUP\x01P")
+def test_a_transaction_is_refused_where_they_are_not_wanted() -> None:
+    answer = Stage(reject_transaction=True).client().send("orders", properties="TRAN_MSG\x01true\x02PGROUP\x01P")
     assert (answer.code, answer.remark) == (16, "the broker[127.0.0.2] sending transaction message is forbidden")
 
 

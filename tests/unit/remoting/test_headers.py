@@ -119,3 +119,11 @@ def test_a_producers_limit_of_redeliveries_travels_as_l() -> None:
     assert header.to_ext()["l"] == "3"
     assert SendHeader.from_ext(header.to_ext()) == header
     assert SendHeader.from_ext(header.to_v1_ext()) == header
+
+
+def test_the_question_about_a_transaction_is_read_as_it_was_written() -> None:
+    asked = headers.CheckTransactionHeader(4, 1_348_762, "KEY", "KEY", "7F00000100002A9F0000000000149490")
+    assert asked.to_ext() == {
+        "tranStateTableOffset": "4", "commitLogOffset": "1348762", "msgId": "KEY", "transactionId": "KEY",
+        "offsetMsgId": "7F00000100002A9F0000000000149490"}
+    assert headers.CheckTransactionHeader.from_ext(asked.to_ext()) == asked

@@ -1,0 +1,225 @@
+"""The broker's question to producers: what became of your transaction?"""
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+
+from sandbox.broker import topic_names as topics
+from sandbox.broker.config import BrokerConfig
+from sandbox.broker.consumer_offsets import ConsumerOffsetManager
+from sandbox.broker.producers import ProducerManager
+from sandbox.broker.stored_text import host_of
+from sandbox.broker.to_clients import ToClients
+from sandbox.broker.topics import TopicConfigManager
+from sandbox.broker.transaction.half_messages import (
+    HALF_QUEUE_ID,
+    HalfMessage,
+    asked_about,
+    given_up,
+    put_again,
+    put_aside,
+    whole,
+)
+from sandbox.broker.transaction.op_queue import EndedHalves
+from sandbox.broker.transaction.open_transactions import OpenTransactions
+from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.message import msg_id, record
+from sandbox.message import properties as names
+from sandbox.message.message import StoredMessage
+from sandbox.remoting.headers import CheckTransactionHeader
+from sandbox.store.message_store import MessageStore
+from sandbox.store.results import GetMessageStatus, PutMessageStatus, PutResult
+
+log = logging.getLogger(__name__)
+
+HOUR_MS = 3_600_000
+RUN_LIMIT_MS = 60_000  # a run that takes longer leaves the rest to the next one
+LOOKED_AT_PER_TURN = 512
+MISSES_PER_RUN = 2
+ABOUT_NOW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
+
+
+class Next(Enum):
+    """How a walk goes on after one half message."""
+
+    ONE_ON = "one on"
+    ELSEWHERE = "elsewhere"  # the walk has moved itself
+    OVER = "over"
+
+
+class TransactionCheckService:
+    """Every 60 s one walk over the half queue, from where the last one ended; `CID_RMQ_SYS_TRANS` keeps both places.
+
+    RocketMQ: `TransactionalMessageCheckService`, `TransactionalMessageServiceImpl.check` (spec broker-behaviour 2.3).
+    Where Java spins until its clock or its store gives in, we end the walk: the next one begins at the same place.
+    """
+
+    def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, topic_configs: TopicConfigManager,
+                 offsets: ConsumerOffsetManager, producers: ProducerManager, to_clients: ToClients,
+                 transactions: OpenTransactions) -> None:
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._topics = topic_configs
+        self._offsets = offsets
+        self._producers = producers
+        self._to_clients = to_clients
+        self._transactions = transactions
+        self._timer: TimerHandle | None = None
+
+    def start(self) -> None:
+        self._transactions.load()
+        self._wait(self._config.transaction_check_ms / 1000, self._begin)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _wait(self, seconds: float, then: Callable[[], None]) -> None:
+        self._timer = self._clock.call_later(seconds, then)
+
+    def _begin(self) -> None:
+        self._topics.create_for_group(topics.HALF_TOPIC, 1, "automatic")
+        offset = self._offsets.get(topics.TRANSACTION_GROUP, topics.HALF_TOPIC, HALF_QUEUE_ID)
+        if offset is None:
+            offset = self._store.min_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)
+        self._go_on(_Walk(offset, EndedHalves(self._store, self._offsets, offset), self._clock.now_ms(),
+                          self._store.max_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)))
+
+    def _go_on(self, walk: "_Walk") -> None:
+        """Look at what is due, some of it in this turn; then note how far it went."""
+        try:
+            over = self._some(walk)
+        except Exception:  # as RocketMQ: the next run tries again
+            log.exception("checking transactions")
+            self._wait(self._config.transaction_check_ms / 1000, self._begin)
+            return
+        if over:
+            if walk.offset != walk.first:
+                self._commit(topics.HALF_TOPIC, walk.offset)
+            if (op_offset := walk.ended.progress()) is not None:
+                self._commit(topics.OP_HALF_TOPIC, op_offset)
+        self._store.dispatch()
+        self._wait(self._config.transaction_check_ms / 1000 if over else 0.0,
+                   self._begin if over else lambda: self._go_on(walk))
+
+    def _some(self, walk: "_Walk") -> bool:
+        for _ in range(LOOKED_AT_PER_TURN):
+            if walk.offset >= walk.end or self._clock.now_ms() - walk.begun_ms > RUN_LIMIT_MS:
+                return True
+            if walk.ended.take(walk.offset):
+                walk.offset += 1
+                continue
+            match self._look(walk):
+                case Next.ONE_ON:
+                    walk.offset += 1
+                case Next.OVER:
+                    return True
+        return False
+
+    def _look(self, walk: "_Walk") -> Next:
+        """One half message nobody has ended as far as the op queue was read."""
+        read = self._store.get_message(topics.HALF_TOPIC, HALF_QUEUE_ID, walk.offset, 1, None)
+        if not read.records:
+            walk.misses += 1
+            if walk.misses >= MISSES_PER_RUN or read.status in ABOUT_NOW:
+                return Next.OVER
+            walk.offset = read.next_offset
+            return Next.ELSEWHERE
+        try:
+            half = record.decode(read.records)
+        except CorruptRecord as why:
+            log.warning("half message %d cannot be read: %s", walk.offset, why)
+            return Next.ONE_ON
+        now_ms = self._clock.now_ms()
+        checks = whole(half.properties.get(names.TRANSACTION_CHECK_TIMES, "0"))
+        if checks >= self._config.transaction_check_max:
+            self._give_up(half, half.properties)
+            return Next.ONE_ON
+        found = {**half.properties, names.TRANSACTION_CHECK_TIMES: str(checks + 1)}
+        age_ms = now_ms - half.born_ms
+        if age_ms > self._store.config.file_reserved_hours * HOUR_MS:
+            self._give_up(half, found)
+            return Next.ONE_ON
+        if half.store_ms >= walk.begun_ms:
+            return Next.OVER
+        immune_ms = self._immunity_ms(found)
+        if age_ms < immune_ms:
+            if names.CHECK_IMMUNITY_TIME_IN_SECONDS in found:
+                return self._leave_alone(walk, half, found)
+            if age_ms >= 0:
+                return Next.OVER
+        if walk.ended.read_on_needed(walk.begun_ms, self._config.transaction_timeout_ms) and age_ms >= 0:
+            walk.ended.read_on()
+            return Next.ELSEWHERE
+        return Next.ONE_ON if self._ask(half, found) else Next.OVER
+
+    def _immunity_ms(self, found: dict[str, str]) -> int:
+        """How old a half message must be before anybody is asked about it."""
+        own = whole(found.get(names.CHECK_IMMUNITY_TIME_IN_SECONDS, "-1"))
+        return self._config.transaction_timeout_ms if own == -1 else own * 1000
+
+    def _leave_alone(self, walk: "_Walk", half: StoredMessage, found: dict[str, str]) -> Next:
+        """Still within the time its producer asked for: put it at the end, unless its first copy was ended.
+
+        The put counts as a check, and an end that came in before this walk began is not seen any more: both are so in
+        4.9.8.
+        """
+        first = found.get(names.TRAN_PREPARED_QUEUE_OFFSET)
+        if first is not None and walk.ended.take(whole(first)):
+            self._transactions.forget(HalfMessage.of(half))
+            return Next.ONE_ON
+        done = self._store.put_message(put_aside(half, found))
+        if done.status is not PutMessageStatus.PUT_OK:
+            return Next.OVER
+        self._transactions.moved(self._moved(half, found, done))
+        return Next.ONE_ON
+
+    def _ask(self, half: StoredMessage, found: dict[str, str]) -> bool:
+        """Put it at the end of its queue and ask one producer of its group; False: the store takes nothing."""
+        done = self._store.put_message(put_again(half, found))
+        if done.status is not PutMessageStatus.PUT_OK:
+            log.warning("half message %d not put again: %s", half.queue_offset, done.status.value)
+            return False
+        moved = self._moved(half, found, done)
+        self._transactions.moved(moved)
+        info = self._producers.available(moved.producer_group)
+        if info is not None:
+            try:
+                body = asked_about(half, found, done.queue_offset, done.physical_offset)
+            except ValueError as why:
+                log.warning("half message %d cannot be asked about: %s", half.queue_offset, why)
+                return True
+            key = found.get(names.UNIQ_KEY)
+            new_id = msg_id.encode(host_of(half.store_host), done.physical_offset)
+            header = CheckTransactionHeader(done.queue_offset, done.physical_offset, key, key, new_id)
+            self._to_clients.check_transaction(info.channel, header, body)
+        self._transactions.checked(moved, info.client_id if info is not None else None)
+        return True
+
+    def _give_up(self, half: StoredMessage, found: dict[str, str]) -> None:
+        """Asked about too often, or too old: keep it where people can look, and go on."""
+        self._topics.create_for_group(topics.CHECK_MAX_TIME_TOPIC, 1, "automatic")
+        done = self._store.put_message(given_up(half, found))
+        if done.status is not PutMessageStatus.PUT_OK:
+            log.error("half message %d lost: %s", half.queue_offset, done.status.value)
+        self._transactions.ended(HalfMessage.of(half), "discarded", "check")
+
+    def _moved(self, half: StoredMessage, found: dict[str, str], done: PutResult) -> HalfMessage:
+        return HalfMessage.told(found, done.queue_offset, done.physical_offset, half.born_ms, host_of(half.store_host))
+
+    def _commit(self, topic: str, offset: int) -> None:
+        self._offsets.commit(topics.TRANSACTION_GROUP, topic, HALF_QUEUE_ID, offset, "timer")
+
+
+class _Walk:
+    """How far one run has got.  `end`: what is stored later is the next run's."""
+
+    def __init__(self, offset: int, ended: EndedHalves, begun_ms: int, end: int) -> None:
+        self.first = self.offset = offset
+        self.ended = ended
+        self.begun_ms = begun_ms
+        self.end = end
+        self.misses = 0

@@ -1,0 +1,71 @@
+"""What the op queue says: which half messages have ended."""
+
+from sandbox.broker import topic_names as topics
+from sandbox.broker.consumer_offsets import ConsumerOffsetManager
+from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, REMOVED_TAG, whole
+from sandbox.message import properties as names
+from sandbox.message import record
+from sandbox.store.message_store import MessageStore
+from sandbox.store.results import GetMessageStatus
+
+READ_AT_ONCE = 32
+NOTHING_NEW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
+
+
+class EndedHalves:
+    """Read 32 op messages at a time, as far as a walk over the half queue needs them.
+
+    An op message is done when the walk passed the half message it names; the place kept for the next walk is the first
+    that is not.  RocketMQ: `fillOpRemoveMap`, `calculateOpOffset`.
+    """
+
+    def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, first_half_offset: int) -> None:
+        self._store = store
+        self._offsets = offsets
+        self._first_half_offset = first_half_offset
+        known = offsets.get(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, HALF_QUEUE_ID)
+        self._first = store.min_offset(topics.OP_HALF_TOPIC, HALF_QUEUE_ID) if known is None else known
+        self._next = self._first
+        self._ended: dict[int, int] = {}  # half offset to op offset
+        self._done: set[int] = set()
+        self._last_born_ms: int | None = None  # of the last batch; None: there was nothing more
+        self.read_on()
+
+    def read_on(self) -> None:
+        """Take in the next batch."""
+        read = self._store.get_message(topics.OP_HALF_TOPIC, HALF_QUEUE_ID, self._next, READ_AT_ONCE, None)
+        self._last_born_ms = None
+        if read.status is not GetMessageStatus.FOUND:
+            if read.status not in NOTHING_NEW:  # the place is none (any more): note where it goes on
+                self._offsets.commit(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, HALF_QUEUE_ID, read.next_offset,
+                                     "timer")
+            self._next = read.next_offset
+            return
+        for op in record.decode_all(read.records):
+            self._last_born_ms = op.born_ms
+            if op.properties.get(names.TAGS) != REMOVED_TAG:
+                continue
+            half_offset = whole(op.body.decode("ascii", "replace"))
+            if half_offset < self._first_half_offset:
+                self._done.add(op.queue_offset)
+            else:
+                self._ended[half_offset] = op.queue_offset
+        self._next = read.next_offset
+
+    def read_on_needed(self, begun_ms: int, timeout_ms: int) -> bool:
+        """Might the end of a half message stand further on?  Not when there is no more, or only what is much newer."""
+        return self._last_born_ms is not None and self._last_born_ms - begun_ms <= timeout_ms
+
+    def take(self, half_offset: int) -> bool:
+        """Has it ended?  Then its op message is done."""
+        op_offset = self._ended.pop(half_offset, None)
+        if op_offset is not None:
+            self._done.add(op_offset)
+        return op_offset is not None
+
+    def progress(self) -> int | None:
+        """Where the next walk begins to read; None: where this one did."""
+        offset = self._first
+        while offset in self._done:
+            offset += 1
+        return offset if offset != self._first else None

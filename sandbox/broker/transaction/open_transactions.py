@@ -1,0 +1,82 @@
+"""Which transactions nobody has ended yet: what a page shows of the half queue.
+
+The half and the op queue alone decide what the broker does; this table only saves reading them for every look.
+"""
+
+from collections.abc import Iterator
+
+from sandbox.broker import topic_names as names
+from sandbox.broker.consumer_offsets import ConsumerOffsetManager
+from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, HalfMessage, whole
+from sandbox.journal.events import TransactionChecked, TransactionEnded, TransactionPrepared
+from sandbox.journal.journal import Journal
+from sandbox.message import record
+from sandbox.message.message import StoredMessage
+from sandbox.message.properties import UNIQ_KEY
+from sandbox.store.message_store import MessageStore
+
+MAX_LISTED = 10_000  # half messages remembered; older ones are checked and ended all the same
+READ_AT_ONCE = 32
+ALL_TIME_MS = 2**62
+
+
+class OpenTransactions:
+    """By transaction id, in the order they were prepared; writes the three facts of a transaction."""
+
+    def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, journal: Journal) -> None:
+        self._store = store
+        self._offsets = offsets
+        self._journal = journal
+        self.table: dict[str, HalfMessage] = {}
+
+    def load(self) -> None:
+        """Read both queues from where the checks have got to."""
+        removed = {whole(op.body.decode("ascii", "replace")) for op in self._after_progress(names.OP_HALF_TOPIC)}
+        self.table.clear()
+        for stored in self._after_progress(names.HALF_TOPIC):
+            if stored.queue_offset not in removed:
+                self._note(HalfMessage.of(stored))
+
+    def prepared(self, half: HalfMessage) -> None:
+        self._note(half)
+        self._journal.write(TransactionPrepared(half.producer_group, half.transaction_id, half.half_offset))
+
+    def moved(self, half: HalfMessage) -> None:
+        """It was put again and has another offset now."""
+        if half.transaction_id in self.table:
+            self.table[half.transaction_id] = half
+        else:
+            self._note(half)
+
+    def checked(self, half: HalfMessage, client_id: str | None) -> None:
+        self._journal.write(TransactionChecked(half.producer_group, half.transaction_id, half.checks, client_id))
+
+    def ended(self, half: HalfMessage, outcome: str, by: str) -> None:
+        """`outcome`: commit, rollback, discarded; `by`: producer, check.  An older copy's end ends no newer one."""
+        self.forget(half)
+        self._journal.write(TransactionEnded(half.producer_group, half.transaction_id, half.half_offset, outcome, by,
+                                             half.checks))
+
+    def forget(self, half: HalfMessage) -> None:
+        known = self.table.get(half.transaction_id)
+        if known is not None and known.half_offset == half.half_offset:
+            del self.table[half.transaction_id]
+
+    def was_here(self, transaction_id: str) -> bool:
+        """Does the half queue hold, or did it hold, such a transaction?"""
+        found = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
+        return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in found.records)
+
+    def _note(self, half: HalfMessage) -> None:
+        self.table[half.transaction_id] = half
+        if len(self.table) > MAX_LISTED:
+            del self.table[next(iter(self.table))]
+
+    def _after_progress(self, topic: str) -> Iterator[StoredMessage]:
+        offset = self._offsets.get(names.TRANSACTION_GROUP, topic, HALF_QUEUE_ID) or 0
+        while True:
+            read = self._store.get_message(topic, HALF_QUEUE_ID, offset, READ_AT_ONCE, None)
+            if read.next_offset <= offset:
+                return
+            yield from record.decode_all(read.records)
+            offset = read.next_offset
