@@ -1,6 +1,6 @@
 """Who may do what: the one matrix (catalogue: rights)."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Verb = Literal["see", "act", "fault", "reset", "shape", "time", "share", "grade"]
 Role = Literal["owner", "instructor", "editor", "student", "viewer", "operator"]
@@ -21,3 +21,8 @@ _MATRIX: dict[Role, frozenset[Verb]] = {
 
 def can(role: Role, verb: Verb) -> bool:
     return verb in _MATRIX[role]
+
+
+def allows(role: Role, action: Any) -> bool:
+    """Whether this role may carry out that action (or kind of action): by its verb, and by `only` where it has one."""
+    return can(role, action.verb) and getattr(action, "only", role) == role

@@ -20,9 +20,9 @@ from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.dividing import make_strategy
 from sandbox.hosting.feeds import FeedInterrupted, prepare_flights
 from sandbox.hosting.ledger import GroupLedger
-from sandbox.hosting.nodes import Surroundings
 from sandbox.hosting.pace import SendPace
 from sandbox.hosting.producer_actor import ProducerActor
+from sandbox.hosting.surroundings import Surroundings
 from sandbox.journal.events import MemberStateChanged
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.kernel.ids import client_id, instance_name
@@ -282,6 +282,12 @@ class Actors:
 
 def _ip(slot: int) -> str:
     return f"10.0.0.{FIRST_HOST + slot}"
+
+
+def slot_of_ip(ip: str) -> int | None:
+    """Whose address it is; None: no actor's."""
+    network, _, host = ip.rpartition(".")
+    return int(host) - FIRST_HOST if network == "10.0.0" and int(host) >= FIRST_HOST else None
 
 
 def _client_id(slot: int, process: int) -> str:

@@ -7,8 +7,8 @@ from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.queue_selectors import QueueSelector
 from sandbox.hosting.actors import Actors
-from sandbox.hosting.nodes import Surroundings
 from sandbox.hosting.producing import Sending
+from sandbox.hosting.surroundings import Surroundings
 from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError
 from sandbox.kernel.ids import instance_name
 from sandbox.message.message import Message

@@ -6,15 +6,16 @@ is the same code in both worlds.
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from sandbox.hosting.power import MachineDisk
 from sandbox.kernel.clock import Clock, ScaledClock, wall_ms
 from sandbox.remoting.channel import ByteListener, Connector, Listener
 from sandbox.remoting.command import RemotingCommand
-from sandbox.store.disk import Disk, FileDisk, Flusher
+from sandbox.store.disk import Disk, Flusher
 from sandbox.transport.loopback import LoopbackNetwork
 
 T = TypeVar("T")
@@ -38,13 +39,17 @@ class Network(Protocol):
 
 
 class Ground(Protocol):
-    """One per host.  `wall` is the machine's clock, never scaled."""
+    """One per host.  `wall` is the machine's clock, never scaled.
+
+    `cut_power` takes from a `disk` what was not flushed; `flushed` says for mapped files how many bytes survive.
+    """
 
     loop: asyncio.AbstractEventLoop
     wall: Clock
     flusher: Flusher
 
-    def disk(self, root: Path) -> Disk: ...
+    def disk(self, root: Path, clock: Clock) -> Disk: ...
+    def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None: ...
     def network(self, clock: Clock) -> Network: ...
     async def lend(self, work: Callable[[], T]) -> T: ...
     async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T: ...
@@ -63,8 +68,12 @@ class LiveGround:
         self._over = threading.Event()
         self.flusher: Flusher = ThreadFlusher(loop, self._flushers)
 
-    def disk(self, root: Path) -> Disk:
-        return FileDisk(root)
+    def disk(self, root: Path, clock: Clock) -> Disk:
+        return MachineDisk(root, clock)
+
+    def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
+        assert isinstance(disk, MachineDisk), "only the disk of a broker's machine knows what is not flushed"
+        disk.power_cut(flushed)
 
     def network(self, clock: Clock) -> Network:
         return LoopbackNetwork(self.loop, clock=clock)

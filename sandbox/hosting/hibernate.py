@@ -18,12 +18,25 @@ FORMAT = 1
 
 
 class NodeRecord(NamedTuple):
-    """A node and the address it keeps for life: the address is inside stored records and message ids."""
+    """A node and the address it keeps for life: the address is inside stored records and message ids.
+
+    A promoted slave changes its `broker_id`, not its `home`: the directory it was born with.
+    """
 
     kind: str  # name_server, broker
     name: str
     broker_id: int
     address: str  # ip:port
+    home: str = ""  # empty: called as the node is
+
+    @property
+    def node(self) -> str:
+        """`broker-a`, or `broker-a.1` for a slave: how pages and events name it."""
+        return self.name if self.broker_id == 0 else f"{self.name}.{self.broker_id}"
+
+    @property
+    def directory(self) -> str:
+        return self.home or self.node
 
 
 @dataclass(kw_only=True)
@@ -48,6 +61,8 @@ class SandboxRecord:
     strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set
     ledgers: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what its listeners were given
     resets: list[dict[str, Any]] = field(default_factory=list)
+    links: list[dict[str, Any]] = field(default_factory=list)  # those something is wrong with, as a snapshot has them
+    skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     failed: str | None = None
 
@@ -75,8 +90,8 @@ def load(directory: Path) -> SandboxRecord:
 
 
 def _node(values: Any) -> NodeRecord:
-    kind, name, broker_id, address = values
-    node = NodeRecord(str(kind), str(name), int(broker_id), str(address))
+    kind, name, broker_id, address, *more = values  # older files have no more
+    node = NodeRecord(str(kind), str(name), int(broker_id), str(address), *map(str, more))
     int(node.address.rpartition(":")[2])  # raises where there is no port
     return node
 

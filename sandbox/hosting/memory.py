@@ -77,6 +77,11 @@ class RowMemory:
     def calm(self, group: str, topic: str) -> CalmFigures:
         return self._calm.setdefault((group, topic), CalmFigures())
 
+    def forget_store(self, node: str) -> None:
+        """A log that starts again may be shorter, and hold other messages at the same places."""
+        self.tapes.pop(node, None)
+        self._stored_ms.clear()
+
     def tape(self, node: str) -> Tape:
         return self.tapes.setdefault(node, Tape())
 

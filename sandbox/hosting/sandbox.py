@@ -11,18 +11,22 @@ from sandbox.control.questions import Question
 from sandbox.hosting import diary, hibernate
 from sandbox.hosting.actors import Actors, start_or_refuse
 from sandbox.hosting.ask import answer
+from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.console import Console
 from sandbox.hosting.execute import prepare
 from sandbox.hosting.ground import Ground
+from sandbox.hosting.links import Links
 from sandbox.hosting.memory import RowMemory
-from sandbox.hosting.nodes import Nodes, Surroundings
+from sandbox.hosting.nodes import Nodes
 from sandbox.hosting.presets import Preset, preset_of
 from sandbox.hosting.snapshot.whole import draw_snapshot
 from sandbox.hosting.standstill import Standstill
 from sandbox.hosting.steps import Steps
+from sandbox.hosting.surroundings import Surroundings
 from sandbox.hosting.templates import template_of
 from sandbox.hosting.walls import Walls
+from sandbox.hosting.whereabouts import Whereabouts
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
@@ -60,6 +64,10 @@ class Sandbox:
         self.actors.strategies = record.strategies
         for group, kept in record.ledgers.items():
             self.actors.ledger(group).restore(kept)
+        self.whereabouts = Whereabouts(self.nodes, self.actors)
+        self.links = Links(self.network, self.journal, self.whereabouts.name_of)
+        self.links.restore(record.links)
+        self.nodes.skew(record.skews)
         self.steps = Steps(self.clock, self.journal, ground.loop)
         self.walls = Walls(ground.wall, self.journal)
         self.console = Console(around, self.actors, self.nodes.addresses)
@@ -180,6 +188,13 @@ class Sandbox:
         """What starts from here on has these sizes and thresholds."""
         self.preset = self.around.preset = preset
 
+    def promote(self, slave: BrokerNode) -> None:
+        """Restart it as master; it and its dead master change names, and their links go with them."""
+        names = self.nodes.promote(slave)
+        self.links.rename(names)
+        for name in names:
+            self.memory.forget_store(name)
+
     def wire_clients(self) -> list[str]:
         """Addresses of clients that came over a real wire; none before a listener can be opened."""
         return []
@@ -200,6 +215,7 @@ class Sandbox:
         if self._restored:
             record.actors = self.actors.records()
         record.strategies = self.actors.strategies
+        record.links, record.skews = self.links.rows(), self.nodes.skews()
         record.ledgers = {group: ledger.record() for group, ledger in sorted(self.actors.ledgers.items())}
         try:
             hibernate.save(self.directory, record)

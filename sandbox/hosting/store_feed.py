@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.client.queue_selectors import by_key
+from sandbox.hosting.broker_node import store_host
 from sandbox.hosting.feeds import FeedRow
-from sandbox.hosting.nodes import store_host
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock, wall_ms
 from sandbox.kernel.errors import Locked, StoreError

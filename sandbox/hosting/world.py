@@ -4,7 +4,7 @@ The same sandbox as in life; only what it stands on is simulated: loop, wall clo
 `sandbox.json` are real files under `home`, so that sleep, wake and crash can be tried.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from sandbox.hosting.birth import new_record
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.ground import Network
 from sandbox.hosting.port import Reading
+from sandbox.hosting.power import WRITE_BACK_S
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.snapshot.channels import parse_channel, read_channel
 from sandbox.journal.events import Entry, Event
@@ -45,16 +46,23 @@ class SimGround:
         self._latency_ms = latency_ms
         self._networks = 0
 
-    def disk(self, root: Path) -> Disk:
+    def disk(self, root: Path, clock: Clock) -> Disk:
         """The disk of that node, the same for every life of it."""
         name = f"{root.parent.name}/{root.name}"
         if name not in self.disks:
             self.disks[name] = SimDisk(self._chance.fork(f"disk {name}"), self.wall)
         return self.disks[name]
 
+    def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
+        """The seed says what survives; small files older than the kernel keeps dirty pages do."""
+        assert isinstance(disk, SimDisk), "worlds have no other disks"
+        disk.write_back_files(older_than_ms=int(WRITE_BACK_S * 1000))
+        disk.power_cut()
+
     def network(self, clock: Clock) -> Network:
         self._networks += 1
-        return SimNetwork(self.sim, self._chance.fork(f"network {self._networks}"), latency_ms=self._latency_ms)
+        return SimNetwork(self.sim, self._chance.fork(f"network {self._networks}"), latency_ms=self._latency_ms,
+                          clock=clock)
 
     async def lend(self, work: Callable[[], T]) -> T:
         return work()

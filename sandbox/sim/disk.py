@@ -24,16 +24,17 @@ class Crashed(BaseException):
 class _File:
     """One file: what a process sees, and what a power cut leaves at least."""
 
-    __slots__ = ("cache", "durable", "modified_ms")
+    __slots__ = ("cache", "durable", "modified_ms", "small")
 
     def __init__(self, cache: bytearray, modified_ms: int) -> None:
         self.cache = cache
         self.durable = b""
         self.modified_ms = modified_ms
+        self.small = False  # written whole, never mapped
 
     def copy(self) -> "_File":
         twin = _File(bytearray(self.cache), self.modified_ms)
-        twin.durable = self.durable
+        twin.durable, twin.small = self.durable, self.small
         return twin
 
 
@@ -105,6 +106,13 @@ class SimDisk:
         """The kernel writes some unflushed sectors by itself, as it does now and then."""
         for file in self._files.values():
             file.durable = self._survived(file, share)
+
+    def write_back_files(self, *, older_than_ms: int) -> None:
+        """The kernel writes what was written whole (not through a mapping) and has been dirty for so long."""
+        before_ms = self._clock.now_ms() - older_than_ms
+        for file in self._files.values():
+            if file.small and file.modified_ms <= before_ms:
+                file.durable = bytes(file.cache)
 
     def copy(self, chance: Chance) -> "SimDisk":
         """This disk as it is now, apart from what happens to it: to try a crash at this moment and go on."""
@@ -186,7 +194,7 @@ class SimDisk:
         if file is None:
             file = self._files[path] = _File(bytearray(), 0)
             self._renamed()
-        file.cache = bytearray(data)
+        file.cache, file.small = bytearray(data), True
         file.modified_ms = self._clock.now_ms()
 
     def rename(self, old: str, new: str) -> None:

@@ -24,7 +24,24 @@ from sandbox.control.actions.actors import (
     StopActor,
     Subscription,
 )
-from sandbox.control.actions.faults import FillDisk, FreeDisk, KillBroker, StartBroker, StopBroker
+from sandbox.control.actions.faults import (
+    CutLink,
+    DelayLink,
+    FillDisk,
+    ForceUnlock,
+    FreeDisk,
+    HangBroker,
+    HealLink,
+    KillBroker,
+    PowerCut,
+    PromoteSlave,
+    ResumeBroker,
+    SkewClock,
+    StartBroker,
+    StartNameServer,
+    StopBroker,
+    StopNameServer,
+)
 from sandbox.control.actions.offsets import ExpectedQueue, ResetOffsets, UndoReset
 from sandbox.control.actions.shape import (
     AgeFiles,
@@ -43,7 +60,8 @@ Action = (
     | ResumeActor | SendMessages | SetStrategy
     | ResetOffsets | UndoReset
     | CreateTopic | ChangeTopic | DeleteTopic | ChangeGroup | ChangeBroker | AgeFiles | CleanFiles
-    | StartBroker | StopBroker | KillBroker | FillDisk | FreeDisk
+    | StartBroker | StopBroker | KillBroker | HangBroker | ResumeBroker | PowerCut | PromoteSlave | SkewClock
+    | FillDisk | FreeDisk | StartNameServer | StopNameServer | CutLink | HealLink | DelayLink | ForceUnlock
     | SetRate | Step
 )  # fmt: skip
 
@@ -86,26 +104,37 @@ __all__ = [
     "CleanFiles",
     "CrashActor",
     "CreateTopic",
+    "CutLink",
+    "DelayLink",
     "DeleteTopic",
     "ExpectedQueue",
     "FillDisk",
+    "ForceUnlock",
     "FreeDisk",
     "HangActor",
+    "HangBroker",
+    "HealLink",
     "KillBroker",
+    "PowerCut",
+    "PromoteSlave",
     "RemoveActor",
     "ResetOffsets",
     "RestartActor",
     "ResumeActor",
+    "ResumeBroker",
     "RowToSend",
     "SendMessages",
     "SetRate",
     "SetStrategy",
+    "SkewClock",
     "StartBroker",
     "StartConsumer",
+    "StartNameServer",
     "StartProducer",
     "Step",
     "StopActor",
     "StopBroker",
+    "StopNameServer",
     "Subscription",
     "UndoReset",
     "fields_of",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import actions
 from sandbox.control.actions import Action
-from sandbox.hosting.execute import divide, faults, members, messages, offsets, shape, time
+from sandbox.hosting.execute import divide, faults, links, members, messages, offsets, shape, time
 from sandbox.hosting.execute.carry import CarryOut
 
 if TYPE_CHECKING:
@@ -39,8 +39,19 @@ _BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
     actions.StartBroker: faults.start_broker,
     actions.StopBroker: faults.stop_broker,
     actions.KillBroker: faults.kill_broker,
+    actions.HangBroker: faults.hang_broker,
+    actions.ResumeBroker: faults.resume_broker,
+    actions.PowerCut: faults.power_cut,
+    actions.PromoteSlave: faults.promote_slave,
+    actions.SkewClock: faults.skew_clock,
     actions.FillDisk: faults.fill_disk,
     actions.FreeDisk: faults.free_disk,
+    actions.StartNameServer: faults.start_name_server,
+    actions.StopNameServer: faults.stop_name_server,
+    actions.CutLink: links.cut,
+    actions.HealLink: links.heal,
+    actions.DelayLink: links.slow,
+    actions.ForceUnlock: faults.force_unlock,
     actions.SetRate: time.set_rate,
     actions.Step: time.step,
 }

@@ -1,11 +1,26 @@
-"""What goes wrong with brokers and disks, on purpose."""
+"""What goes wrong with brokers, name servers, clocks and disks, on purpose."""
 
 from typing import TYPE_CHECKING
 
-from sandbox.control.actions import FillDisk, FreeDisk, KillBroker, StartBroker, StopBroker
+from sandbox.control.actions import (
+    FillDisk,
+    ForceUnlock,
+    FreeDisk,
+    HangBroker,
+    KillBroker,
+    PowerCut,
+    PromoteSlave,
+    ResumeBroker,
+    SkewClock,
+    StartBroker,
+    StartNameServer,
+    StopBroker,
+    StopNameServer,
+)
+from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.execute.carry import CarryOut
-from sandbox.hosting.nodes import BrokerNode
 from sandbox.kernel.errors import ActionRefused, StoreError
+from sandbox.message.queue import MessageQueue
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -17,6 +32,7 @@ def start_broker(sandbox: "Sandbox", action: StartBroker) -> CarryOut:
         raise ActionRefused(409, "{broker} is running already.", broker=node.node)
 
     def carry_out(seq: int, by: str) -> None:
+        sandbox.memory.forget_store(node.node)
         try:
             node.start()
         except StoreError as why:
@@ -27,12 +43,67 @@ def start_broker(sandbox: "Sandbox", action: StartBroker) -> CarryOut:
 
 def stop_broker(sandbox: "Sandbox", action: StopBroker) -> CarryOut:
     node = _running(sandbox, action.broker, action.broker_id)
+    if node.state == "hung":
+        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=node.node)
     return lambda seq, by: node.stop()
 
 
 def kill_broker(sandbox: "Sandbox", action: KillBroker) -> CarryOut:
     node = _running(sandbox, action.broker, action.broker_id)
     return lambda seq, by: node.kill()
+
+
+def hang_broker(sandbox: "Sandbox", action: HangBroker) -> CarryOut:
+    node = _running(sandbox, action.broker, action.broker_id)
+    if node.state == "hung":
+        raise ActionRefused(409, "{broker} hangs already.", "Resume it first.", broker=node.node)
+    return lambda seq, by: node.running.hang()
+
+
+def resume_broker(sandbox: "Sandbox", action: ResumeBroker) -> CarryOut:
+    node = _running(sandbox, action.broker, action.broker_id)
+    if node.state != "hung":
+        raise ActionRefused(409, "{broker} does not hang.", "Only a hung broker can go on.", broker=node.node)
+    return lambda seq, by: node.running.resume()
+
+
+def power_cut(sandbox: "Sandbox", action: PowerCut) -> CarryOut:
+    node = _running(sandbox, action.broker, action.broker_id)
+    return lambda seq, by: node.power_cut()
+
+
+def promote_slave(sandbox: "Sandbox", action: PromoteSlave) -> CarryOut:
+    """The dead master takes the slave's number, so that it comes back as a slave and not as a second master."""
+    slave = sandbox.nodes.broker(action.broker, action.broker_id)
+    if slave.is_master:
+        raise ActionRefused(409, "{broker} is a master already.", "Choose one of its slaves.", field="broker_id",
+                            broker=slave.node)
+    master = sandbox.nodes.broker(action.broker)
+    if master.broker is not None:
+        raise ActionRefused(409, "The master {broker} is alive.", "Stop or kill it first.", broker=master.node)
+    if slave.state == "hung":
+        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.",
+                            broker=slave.node)
+
+    def carry_out(seq: int, by: str) -> None:
+        try:
+            sandbox.promote(slave)
+        except StoreError as why:
+            raise ActionRefused(409, "{broker} cannot start: {why}.", broker=slave.node, why=str(why)) from why
+
+    return carry_out
+
+
+def skew_clock(sandbox: "Sandbox", action: SkewClock) -> CarryOut:
+    node = sandbox.nodes.broker(action.broker, action.broker_id)
+    if node.clock.skew_ms == action.skew_ms:
+        raise ActionRefused(409, "The clock of {broker} is wrong by {skew_ms} ms already.", "Choose another skew.",
+                            field="skew_ms", broker=node.node, skew_ms=action.skew_ms)
+
+    def carry_out(seq: int, by: str) -> None:
+        node.clock.skew_ms = action.skew_ms
+
+    return carry_out
 
 
 def fill_disk(sandbox: "Sandbox", action: FillDisk) -> CarryOut:
@@ -47,6 +118,34 @@ def free_disk(sandbox: "Sandbox", action: FreeDisk) -> CarryOut:
     if not node.ballast_bytes:
         raise ActionRefused(409, "The disk of {broker} is not full.", broker=node.node)
     return lambda seq, by: node.free_disk()
+
+
+def start_name_server(sandbox: "Sandbox", action: StartNameServer) -> CarryOut:
+    node = sandbox.nodes.name_server(action.name_server)
+    if node.name_server is not None:
+        raise ActionRefused(409, "{name_server} is running already.", name_server=node.name)
+    return lambda seq, by: node.start()
+
+
+def stop_name_server(sandbox: "Sandbox", action: StopNameServer) -> CarryOut:
+    node = sandbox.nodes.name_server(action.name_server)
+    if node.name_server is None:
+        raise ActionRefused(409, "{name_server} is not running.", name_server=node.name)
+    return lambda seq, by: node.stop()
+
+
+def force_unlock(sandbox: "Sandbox", action: ForceUnlock) -> CarryOut:
+    """Not in RocketMQ: there a lock goes with its holder, with time, or with the broker's memory."""
+    locks = _running(sandbox, action.broker, 0).running.locks
+    mq = MessageQueue(action.topic, action.broker, action.queue_id)
+    if mq not in locks.table.get(action.group, {}):
+        raise ActionRefused(409, "Nobody of {group} holds a lock on {queue}.", "Choose a locked queue.",
+                            field="queue_id", group=action.group, queue=mq.row)
+
+    def carry_out(seq: int, by: str) -> None:
+        locks.force_unlock(action.group, mq)
+
+    return carry_out
 
 
 def _running(sandbox: "Sandbox", broker: str, broker_id: int) -> BrokerNode:

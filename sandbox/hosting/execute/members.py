@@ -104,6 +104,7 @@ def remove(sandbox: "Sandbox", action: RemoveActor) -> CarryOut:
         elif actor.lives:
             sandbox.actors.stop(actor)
         sandbox.actors.remove(actor.label)
+        sandbox.links.forget(actor.label)
 
     return carry_out
 

@@ -14,8 +14,8 @@ from sandbox.control.actions import (
     CreateTopic,
     DeleteTopic,
 )
+from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.execute.carry import CarryOut
-from sandbox.hosting.nodes import BrokerNode
 from sandbox.hosting.presets import FIXED_BY_FIRST_MESSAGE, REAL, preset_of
 from sandbox.journal.events import BrokerConfigChanged
 from sandbox.kernel.errors import ActionRefused

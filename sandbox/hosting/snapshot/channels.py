@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.nodes import BrokerNode
 from sandbox.hosting.port import Reading
 from sandbox.hosting.snapshot.board import read_board
 from sandbox.hosting.snapshot.client import read_client

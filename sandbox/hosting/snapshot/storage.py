@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sandbox.hosting.nodes import BrokerNode
+from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.snapshot.tape import topics_in_colour_order
 from sandbox.store.message_store import MessageStore
 

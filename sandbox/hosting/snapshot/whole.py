@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
+from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.nodes import BrokerNode
 from sandbox.hosting.snapshot.board import group_strategy, queue_rows
 from sandbox.hosting.snapshot.locks import topics_of
 from sandbox.hosting.snapshot.members import member_rows

@@ -1,0 +1,194 @@
+"""A broker with its machine: files, disk, clock, and the address it keeps for life."""
+
+import logging
+from collections.abc import Callable
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.config import BrokerConfig, BrokerLimits
+from sandbox.control.limits import SandboxLimits
+from sandbox.hosting.hibernate import NodeRecord
+from sandbox.hosting.presets import Preset
+from sandbox.hosting.surroundings import Surroundings
+from sandbox.journal.events import UnflushedLost
+from sandbox.kernel.errors import ActionRefused
+from sandbox.kernel.skewed_clock import SkewedClock
+from sandbox.message.msg_id import host_bytes
+from sandbox.store.config import MessageStoreConfig, physical_memory_bytes
+from sandbox.store.durable import flushed_positions, lost_of, mapped_files, unflushed_records
+from sandbox.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
+
+FULL_RATIO = 0.95  # of the limit that stands for the disk; puts are refused from 0.90 on
+MASTER_ID = 0
+
+
+class BrokerNode:
+    """A broker and its machine: it can be started, stopped, killed, hung; its files, its clock and its disk outlive it.
+
+    `state`: running, hung, stopped, killed, power_cut.
+    """
+
+    def __init__(self, record: NodeRecord, around: Surroundings, name_servers: list[str], ip: str) -> None:
+        self.record = record
+        self.ip = ip  # where its own connections come from
+        self.lock_life_ms: int | None = None  # when somebody changed it
+        self.ballast_bytes = 0  # what a filled disk holds beside the store
+        self.clock = SkewedClock(around.clock)
+        self.slave_id_of: Callable[[str], int] = lambda remote: 0  # set by `Nodes`
+        self._around = around
+        self._name_servers = name_servers
+        self._starts = 0
+        self._ended = "stopped"
+        self._disk = around.ground.disk(around.directory / record.directory, around.clock)
+        self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
+        self.broker: Broker | None = None
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def node(self) -> str:
+        """`broker-a`, or `broker-a.1` for a slave: how pages and events name it."""
+        return self.record.node
+
+    @property
+    def is_master(self) -> bool:
+        return self.record.broker_id == MASTER_ID
+
+    @property
+    def state(self) -> str:
+        if self.broker is None:
+            return self._ended
+        return "hung" if self.broker.hung else "running"
+
+    @property
+    def running(self) -> Broker:
+        """Raises ActionRefused (409) while it is down."""
+        if self.broker is None:
+            raise ActionRefused(409, "{broker} is not running.", "Start it first.", broker=self.node)
+        return self.broker
+
+    def start(self) -> None:
+        """Recover the files, listen, register.  Raises StoreError when the files cannot be opened."""
+        assert self.broker is None, "it runs already"
+        around = self._around
+        self._starts += 1
+        store = MessageStore(
+            store_config(around.preset, around.limits), disk=self._disk, clock=self.clock, journal=around.journal,
+            broker=self.name, broker_id=self.record.broker_id, store_host=store_host(self.record.address),
+            flusher=around.ground.flusher)
+        broker = Broker(
+            BrokerConfig(name=self.name, address=self.record.address, broker_id=self.record.broker_id,
+                         limits=broker_limits(around.limits)),
+            store=store, clock=self.clock, chance=around.chance.fork(f"{self.node} {self._starts}"),
+            journal=around.journal, connector=around.network.connector(self.ip), name_servers=self._name_servers)
+        around.network.listen(self.record.address, broker)
+        try:
+            broker.start()
+        except BaseException:
+            self._unlisten()
+            raise
+        self.broker = broker
+        self._note_recovered(store)
+        if self.lock_life_ms is not None:
+            broker.locks.max_live_ms = self.lock_life_ms
+        self._load_disk(store)
+
+    @property
+    def ha_address(self) -> str:
+        """Where it listens for slaves: RocketMQ's `haListenPort` is the port after its own."""
+        ip, _, port = self.record.address.rpartition(":")
+        return f"{ip}:{int(port) + 1}"
+
+    def _unlisten(self) -> None:
+        self._around.network.unlisten(self.record.address)
+
+    def fill_disk(self) -> None:
+        """Put something else on the disk until RocketMQ calls it full."""
+        cleaning = self.running.store.cleaning
+        limit = self._around.limits.store_bytes
+        self.ballast_bytes = max(0, int(limit * FULL_RATIO) - cleaning.used_bytes + cleaning.ballast_bytes)
+        self._load_disk(self.running.store)
+
+    def free_disk(self) -> None:
+        self.ballast_bytes = 0
+        self._load_disk(self.running.store)
+
+    def _load_disk(self, store: MessageStore) -> None:
+        if store.cleaning.ballast_bytes != self.ballast_bytes:
+            store.cleaning.ballast_bytes = self.ballast_bytes
+            store.cleaning.check_disk()
+
+    def stop(self) -> None:
+        """Cleanly: everything flushed, unregistered, connections closed."""
+        if self.broker is not None:
+            broker, self.broker, self._ended = self.broker, None, "stopped"
+            try:
+                broker.stop()
+            except OSError as why:  # the disk takes no more: what is in the page cache is found by recovery
+                log.error("stopping %s cleanly failed: %s", self.node, why)
+                self._ended = "killed"
+                broker.store.crash()
+            self._note_flushed(broker.store)
+            self._unlisten()
+
+    def kill(self) -> None:
+        """As kill -9: memory is gone, the page cache is not; clients see their connections close."""
+        if self.broker is not None:
+            broker, self.broker, self._ended = self.broker, None, "killed"
+            self._note_flushed(broker.store)
+            broker.kill()
+            self._unlisten()
+
+    def power_cut(self) -> None:
+        """The machine goes dark: memory and page cache are gone; the journal says exactly what that cost."""
+        broker, self.broker, self._ended = self.running, None, "power_cut"
+        store = broker.store
+        flushed = self._note_flushed(store)
+        end, records = store.max_physical_offset, unflushed_records(store, flushed)
+        broker.kill("power_cut")
+        self._unlisten()
+        self._around.ground.cut_power(self._disk, flushed)
+        lost = lost_of(self._disk, records, check_crc=store.config.check_crc_on_recover)
+        messages = [record.physical_offset for record in lost if record.is_message]
+        self._around.journal.write(UnflushedLost(
+            broker=self.node, from_offset=lost[0].physical_offset if lost else end, to_offset=end,
+            messages=len(messages), answered=sum(offset not in store.unanswered for offset in messages)))
+
+    def _note_flushed(self, store: MessageStore) -> dict[str, int]:
+        """What survives by now.  A store that was just opened knows less than the one before it did."""
+        before = self._flushed or {}
+        self._flushed = {path: max(position, before.get(path, 0)) for path, position in
+                         flushed_positions(store).items()}
+        return self._flushed
+
+    def _note_recovered(self, store: MessageStore) -> None:
+        """Recovery cut files: what is written there from now on is not on disk yet.  What the first start of a
+        sandbox's day finds counts as written back by the kernel."""
+        found = {file.path: file.wrote for file in mapped_files(store)}
+        before = self._flushed
+        self._flushed = found if before is None else {
+            path: min(wrote, before.get(path, 0)) for path, wrote in found.items()}
+
+
+def store_config(preset: Preset, limits: SandboxLimits) -> MessageStoreConfig:
+    """RocketMQ's own store, with the sizes of the preset and the disk of the limits."""
+    return MessageStoreConfig(
+        commit_log_file_bytes=preset.commit_log_file_bytes,
+        consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
+        index_entries=preset.index_entries, max_message_bytes=preset.max_message_bytes, flush=preset.flush,
+        file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes,
+        memory_bytes=preset.memory_bytes or physical_memory_bytes())
+
+
+def broker_limits(limits: SandboxLimits) -> BrokerLimits:
+    return BrokerLimits(topics=limits.topics, queues_per_topic=limits.queues_per_topic, queues=limits.queues,
+                        groups=limits.groups, messages_per_s=limits.stored_messages_per_s)
+
+
+def store_host(address: str) -> bytes:
+    """`ip:port` as a record holds it."""
+    ip, _, port = address.rpartition(":")
+    return host_bytes(ip, int(port))

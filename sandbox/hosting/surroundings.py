@@ -1,0 +1,25 @@
+"""What everything inside one sandbox shares."""
+
+from pathlib import Path
+
+from sandbox.control.limits import SandboxLimits
+from sandbox.hosting.ground import Ground, Network
+from sandbox.hosting.presets import Preset
+from sandbox.journal.journal import Journal
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+
+
+class Surroundings:
+    """Handed to every node and actor of one sandbox."""
+
+    def __init__(self, directory: Path, ground: Ground, network: Network, clock: Clock, chance: Chance,
+                 journal: Journal, preset: Preset, limits: SandboxLimits) -> None:
+        self.directory = directory
+        self.ground = ground
+        self.network = network
+        self.clock = clock
+        self.chance = chance
+        self.journal = journal
+        self.preset = preset
+        self.limits = limits

@@ -1,0 +1,82 @@
+"""What of a store survives a power cut, and what was lost by one."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from sandbox.message import record
+from sandbox.store.disk import Disk
+from sandbox.store.mapped_file import MappedFile
+from sandbox.store.message_store import MessageStore
+
+
+class Unflushed(NamedTuple):
+    """A record of the log that is in the page cache only; `is_message` false: the blank at the end of a file."""
+
+    physical_offset: int
+    path: str
+    position: int
+    file_bytes: int
+    is_message: bool
+
+
+def mapped_files(store: MessageStore) -> Iterator[MappedFile]:
+    """Files that are only ever appended to: the log's and the queues'."""
+    yield from store.log.files.files
+    for topic, queue_id in store.queues():
+        yield from store.queue(topic, queue_id).files.files
+
+
+def flushed_positions(store: MessageStore) -> dict[str, int]:
+    """Path → how many bytes of the file survive; 0: the file itself may be gone.
+
+    Index files are written all over, and flushed once, when they are full.  Others count as lost, as they do for a
+    recovery, which deletes them (spec store-format 7).
+    """
+    positions = {file.path: file.flushed for file in mapped_files(store)}
+    for index in store.index.files:
+        trusted = index.full and index.end_ms <= store.checkpoint.index_ms
+        positions[index.file.path] = index.file.size if trusted else 0
+    return positions
+
+
+def unflushed_records(store: MessageStore, positions: Mapping[str, int]) -> list[Unflushed]:
+    """Every record of the log beyond what survives, in order."""
+    found: list[Unflushed] = []
+    offset: int | None = _flushed_end(store, positions)
+    while offset is not None:
+        file, _, layout, after = store.log.step(offset, check_crc=False)
+        if file is None:
+            break
+        found.append(Unflushed(offset, file.path, offset - file.base, file.size, layout is not None))
+        offset = after
+    return found
+
+
+def _flushed_end(store: MessageStore, positions: Mapping[str, int]) -> int:
+    end = store.log.min_offset
+    for file in store.log.files.files:
+        end = file.base + min(file.wrote, positions.get(file.path, 0))
+        if end < file.end:
+            break
+    return end
+
+
+def lost_of(disk: Disk, records: list[Unflushed], *, check_crc: bool) -> list[Unflushed]:
+    """Those a recovery will not find: the first that is not on disk as it looks at records, and all after it."""
+    for number, lost in enumerate(records):
+        if not _is_found(disk, lost, check_crc=check_crc):
+            return records[number:]
+    return []
+
+
+def _is_found(disk: Disk, wanted: Unflushed, *, check_crc: bool) -> bool:
+    if disk.size_of(wanted.path) != wanted.file_bytes:
+        return False
+    mapped = disk.map(wanted.path, wanted.file_bytes)
+    try:
+        found = record.examine(mapped.view, wanted.position, wanted.file_bytes, check_crc=check_crc)
+        if isinstance(found, record.Layout):
+            return wanted.is_message and found.physical_offset == wanted.physical_offset
+        return isinstance(found, record.Blank) and wanted.position + found.size == wanted.file_bytes
+    finally:
+        mapped.close()
