@@ -143,7 +143,7 @@ class ScheduleMessageService:
         if message is None or message.topic == HALF_TOPIC:
             log.warning("discarding delayed message at %d of level %d", offset, level)
             return True
-        if self._store.put_message(message).status is not PutMessageStatus.PUT_OK:
+        if self._store.put_quietly(message).status is not PutMessageStatus.PUT_OK:
             return False
         if self._journal.tracing:
             self._journal.write(DelayedMessageDue(delay_level=level, delay_offset=offset, topic=message.topic,

@@ -175,9 +175,9 @@ class MessageStore:
 
     def put_quietly(self, m: InboundMessage) -> PutResult:
         """`put_message` for what the broker makes itself: nobody waits for an OK."""
-        result = self._writer.put(m)
+        result = self.put_message(m)
         if result.physical_offset >= 0:
-            self.unanswered.add((result.physical_offset,), self.flushed_offset)
+            self.unanswered.add(result.offsets, self.flushed_offset)
         return result
 
     def put_messages(self, batch: list[InboundMessage]) -> PutResult:

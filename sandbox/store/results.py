@@ -47,6 +47,11 @@ class PutResult(NamedTuple):
         """The log must be flushed, or copied to a slave, up to here for this put to be safe."""
         return self.physical_offset + self.store_bytes
 
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each of its messages begins."""
+        return self.physical_offsets or (self.physical_offset,)
+
 
 class GetResult(NamedTuple):
     """What a read of a queue found.  `records` are whole records, one after the other, as the log holds them."""

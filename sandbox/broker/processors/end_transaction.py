@@ -47,7 +47,7 @@ class EndTransactionProcessor:
         half = self._half_of(header)
         if header.decision == TRANSACTION_COMMIT:
             self._store(half)
-        self._parts.store.put_message(op_message(half, self._parts.clock.now_ms(), self._store_host))
+        self._parts.store.put_quietly(op_message(half, self._parts.clock.now_ms(), self._store_host))
         commit = header.decision == TRANSACTION_COMMIT
         self._parts.transactions.ended(HalfMessage.of(half), "commit" if commit else "rollback",
                                        "check" if header.from_check else "producer")
@@ -73,7 +73,7 @@ class EndTransactionProcessor:
             message = committed(half)
         except ValueError as why:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"the prepared message has no destination: {why}") from None
-        status = self._parts.store.put_message(message).status
+        status = self._parts.store.put_quietly(message).status
         if status in STORED:
             return
         if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):

@@ -65,6 +65,7 @@ class SendProcessor:
             return c.reply(no.code, dict(self._region), remark=no.remark)
         self._stats.put(header.topic, result.count, result.store_bytes)
         if c.flag & FLAG_ONEWAY:
+            self._store.unanswered.add(result.offsets, self._store.flushed_offset)
             return None
         answer = self._success(c, queue_id, result)
         if wait and self._sync_flush:
@@ -83,8 +84,13 @@ class SendProcessor:
         return c.reply(0, ext)
 
     def _answer_when_flushed(self, answer: RemotingCommand, channel: Channel, result: PutResult) -> None:
+        unanswered = self._store.unanswered
+        unanswered.add(result.offsets, self._store.flushed_offset)
+
         def flushed(in_time: bool) -> None:
-            if not in_time:  # the message is stored all the same
+            if in_time:
+                unanswered.answered(result.offsets)
+            else:  # the message is stored all the same
                 answer.code = ResponseCode.FLUSH_DISK_TIMEOUT
             self._parts.connections.send(channel, answer)
 

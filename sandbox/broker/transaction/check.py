@@ -171,7 +171,7 @@ class TransactionCheckService:
         if first is not None and walk.ended.take(whole(first)):
             self._transactions.forget(HalfMessage.of(half))
             return Next.ONE_ON
-        done = self._store.put_message(put_aside(half, found))
+        done = self._store.put_quietly(put_aside(half, found))
         if done.status is not PutMessageStatus.PUT_OK:
             return Next.OVER
         self._transactions.moved(self._moved(half, found, done))
@@ -179,7 +179,7 @@ class TransactionCheckService:
 
     def _ask(self, half: StoredMessage, found: dict[str, str]) -> bool:
         """Put it at the end of its queue and ask one producer of its group; False: the store takes nothing."""
-        done = self._store.put_message(put_again(half, found))
+        done = self._store.put_quietly(put_again(half, found))
         if done.status is not PutMessageStatus.PUT_OK:
             log.warning("half message %d not put again: %s", half.queue_offset, done.status.value)
             return False
@@ -202,7 +202,7 @@ class TransactionCheckService:
     def _give_up(self, half: StoredMessage, found: dict[str, str]) -> None:
         """Asked about too often, or too old: keep it where people can look, and go on."""
         self._topics.create_for_group(topics.CHECK_MAX_TIME_TOPIC, 1, "automatic")
-        done = self._store.put_message(given_up(half, found))
+        done = self._store.put_quietly(given_up(half, found))
         if done.status is not PutMessageStatus.PUT_OK:
             log.error("half message %d lost: %s", half.queue_offset, done.status.value)
         self._transactions.ended(HalfMessage.of(half), "discarded", "check")
