@@ -6,14 +6,16 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand
 
+from queueviz.fidelity import reference
 from sandbox.hosting.reference import pages
 
 
 class Command(BaseCommand):
-    help = "Write docs/events.md, docs/actions.md and docs/limits.md from the code."
+    help = "Write docs/events.md, docs/actions.md, docs/limits.md and docs/fidelity.md from the code."
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for name, text in pages().items():
-            (Path(settings.BASE_DIR) / "docs" / name).write_text(text)
+        root = Path(settings.BASE_DIR)
+        for name, text in {**pages(), reference.NAME: reference.page(root)}.items():
+            (root / "docs" / name).write_text(text, "utf-8")
             self.stdout.write(f"docs/{name}")

@@ -1,0 +1,65 @@
+"""A pytest plugin (`-p queueviz.fidelity.collector`): runs what the rows asked for mark, and writes down how it ended.
+
+One JSON file at the end: `[{"id", "rows", "outcome"}]`, in the order the tests came in.  Works with xdist: the rows of
+a test travel with its report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROWS = "seed rows"  # name of the property that carries a test's rows to the controller
+PASSED = "passed"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("fidelity")
+    group.addoption("--fidelity-out", default=None, metavar="FILE", help="write outcomes by row to FILE")
+    group.addoption("--fidelity-rows", default="", metavar="ROWS", help="only tests of these rows, comma between")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "seed(*rows): shows these rows of docs/fidelity.md")
+    out = config.getoption("--fidelity-out")
+    if out and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Tally(Path(out)), "fidelity tally")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    asked = set(filter(None, config.getoption("--fidelity-rows").split(",")))
+    kept, left = [], []
+    for item in items:
+        rows = rows_of(item)
+        item.user_properties.append((ROWS, rows))
+        (left if asked and not asked & set(rows) else kept).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+def rows_of(item: pytest.Item) -> list[str]:
+    return [str(row) for mark in item.iter_markers("seed") for row in mark.args]
+
+
+class Tally:
+    """How each test ended: `passed`, `failed` or `skipped`, whatever of setup, call and teardown was the worst."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.tests: dict[str, dict[str, Any]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        rows: Sequence[str] = next((value for name, value in report.user_properties if name == ROWS), ())
+        if not rows:
+            return
+        seen = self.tests.setdefault(report.nodeid, {"id": report.nodeid, "rows": list(rows), "outcome": PASSED})
+        if report.outcome == "failed" or (report.outcome == "skipped" and seen["outcome"] == PASSED):
+            seen["outcome"] = report.outcome  # an expected failure is reported as skipped: it shows nothing either
+
+    def pytest_sessionfinish(self) -> None:
+        self.out.write_text(json.dumps(list(self.tests.values())), "utf-8")

@@ -1,0 +1,52 @@
+"""docs/fidelity.md, made from the ledger and the marks of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from queueviz.fidelity.ledger import Claim, Ledger, ledger
+from queueviz.fidelity.marks import scan, tests_of
+from sandbox.hosting.reference import MADE, cell, table
+
+NAME = "fidelity.md"
+SECTIONS = {
+    "0": "Offset management",
+    "1": "The consuming side",
+    "2": "Notes on offset stores",
+    "3": "Concepts and working principles",
+    "4": "The consumer's source",
+    "D": "Where articles and code differ",
+}
+HEAD = ("row", "the article", "RocketMQ 4.9.8", "here", "shown by")
+
+
+def page(root: Path) -> str:
+    """The page of the tree at `root`, whose tests lie in `tests/`."""
+    return text(ledger(), tests_of(scan(root / "tests", root)))
+
+
+def text(rows: Ledger, tests: Mapping[str, list[str]]) -> str:
+    lines = ["# Articles and code", "", MADE,
+             "Five articles on RocketMQ say how it works; this is each thing they say, what RocketMQ 4.9.8's code",
+             "does, what the engine here does, and the tests that show it from outside. Where an article's value and",
+             "the code's differ, the engine follows the code and the pages show both. `manage.py fidelity` runs the",
+             "tests; the page `/fidelity/` is the same list with links to where it can be seen.", ""]
+    for section, title in SECTIONS.items():
+        lines += [f"## {title}", ""]
+        lines += table(HEAD, (_row(claim, tests.get(claim.row, ())) for claim in rows.section(section)))
+    return "\n".join(lines)
+
+
+def _row(claim: Claim, tests: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    said = claim.claim
+    if claim.has_values:
+        said += f" (**{claim.seed_value}** → **{claim.code_value}**)"
+    if claim.differs:
+        said += f" Differs: {', '.join(claim.differs)}."
+    return (claim.row, cell(said), cell(f"{claim.rocketmq} ({claim.source})"), cell(claim.ours), _links(tests))
+
+
+def _links(tests: list[str] | tuple[str, ...]) -> str:
+    return "<br>".join(f"[{Path(path).name}::{name}](../{path})"
+                       for path, _, name in (test.partition("::") for test in tests)) or "nothing yet"

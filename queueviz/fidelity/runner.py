@@ -1,0 +1,85 @@
+"""Running the tests behind the ledger, and saying plainly what is missing.
+
+pytest runs in a process of its own, so that its settings, its warnings and its exit are its own; it speaks on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from queueviz.fidelity.ledger import Claim
+
+HOUSE = Path(__file__).resolve().parents[2]
+WORKERS = "2"
+STDERR = 2
+FINISHED = (0, 1, 5)  # exit codes of a run that came to its end: all passed, some failed, none there
+
+
+class Outcome(NamedTuple):
+    id: str  # pytest's own, with parameters
+    rows: tuple[str, ...]
+    outcome: str  # passed, failed, skipped
+
+
+class RunBroken(RuntimeError):
+    """pytest could not run at all: it is missing, or a test module cannot be read."""
+
+
+def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> list[Outcome]:
+    """Run every marked test below `tests` (only those of `rows`, if any are given); pytest works in `root`."""
+    if find_spec("pytest") is None:
+        raise RunBroken("pytest is not installed: the tests behind the ledger need `pip install queueviz[dev]`.")
+    with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
+        out = Path(folder) / "outcomes.json"
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "seed", "-p", "queueviz.fidelity.collector",
+                   "-p", "no:cacheprovider", f"--fidelity-out={out}", f"--fidelity-rows={','.join(rows)}",
+                   *_in_parallel(), str(tests)]
+        done = subprocess.run(command, cwd=root, env=_environment(), stdout=STDERR, check=False)
+        if done.returncode not in FINISHED or not out.exists():
+            raise RunBroken(f"pytest ended with exit code {done.returncode} before all tests had run.")
+        return [Outcome(one["id"], tuple(one["rows"]), one["outcome"]) for one in json.loads(out.read_text("utf-8"))]
+
+
+def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+    """`[{"row", "claim", "tests": [{"id", "outcome"}]}]`, a row without a test included."""
+    found: dict[str, list[dict[str, str]]] = {claim.row: [] for claim in claims}
+    for one in outcomes:
+        for row in dict.fromkeys(one.rows):
+            if row in found:
+                found[row].append({"id": one.id, "outcome": one.outcome})
+    return [{"row": claim.row, "claim": claim.claim, "tests": found[claim.row]} for claim in claims]
+
+
+def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], outcomes: Iterable[Outcome]) -> list[str]:
+    """Why the ledger cannot be believed: rows nobody shows, marks of rows there are not, tests that did not pass."""
+    said = []
+    for entry in listed:
+        if not entry["tests"]:
+            said.append(f"{entry['row']}: no test shows this row.")
+        said += [f"{entry['row']}: {test['id']} {_became(test['outcome'])}." for test in entry["tests"]
+                 if test["outcome"] != "passed"]
+    said += [f"{one.id} is marked with {row}, which is no row." for one in outcomes for row in one.rows
+             if row not in known]
+    return said
+
+
+def _became(outcome: str) -> str:
+    return {"failed": "failed", "skipped": "was skipped"}.get(outcome, f"ended as {outcome}")
+
+
+def _in_parallel() -> list[str]:
+    return ["-n", WORKERS, "--dist", "loadgroup"] if find_spec("xdist") else []
+
+
+def _environment() -> dict[str, str]:
+    """The plugin is found wherever the tests lie."""
+    paths = [str(HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

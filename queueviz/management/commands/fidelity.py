@@ -1,0 +1,78 @@
+"""`manage.py fidelity`: run the tests behind every claim, and say which claim nothing shows."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, CommandParser
+
+from queueviz.fidelity import reference, runner
+from queueviz.fidelity.ledger import Claim, ledger
+from queueviz.fidelity.marks import MarkUnread, scan
+
+
+class Command(BaseCommand):
+    help = "Run the tests behind docs/fidelity.md; exit code 1 unless every row has tests and all of them pass."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        shape = 'print [{"row", "claim", "tests": [{"id", "outcome"}]}]'
+        parser.add_argument("--json", action="store_true", help=shape)
+        parser.add_argument("--row", action="extend", nargs="+", default=[], metavar="ROW", help="only these rows")
+        parser.add_argument("--docs", action="store_true", help="write docs/fidelity.md and run nothing")
+        parser.add_argument("--tests", type=Path, default=None, metavar="DIR", help="where the tests lie")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        root = Path(settings.BASE_DIR)
+        if options["docs"]:
+            return self._write_docs(root)
+        rows, tests = ledger(), options["tests"] or root / "tests"
+        if unknown := [row for row in options["row"] if row not in rows]:
+            raise CommandError(f"{unknown[0]} is no row; rows are 0.1 … 4.34 and D1 … D47.")
+        asked = [rows[row] for row in dict.fromkeys(options["row"])] or list(rows.values())
+        marked_wrongly = self._unknown_marks(Path(tests), rows)
+        if marked_wrongly:  # pytest would stop at them with more words
+            raise CommandError("\n".join(marked_wrongly))
+        try:
+            outcomes = runner.run(Path(tests), root=_working_directory(Path(tests), root), rows=options["row"])
+        except runner.RunBroken as broken:
+            raise CommandError(str(broken)) from None
+        listed = runner.by_row(asked, outcomes)
+        self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=1) if options["json"] else _told(listed))
+        found = runner.faults(listed, rows, outcomes)
+        for fault in found:
+            self.stderr.write(fault)
+        if found:
+            sys.exit(1)
+        return None
+
+    def _write_docs(self, root: Path) -> None:
+        (root / "docs" / reference.NAME).write_text(reference.page(root), "utf-8")
+        self.stdout.write(f"docs/{reference.NAME}")
+
+    @staticmethod
+    def _unknown_marks(tests: Path, rows: Mapping[str, Claim]) -> list[str]:
+        try:
+            marks = scan(tests, tests.parent)
+        except MarkUnread as unread:
+            return [str(unread)]
+        return [f"{test} is marked with {row}, which is no row." for row, test in marks if row not in rows]
+
+
+def _working_directory(tests: Path, root: Path) -> Path:
+    """The tree's own tests run with its settings; others stand alone."""
+    return root if tests.resolve().is_relative_to(root) else tests
+
+
+def _told(listed: Iterable[Mapping[str, Any]]) -> str:
+    """Row and claim, then each test once with how often it ended how."""
+    lines = []
+    for entry in listed:
+        lines.append(f"{entry['row']:<5} {entry['claim']}")
+        counts = Counter((test["id"].partition("[")[0], test["outcome"]) for test in entry["tests"])
+        lines += [f"      {outcome}  {name}" + (f" ({n})" if n > 1 else "") for (name, outcome), n in counts.items()]
+    return "\n".join(lines)
