@@ -47,6 +47,7 @@ def test_lists_by_hand_give_each_member_its_own_and_a_newcomer_nothing(tmp_path:
         assert owners(world) == {"A": ["broker-a:0", "broker-a:3"], "B": ["broker-a:1"]}, "and it is remembered"
 
 
+@pytest.mark.seed("3.39", "D34")
 def test_a_group_of_one_room_leaves_the_other_rooms_queues(tmp_path: Path) -> None:
     with started(tmp_path, "orders", rooms=()) as world:
         world.act("SetStrategy", group=GROUP, strategy="MACHINE_ROOM", rooms=["east@broker-a", "west@broker-b", "east"])
@@ -55,6 +56,7 @@ def test_a_group_of_one_room_leaves_the_other_rooms_queues(tmp_path: Path) -> No
             f"broker-a:{n}" for n in range(4)]
 
 
+@pytest.mark.seed("3.39", "D34")
 def test_members_take_the_queues_of_their_own_room_first(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
         world.run(1)
