@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from sandbox.broker.assembly import assemble, processors_of
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.files import ConfigFiles
+from sandbox.broker.follower import Follower
 from sandbox.broker.parts import Answer
 from sandbox.broker.registration import Registration
 from sandbox.broker.topic_names import SCHEDULE_TOPIC
@@ -16,7 +17,7 @@ from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.kernel.process_clock import ProcessClock
 from sandbox.remoting.bodies import TopicConfig
-from sandbox.remoting.channel import Channel, Connector
+from sandbox.remoting.channel import ByteListener, Channel, Connector
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from sandbox.remoting.headers import ResetOffsetHeader
@@ -32,17 +33,18 @@ class Broker:
     """A `Listener` and everything behind it; one object is one life of one process.
 
     RocketMQ: `BrokerController`.  Boards read `topics`, `subscription_groups`, `consumer_offsets`, `consumers`,
-    `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats` and `store`; they change nothing.
+    `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats`, `store` and, of a
+    slave, `replica` and `slave_sync`; they change nothing.
     """
 
     def __init__(self, config: BrokerConfig, *, store: MessageStore, clock: Clock, chance: Chance, journal: Journal,
                  connector: Connector | None, name_servers: Sequence[str]) -> None:
         self.config = config
         self.store = store
-        self._clock = clock = ProcessClock(clock)
+        self._clock = clock = clock if isinstance(clock, ProcessClock) else ProcessClock(clock)
         self._unheard: list[tuple[list[RemotingCommand], Channel]] = []  # while halted; no commands: it closed
         self._journal = journal
-        self._files = ConfigFiles(store, journal, config.name)
+        self._files = ConfigFiles(store, journal, config.node)
         parts = assemble(config, store, clock, chance, journal, topic_changed=self._topic_changed,
                          groups_changed=self._groups_changed)
         self.topics = parts.topics
@@ -62,6 +64,10 @@ class Broker:
         self.connections.on_gone = self._forget
         self._registration = Registration(config, clock, connector, name_servers,
                                           lambda: (self.topics.version, self.topics.table))
+        self._follower = Follower(config, parts, self._files, store, clock, connector, self._registration)
+        self.replica = self._follower.replica
+        self.slave_sync = self._follower.slave_sync
+        store.ha.inbox.halted = lambda: self._clock.stopped
         self._processors = processors_of(parts)
         self._handlers = self._processors.handlers
         self._timers: dict[str, TimerHandle] = {}
@@ -92,7 +98,8 @@ class Broker:
                     lambda: self._files.save_delay(self.delay))
         self._every("channels", config.channel_scan_ms, config.channel_scan_ms, self._scan_channels)
         self._journal.write(BrokerStarted(broker=config.name, broker_id=config.broker_id, address=config.address,
-                                          role="ASYNC_MASTER" if config.is_master else "SLAVE"))
+                                          role=self.store.role))
+        self._follower.start()
         self._registration.start()
 
     def stop(self) -> None:
@@ -120,12 +127,13 @@ class Broker:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        self._follower.stop()
         self.hold.stop()
         self.delay.stop()
         self._transaction_check.stop()
         self._to_clients.stop()
         self.connections.stop()
-        self.locks.lose_all(self.config.name)
+        self.locks.lose_all(self.config.node)
 
     def hang(self) -> None:
         """Halt the process, as SIGSTOP does: nothing is answered, nothing falls due, connections stay."""
@@ -140,7 +148,14 @@ class Broker:
                 self.handle(commands, channel)
             else:
                 self.disconnected(channel)
+        self.store.ha.inbox.deliver()
+        self._follower.deliver()
         self._clock.ring_late()
+
+    @property
+    def ha_listener(self) -> ByteListener:
+        """What listens at `config.ha_address`: slaves get the log there."""
+        return self.store.ha
 
     @property
     def hung(self) -> bool:
@@ -193,7 +208,7 @@ class Broker:
         except Exception as why:
             log.exception("request %d from %s", c.code, channel.remote)
             answer = c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(why).__name__}: {why}")
-            self._journal.write(HandlerFailed(node=self.config.name, request_code=int(c.code),
+            self._journal.write(HandlerFailed(node=self.config.node, request_code=int(c.code),
                                               remark=answer.remark or ""))
         return None if c.flag & FLAG_ONEWAY else answer
 

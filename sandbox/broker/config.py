@@ -44,6 +44,8 @@ class BrokerConfig:
     notify_consumer_ids_changed: bool = True
     slave_read: bool = False
     offset_check_in_slave: bool = False
+    slave_sync_first_ms: int = 3_000
+    slave_sync_ms: int = 10_000
     flush_consumer_offset_ms: int = 5_000
     flush_consumer_offset_first_ms: int = 10_000
     register_period_ms: int = 30_000
@@ -68,6 +70,11 @@ class BrokerConfig:
         return self.broker_id == 0
 
     @property
+    def node(self) -> str:
+        """`broker-a`, or `broker-a.1` for a slave: whose memory an event tells of."""
+        return self.name if self.is_master else f"{self.name}.{self.broker_id}"
+
+    @property
     def readable(self) -> bool:
         return bool(self.permission & PERM_READ)
 
@@ -86,13 +93,19 @@ class BrokerConfig:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], *, address: str) -> "BrokerConfig":
-        """From the keys of Apache's `broker.conf`; keys we do not know are left alone."""
+        """From the keys of Apache's `broker.conf`; keys we do not know are left alone.
+
+        Raises ValueError where RocketMQ does not start: a slave has an id above 0.
+        """
         values: dict[str, Any] = {"name": properties.get("brokerName", "broker-a"), "address": address}
         for key, name in _KEYS.items():
             text = properties.get(key)
             if text is not None:
                 values[name] = _CASTS[name](text.strip())
-        return cls(**values)
+        config = cls(**values)
+        if properties.get("brokerRole") == "SLAVE" and config.is_master:
+            raise ValueError("the brokerId of a slave is above 0")
+        return config
 
 
 def _flag(text: str) -> bool:

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from sandbox.journal.events import OffsetCommitted
 from sandbox.journal.journal import Journal
+from sandbox.remoting.bodies import OffsetWrapper
 
 SEPARATOR = "@"
 MAX_ROWS = 65_536  # topics times groups; whoever commits may name any
@@ -69,6 +70,14 @@ class ConsumerOffsetManager:
         for key in [key for key in self.table if key.group == group]:
             del self.table[key]
             self.changed = True
+
+    def take_over(self, master: OffsetWrapper) -> None:
+        """A slave's rows are replaced by its master's, each whole; rows the master lacks stay."""
+        for text, queues in master.offsets.items():
+            topic, mark, group = text.partition(SEPARATOR)
+            if mark and topic and group and self.table.get(OffsetKey(topic, group)) != queues:
+                self.table[OffsetKey(topic, group)] = dict(queues)
+                self.changed = True
 
     def entries(self) -> int:
         return sum(len(queues) for queues in self.table.values())

@@ -118,7 +118,7 @@ class ConsumerManager:
             known.client_id, known.last_update_ms = client_id, now_ms
             return False
         group.channels[channel] = MemberInfo(client_id, channel, language, version, now_ms, now_ms)
-        self._journal.write(MemberJoined(broker=self._config.name, group=group.name, client_id=client_id,
+        self._journal.write(MemberJoined(broker=self._config.node, group=group.name, client_id=client_id,
                                          model=group.model, kind=group.consume_type, from_where=group.from_where))
         return True
 
@@ -136,13 +136,13 @@ class ConsumerManager:
             group.subscriptions[sub.topic] = sub
             if old is None or old.sub_string != sub.sub_string:
                 self._journal.write(SubscriptionChanged(
-                    broker=self._config.name, group=group.name, topic=sub.topic, expression=sub.sub_string,
+                    broker=self._config.node, group=group.name, topic=sub.topic, expression=sub.sub_string,
                     sub_version=sub.sub_version, client_id=client_id, replaced=old.sub_string if old else None))
         for topic in [topic for topic in group.subscriptions if topic not in named]:
             gone = group.subscriptions.pop(topic)
             changed = True
             self._journal.write(SubscriptionChanged(
-                broker=self._config.name, group=group.name, topic=topic, expression="", sub_version=gone.sub_version,
+                broker=self._config.node, group=group.name, topic=topic, expression="", sub_version=gone.sub_version,
                 client_id=client_id, replaced=gone.sub_string))
         return changed
 
@@ -151,13 +151,13 @@ class ConsumerManager:
         if not group.channels:
             self.groups.pop(group.name, None)
         if info is not None:
-            self._journal.write(MemberLeft(broker=self._config.name, group=group.name, client_id=info.client_id,
+            self._journal.write(MemberLeft(broker=self._config.node, group=group.name, client_id=info.client_id,
                                            reason=reason))
         return info is not None
 
     def _announce(self, group: ConsumerGroup, why: str) -> None:
         if not self._config.notify_consumer_ids_changed or not group.channels:
             return
-        self._journal.write(MembersNotified(broker=self._config.name, group=group.name,
+        self._journal.write(MembersNotified(broker=self._config.node, group=group.name,
                                             members=tuple(sorted(group.client_ids())), why=why))
         self._notify(group.name, list(group.channels))

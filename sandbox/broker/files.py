@@ -59,6 +59,10 @@ class ConfigFiles:
         if delay.changed and self._write(DELAY_OFFSETS, delay.to_json()):
             delay.changed = False
 
+    def write_delay(self, content: dict[str, Any]) -> None:
+        """A slave keeps its master's delay offsets for the day it is started as a master."""
+        self._write(DELAY_OFFSETS, content)
+
     def _write(self, name: str, table: dict[str, Any]) -> bool:
         try:
             self._store.config_file(name).write(table)

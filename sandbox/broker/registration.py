@@ -7,9 +7,9 @@ from sandbox.broker.config import BrokerConfig
 from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.remoting.bodies import DataVersion, RegisterBrokerBody, TopicConfig, TopicConfigTable
 from sandbox.remoting.channel import Channel, Connector
-from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
-from sandbox.remoting.headers import RegisterBrokerHeader, UnregisterBrokerHeader
+from sandbox.remoting.headers import RegisterBrokerHeader, RegisterBrokerResponseHeader, UnregisterBrokerHeader
 
 READ_WRITE = 6
 
@@ -17,9 +17,10 @@ READ_WRITE = 6
 class NameServerLink:
     """One name server and the connection to it, opened when there is something to say."""
 
-    def __init__(self, address: str, connector: Connector) -> None:
+    def __init__(self, address: str, connector: Connector, heard: Callable[[RemotingCommand], None]) -> None:
         self.address = address
         self._connector = connector
+        self._heard = heard
         self._channel: Channel | None = None
         self._opening = False
         self._closed = False
@@ -48,13 +49,17 @@ class NameServerLink:
             self._channel = channel
             channel.send(first())
 
-        self._connector.open(self.address, lambda _commands, _channel: None, self._lost, opened)
+        self._connector.open(self.address, self._hear, self._lost, opened)
 
     def close(self) -> None:
         self._closed = True
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
+
+    def _hear(self, commands: list[RemotingCommand], _: Channel) -> None:
+        for command in commands:
+            self._heard(command)
 
     def _lost(self, channel: Channel) -> None:
         if self._channel is channel:
@@ -65,7 +70,8 @@ class Registration:
     """Registers with every name server: at start, every 30 s, and when a topic changes.
 
     A change goes out alone, with the version of the whole table; name servers merge.  A new connection
-    begins with the whole table, because its name server may know nothing.
+    begins with the whole table, because its name server may know nothing.  The first answer of a round tells a slave
+    who its master is: `on_answer` gets it.
     RocketMQ: `BrokerOuterAPI.registerBrokerAll`, `registerIncrementBrokerData`.
     """
 
@@ -74,9 +80,11 @@ class Registration:
         self._config = config
         self._clock = clock
         self._table = table
-        self._links = [NameServerLink(address, connector) for address in addresses] if connector else []
+        self._links = [NameServerLink(address, connector, self._heard) for address in addresses] if connector else []
         self._timer: TimerHandle | None = None
         self._opaque = 0
+        self._round: set[int] = set()  # requests of which none has been answered
+        self.on_answer: Callable[[RegisterBrokerResponseHeader], None] = lambda answer: None
 
     def start(self) -> None:
         self.register_all()
@@ -97,6 +105,7 @@ class Registration:
 
     def register_all(self) -> None:
         """Send the whole table to every name server."""
+        self._round.clear()
         for link in self._links:
             if link.is_open:
                 link.send(self._whole())
@@ -115,8 +124,15 @@ class Registration:
         self._timer = self._clock.call_later(self._config.register_period_ms / 1000, self._again)
         self.register_all()
 
+    def _heard(self, c: RemotingCommand) -> None:
+        if c.is_response and c.opaque in self._round and c.code == ResponseCode.SUCCESS:
+            self._round.clear()
+            self.on_answer(RegisterBrokerResponseHeader.from_ext(c.ext))
+
     def _whole(self) -> RemotingCommand:
-        return self._registration(self._table()[1])
+        command = self._registration(self._table()[1])
+        self._round.add(command.opaque)
+        return command
 
     def _registration(self, topics: dict[str, TopicConfig], *, flag: int = 0) -> RemotingCommand:
         config, version = self._config, self._table()[0]

@@ -101,6 +101,18 @@ class SubscriptionGroupManager:
         for name, values in content.get("subscriptionGroupTable", {}).items():
             self.table[name] = SubscriptionGroupConfig.from_json({"groupName": name, **values})
 
+    def take_over(self, content: Any) -> None:
+        """What a slave has is what its master has; the same version: nothing to do."""
+        version = DataVersion.from_json(content.get("dataVersion"))
+        if version == self.version:
+            return
+        rows = content.get("subscriptionGroupTable", {}).items()
+        table = {name: SubscriptionGroupConfig.from_json({"groupName": name, **values}) for name, values in rows}
+        self.version = version
+        self.table.clear()
+        self.table.update(table)
+        self._save()
+
     def _full(self, group: str) -> bool:
         allowed = self._config.limits.groups
         made = sum(1 for name in self.table if name not in BUILT_IN and not name.startswith(SYSTEM_PREFIX))
@@ -121,6 +133,6 @@ class SubscriptionGroupManager:
         self.version = self.version.next(self._clock.now_ms())
         self._save()
         if changes:
-            self._journal.write(GroupChanged(group=group, broker=self._config.name, changes=changes))
+            self._journal.write(GroupChanged(group=group, broker=self._config.node, changes=changes))
 
 

@@ -8,7 +8,7 @@ from sandbox.broker.config import PERM_INHERIT, PERM_READ, PERM_WRITE, BrokerCon
 from sandbox.journal.events import LimitReached, TopicChanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
-from sandbox.remoting.bodies import DataVersion, TopicConfig
+from sandbox.remoting.bodies import DataVersion, TopicConfig, TopicConfigTable
 
 READ_WRITE = PERM_READ | PERM_WRITE
 BENCHMARK_QUEUES = 1024
@@ -111,6 +111,13 @@ class TopicConfigManager:
         for name, values in content.get("topicConfigTable", {}).items():
             self.table[name] = TopicConfig.from_json({"topicName": name, **values})
 
+    def take_over(self, master: TopicConfigTable) -> None:
+        """What a slave has is what its master has."""
+        self.version = master.version
+        self.table.clear()  # in place: others hold on to it
+        self.table.update(master.topics)
+        self._changed(None)
+
     def _built_in(self, delay_levels: int) -> list[TopicConfig]:
         config = self._config
         rows = [(names.SELF_TEST_TOPIC, 1, READ_WRITE), (names.BENCHMARK_TOPIC, BENCHMARK_QUEUES, READ_WRITE),
@@ -129,7 +136,7 @@ class TopicConfigManager:
     def _written(self, topic: TopicConfig, how: str, now: TopicConfig | None) -> None:
         self.version = self.version.next(self._clock.now_ms())
         self._changed(now)
-        self._journal.write(TopicChanged(topic=topic.topic, broker=self._config.name, read_queues=topic.read_queues,
+        self._journal.write(TopicChanged(topic=topic.topic, broker=self._config.node, read_queues=topic.read_queues,
                                          write_queues=topic.write_queues, permission=topic.permission, how=how))
 
     def _limit_reached(self, limit: str, value: int, allowed: int, who: str) -> None:

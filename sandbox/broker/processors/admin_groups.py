@@ -1,6 +1,7 @@
 """What administrators do with groups, and see of them."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
+from sandbox.broker.processors.master_only import refuse_on_a_slave
 from sandbox.broker.subscription_groups import SubscriptionGroupConfig
 from sandbox.remoting.bodies import Connection, ConsumerConnection, ProducerConnection
 from sandbox.remoting.channel import Channel
@@ -25,6 +26,7 @@ class GroupAdminProcessor:
                 RequestCode.GET_PRODUCER_CONNECTION_LIST: self.producers}  # fmt: skip
 
     def update(self, c: RemotingCommand, _: Channel) -> Answer:
+        refuse_on_a_slave(self._parts.config)
         with reading("subscription group"):
             config = SubscriptionGroupConfig.from_json(loads(c.body))
         self._parts.subscription_groups.update(config)
@@ -34,6 +36,7 @@ class GroupAdminProcessor:
         return c.reply(ResponseCode.SUCCESS, body=dumps(self._parts.subscription_groups.to_json()))
 
     def delete(self, c: RemotingCommand, _: Channel) -> Answer:
+        refuse_on_a_slave(self._parts.config)
         header = DeleteGroupHeader.from_ext(c.ext)
         self._parts.subscription_groups.delete(header.group)
         self._parts.pulls.forget_group(header.group)

@@ -3,6 +3,7 @@
 from sandbox.broker import remarks
 from sandbox.broker import topic_names as names
 from sandbox.broker.parts import Answer, BrokerParts, Handler
+from sandbox.broker.processors.master_only import refuse_on_a_slave
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.bodies import GroupList, TopicConfig, TopicConfigTable, TopicList
 from sandbox.remoting.channel import Channel
@@ -48,9 +49,8 @@ class TopicAdminProcessor:
 
     def put(self, topic: TopicConfig, how: str) -> None:
         """Create or change a topic.  Shrinking a queue count only changes the number; the data stays."""
+        refuse_on_a_slave(self._parts.config)
         self._named(topic.topic)
-        if not self._parts.config.is_master:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, remarks.ON_A_SLAVE)
         if min(topic.read_queues, topic.write_queues) < 0:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a topic has no {min(topic[1:3])} queues")
         refusal = self._parts.topics.refusal(topic)
@@ -60,6 +60,7 @@ class TopicAdminProcessor:
 
     def remove(self, topic: str) -> None:
         """Delete the topic and its queues; its messages stay in the log until their files go."""
+        refuse_on_a_slave(self._parts.config)
         self._named(topic)
         if self._parts.topics.delete(topic):
             self._parts.store.delete_topic(topic)

@@ -23,6 +23,8 @@ FLAG_COMMIT_OFFSET = 1
 FLAG_SUSPEND = 2
 FLAG_SUBSCRIPTION = 4
 
+MASTER_ID = 0
+
 MAX_MESSAGES = 1_024  # of one pull; a client asks for 32
 
 _CODES = {
@@ -66,7 +68,8 @@ class PullProcessor:
         result = parts.store.get_message(topic, queue_id, header.queue_offset, count, wanted)
         code = self._code(header, result)
         next_offset = result.next_offset
-        if code == ResponseCode.PULL_OFFSET_MOVED and not self._corrects:
+        uncorrected = code == ResponseCode.PULL_OFFSET_MOVED and not self._corrects
+        if uncorrected:
             code, next_offset = ResponseCode.PULL_RETRY_IMMEDIATELY, header.queue_offset
         mq = MessageQueue(topic, self._broker, queue_id)
         if held is None and header.sys_flag & FLAG_COMMIT_OFFSET and parts.config.is_master:
@@ -75,8 +78,9 @@ class PullProcessor:
             self._suspend(c, channel, header, mq, client_id, wanted)
             return None
         self._note(header, mq, client_id, result, code, next_offset, held)
-        slow = result.cold and parts.config.slave_read
-        suggest = config.which_broker_when_slow if slow else config.broker_id if parts.config.slave_read else 0
+        suggest = config.broker_id if parts.config.slave_read or uncorrected else MASTER_ID
+        if result.cold and parts.config.slave_read:
+            suggest = config.which_broker_when_slow
         ext = {"suggestWhichBrokerId": str(suggest), "nextBeginOffset": str(next_offset),
                "minOffset": str(result.min_offset), "maxOffset": str(result.max_offset)}
         return c.reply(code, ext, result.records or None, remark=result.status.name)
@@ -139,5 +143,5 @@ class PullProcessor:
         body = dumps({"consumerGroup": header.group, "messageQueue": queue_json(mq), "offsetNew": next_offset,
                       "offsetRequest": header.queue_offset})
         host = host_of(parts.config.address)
-        parts.store.put_message(InboundMessage(OFFSET_MOVED_TOPIC, 0, body, text.encode(), 0, 0, 0,
+        parts.store.put_quietly(InboundMessage(OFFSET_MOVED_TOPIC, 0, body, text.encode(), 0, 0, 0,
                                                parts.clock.now_ms(), host, wait_store_ok=False))

@@ -18,6 +18,11 @@ from sandbox.remoting.headers import SendHeader
 from sandbox.store.results import PutMessageStatus, PutResult
 
 IPV4_HOST_BYTES = 8
+NOT_SAFE = {
+    PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
+    PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
+}
 MAX_BATCH_MESSAGES = 1_900  # their ids, 33 characters each, must fit the header of the answer
 
 
@@ -31,7 +36,7 @@ class SendProcessor:
         self._stats = parts.stats
         self._topics = parts.topics.table
         self._cluster = parts.config.cluster
-        self._sync_flush = parts.store.config.flush == "SYNC_FLUSH"
+        self._waits = parts.store.safety.waits
         store_host = host_of(parts.config.address)
         self._store_host_flag = STORE_HOST_V6 if len(store_host) > IPV4_HOST_BYTES else 0
         self._id_prefix = store_host.hex().upper()
@@ -65,11 +70,13 @@ class SendProcessor:
             return c.reply(no.code, dict(self._region), remark=no.remark)
         self._stats.put(header.topic, result.count, result.store_bytes)
         if c.flag & FLAG_ONEWAY:
+            if wait and self._waits:
+                self._store.safety.when_safe(result.physical_end, lambda status: None)  # the slave gets it at once
             self._store.unanswered.add(result.offsets, self._store.flushed_offset)
             return None
         answer = self._success(c, queue_id, result)
-        if wait and self._sync_flush:
-            self._answer_when_flushed(answer, channel, result)
+        if wait and self._waits:
+            self._answer_when_safe(answer, channel, result)
             return None
         return answer
 
@@ -83,18 +90,19 @@ class SendProcessor:
         ext = {"msgId": msg_id, "queueId": str(queue_id), "queueOffset": str(result.queue_offset), **self._region}
         return c.reply(0, ext)
 
-    def _answer_when_flushed(self, answer: RemotingCommand, channel: Channel, result: PutResult) -> None:
+    def _answer_when_safe(self, answer: RemotingCommand, channel: Channel, result: PutResult) -> None:
+        """Once it is flushed, and a slave has it, where that is asked for; else with a code that says what is not."""
         unanswered = self._store.unanswered
         unanswered.add(result.offsets, self._store.flushed_offset)
 
-        def flushed(in_time: bool) -> None:
-            if in_time:
+        def settled(status: PutMessageStatus) -> None:
+            if status is PutMessageStatus.PUT_OK:
                 unanswered.answered(result.offsets)
             else:  # the message is stored all the same
-                answer.code = ResponseCode.FLUSH_DISK_TIMEOUT
+                answer.code = NOT_SAFE[status]
             self._parts.connections.send(channel, answer)
 
-        self._store.when_flushed(result.physical_end, flushed)
+        self._store.safety.when_safe(result.physical_end, settled)
 
     def _message(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundMessage:
         """What is stored for one plain message; this is the hot path."""

@@ -1,0 +1,15 @@
+"""What only a master does."""
+
+from sandbox.broker import remarks
+from sandbox.broker.config import BrokerConfig
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.remoting.codes import ResponseCode
+
+
+def refuse_on_a_slave(config: BrokerConfig) -> None:
+    """Topics and groups of a slave come from its master.  Raises BrokerRefused.
+
+    RocketMQ: `AdminBrokerProcessor.validateSlave`, the first thing that creating and deleting either asks.
+    """
+    if not config.is_master:
+        raise BrokerRefused(ResponseCode.SYSTEM_ERROR, remarks.ON_A_SLAVE)
