@@ -20,6 +20,7 @@ from sandbox.remoting.bodies import (
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import (
+    EndTransactionHeader,
     GroupHeader,
     OffsetResponseHeader,
     PullHeader,
@@ -153,12 +154,14 @@ class ClientApi:
 
     # Messages.
 
-    async def pull(self, address: str, header: PullHeader, timeout_ms: int) -> PullAnswer:
-        """One pull; a batch is decoded record by record."""
+    async def pull(self, address: str, header: PullHeader, timeout_ms: int, *, waits: bool = False) -> PullAnswer:
+        """One pull; a batch is decoded record by record.
+
+        `waits`: a thread of the application waits for the answer, as with Java's synchronous call.
+        """
         command = RemotingCommand(RequestCode.PULL_MESSAGE, header.to_ext())
-        answer = await self._connections.invoke(
-            address, command, timeout_ms + RESPONSE_SCAN_MS, close_on_timeout=False
-        )
+        patience_ms = timeout_ms if waits else timeout_ms + RESPONSE_SCAN_MS
+        answer = await self._connections.invoke(address, command, patience_ms, close_on_timeout=waits)
         if answer.code not in PULL_ANSWERED:
             raise BrokerRefused(answer.code, answer.remark or "")
         records = list(record.decode_all(answer.body)) if answer.code == ResponseCode.SUCCESS and answer.body else []
@@ -173,6 +176,11 @@ class ClientApi:
 
     async def send_oneway(self, address: str, header: SendHeader, body: bytes) -> None:
         await self._connections.send_oneway(address, _send(header, body))
+
+    async def end_transaction(self, address: str, header: EndTransactionHeader, remark: str | None) -> None:
+        """One-way; `remark` is why the outcome is not known."""
+        command = RemotingCommand(RequestCode.END_TRANSACTION, header.to_ext(), remark=remark)
+        await self._connections.send_oneway(address, command)
 
     async def send_back(self, address: str, header: SendBackHeader) -> None:
         """The broker keeps the message for a later delivery to the group."""

@@ -5,13 +5,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sandbox.client.received import message_of
 from sandbox.kernel.errors import SandboxError
+from sandbox.message import properties, record
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerStatusBody, ResetOffsetBody
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.headers import ResetOffsetHeader, RunningInfoHeader, TopicGroupHeader
+from sandbox.remoting.headers import CheckTransactionHeader, ResetOffsetHeader, RunningInfoHeader, TopicGroupHeader
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
@@ -36,6 +38,7 @@ class Incoming:
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET: self._reset,
             RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT: self._status,
             RequestCode.GET_CONSUMER_RUNNING_INFO: self._running_info,
+            RequestCode.CHECK_TRANSACTION_STATE: self._check_transaction,
         }
 
     def handle(self, command: RemotingCommand, channel: Channel) -> None:
@@ -89,6 +92,14 @@ class Incoming:
         if consumer is None:
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(header.group))
         return command.reply(ResponseCode.SUCCESS, body=consumer.running_info())
+
+    def _check_transaction(self, command: RemotingCommand, channel: Channel) -> None:
+        """The producer of the message's group answers, if it has a listener for that; nobody else does."""
+        header = CheckTransactionHeader.from_ext(command.ext)
+        message = message_of(record.decode(command.body or b""))
+        producer = self._instance.producers.get(message.properties.get(properties.PGROUP, ""))
+        if producer is not None and producer.on_check is not None:
+            producer.on_check(header, message, channel.remote)
 
 
 def _nobody(group: str) -> str:

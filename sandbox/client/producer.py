@@ -1,5 +1,6 @@
 """Sending messages."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sandbox.client.client_api import SendAnswer
@@ -15,6 +16,7 @@ from sandbox.message import properties
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.headers import CheckTransactionHeader
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
@@ -25,6 +27,9 @@ _STATUS = {
     ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
     ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
 }
+
+OnCheck = Callable[[CheckTransactionHeader, Message, str], None]
+"""A broker asks what became of a transaction: its question, the message, and the broker's address."""
 
 
 class Producer:
@@ -46,6 +51,7 @@ class Producer:
         self.faults = FaultStrategy(
             instance.chance.fork(f"producer {config.group}"), instance.clock.now_ms, enabled=config.avoid_faulty
         )
+        self.on_check: OnCheck | None = None
         self._topics: dict[str, None] = {}
 
     # Life.

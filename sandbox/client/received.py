@@ -13,6 +13,11 @@ def received(stored: StoredMessage, broker: str, *, min_offset: int, max_offset:
     """
     stored.properties[properties.MIN_OFFSET] = str(min_offset)
     stored.properties[properties.MAX_OFFSET] = str(max_offset)
+    return message_of(stored, broker)
+
+
+def message_of(stored: StoredMessage, broker: str | None = None) -> Message:
+    """The message with its body unpacked."""
     return Message(
         topic=stored.topic,
         body=compression.decompress(stored.body, stored.sys_flag),

@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from sandbox.client.config import ConsumeFromWhere, ProducerConfig, PushConsumer
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
+from sandbox.client.transaction_producer import LocalTransactionState, TransactionProducer
 from sandbox.message.message import Message
 from sandbox.remoting.codes import RequestCode as Code
 from sandbox.remoting.command import RemotingCommand
@@ -23,7 +25,7 @@ COMPARED = (
     Code.SEND_MESSAGE_V2, Code.SEND_BATCH_MESSAGE, Code.PULL_MESSAGE, Code.QUERY_CONSUMER_OFFSET,
     Code.UPDATE_CONSUMER_OFFSET, Code.HEART_BEAT, Code.UNREGISTER_CLIENT, Code.CONSUMER_SEND_MSG_BACK,
     Code.GET_CONSUMER_LIST_BY_GROUP, Code.LOCK_BATCH_MQ, Code.UNLOCK_BATCH_MQ, Code.GET_ROUTEINFO_BY_TOPIC,
-    Code.GET_MAX_OFFSET, Code.SEARCH_OFFSET_BY_TIMESTAMP,
+    Code.GET_MAX_OFFSET, Code.SEARCH_OFFSET_BY_TIMESTAMP, Code.END_TRANSACTION,
 )  # fmt: skip
 WITH_BODY = (Code.HEART_BEAT, Code.LOCK_BATCH_MQ, Code.UNLOCK_BATCH_MQ)
 
@@ -40,7 +42,7 @@ def javas() -> dict[int, list[dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def ours() -> dict[int, list[RemotingCommand]]:
-    """One life of everything: send, batch, consume in order and not, fail, start by time, stop."""
+    """One life of everything: send, batch, transact, consume in order and not, fail, start by time, stop."""
     cluster = FakeCluster(T=2)
     found: dict[int, list[RemotingCommand]] = defaultdict(list)
 
@@ -50,6 +52,17 @@ def ours() -> dict[int, list[RemotingCommand]]:
         await sender.send(Message.make("T", b"x", keys="k", tags="A"))
         await sender.send_batch([Message.make("T", b"x"), Message.make("T", b"y")])
         await sender.shutdown()
+        transactor = TransactionProducer(ProducerConfig(group="PT"), cluster.instance("pt"), unsure)
+        await transactor.start()
+        for state in LocalTransactionState:
+            await transactor.send_in_transaction(Message.make("T", b"x"), partial(decided, state))
+        await transactor.shutdown()
+
+    async def decided(state: LocalTransactionState, _: Message) -> LocalTransactionState:
+        return state
+
+    async def unsure(_: Message) -> LocalTransactionState:
+        return LocalTransactionState.UNKNOW
 
     async def later(messages: list[Message], context: Any) -> Any:
         if isinstance(context.queue.queue_id, int) and listener == "concurrent":

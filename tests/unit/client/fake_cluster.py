@@ -176,6 +176,9 @@ class FakeCluster:
     def _consumer_send_msg_back(self, command: RemotingCommand, channel: Channel) -> None:
         channel.send(command.reply(Answer.SUCCESS))
 
+    def _end_transaction(self, command: RemotingCommand, channel: Channel) -> None:
+        """One-way; what tests want to know of it is in `seen`."""
+
     def _send_message_v2(self, command: RemotingCommand, channel: Channel) -> None:
         header = SendHeader.from_ext(command.ext)
         self.topics.setdefault(header.topic, 4)

@@ -1,0 +1,166 @@
+"""Sending messages that nobody sees until a local transaction has ended well."""
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from sandbox.client.config import ProducerConfig
+from sandbox.client.producer import Producer
+from sandbox.client.results import SendResult, SendStatus
+from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.message import msg_id, properties
+from sandbox.message.message import Message
+from sandbox.message.sys_flag import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
+from sandbox.remoting.headers import CheckTransactionHeader, EndTransactionHeader
+
+if TYPE_CHECKING:
+    from sandbox.client.instance import ClientInstance
+
+log = logging.getLogger(__name__)
+
+MAX_CHECKS_WAITING = 2_000  # RocketMQ: checkRequestHoldMax; further ones are asked again a minute later
+
+
+class LocalTransactionState(Enum):
+    """RocketMQ's names, and its spelling."""
+
+    COMMIT_MESSAGE = "COMMIT_MESSAGE"
+    ROLLBACK_MESSAGE = "ROLLBACK_MESSAGE"
+    UNKNOW = "UNKNOW"
+
+
+LocalTransaction = Callable[[Message], Awaitable[LocalTransactionState | None]]
+"""What the application does between the halves, or says when it is asked; the message is known by its UNIQ_KEY."""
+
+_DECISION = {
+    LocalTransactionState.COMMIT_MESSAGE: TRANSACTION_COMMIT,
+    LocalTransactionState.ROLLBACK_MESSAGE: TRANSACTION_ROLLBACK,
+    LocalTransactionState.UNKNOW: TRANSACTION_NONE,
+}
+
+
+class TransactionSendResult(NamedTuple):
+    """How the half message was stored, and what became of the local transaction as far as the sender knows."""
+
+    sent: SendResult
+    state: LocalTransactionState
+
+
+class _Asked(NamedTuple):
+    header: CheckTransactionHeader
+    message: Message
+    address: str
+
+
+class TransactionProducer:
+    """A producer with a listener for the broker's questions.  RocketMQ: `TransactionMQProducer`.
+
+    `check` says what became of a transaction the broker has heard nothing of; questions are answered one after the
+    other.  `producer` is the producer underneath: its life, its counts, and plain sends.
+    """
+
+    def __init__(self, config: ProducerConfig, instance: "ClientInstance", check: LocalTransaction) -> None:
+        self.producer = Producer(config, instance)
+        self.producer.on_check = self._asked_by_broker
+        self._instance = instance
+        self._check = check
+        self._asked: deque[_Asked] = deque()
+        self._answering = False
+
+    @property
+    def group(self) -> str:
+        return self.producer.group
+
+    async def start(self) -> None:
+        """As `Producer.start`."""
+        await self.producer.start()
+
+    async def shutdown(self) -> None:
+        await self.producer.shutdown()
+
+    async def send_in_transaction(self, message: Message, execute: LocalTransaction) -> TransactionSendResult:
+        """Store the half message, run the local transaction, tell the broker how it ended.
+
+        A transaction that fails or does not say counts as UNKNOW; a half message not stored as safely as asked for is
+        rolled back without running it.  A delay is dropped.  Raises ClientError when no half message was stored; that
+        the broker could not be told is not an error: it will ask.
+        """
+        message.properties.pop(properties.DELAY, None)
+        message.properties[properties.TRAN_MSG] = "true"
+        message.properties[properties.PGROUP] = self.group
+        try:
+            sent = await self.producer.send(message)
+        except SandboxError as why:
+            raise ClientError(f"send message Exception: {why}") from why
+        state, remark = LocalTransactionState.ROLLBACK_MESSAGE, None
+        if sent.status is SendStatus.SEND_OK:
+            state, remark = await self._execute(message, execute)
+        try:
+            await self._end(sent, state, remark)
+        except SandboxError as why:
+            log.warning("%s is %s, but the broker was not told: %s", sent.unique_key, state.value, why)
+        return TransactionSendResult(sent, state)
+
+    async def _execute(self, message: Message, execute: LocalTransaction) -> tuple[LocalTransactionState, str | None]:
+        """Run the local transaction; its failure becomes a remark."""
+        try:
+            return await execute(message) or LocalTransactionState.UNKNOW, None
+        except Exception as why:  # the application's; it is not known how far it came
+            log.info("local transaction of %s failed: %r", message.unique_key, why)
+            return LocalTransactionState.UNKNOW, f"executeLocalTransactionBranch exception: {why!r}"
+
+    async def _end(self, sent: SendResult, state: LocalTransactionState, remark: str | None) -> None:
+        await self._instance.clock.going_on()
+        header = EndTransactionHeader(
+            group=self.group, half_queue_offset=sent.queue_offset,
+            physical_offset=msg_id.decode(sent.msg_id).physical_offset, decision=_DECISION[state], from_check=False,
+            msg_id=sent.unique_key, transaction_id=sent.transaction_id, broker=sent.queue.broker,
+        )  # fmt: skip
+        address = self._instance.routes.master(sent.queue.broker)
+        if address is None:
+            raise ClientError(f"The broker[{sent.queue.broker}] not exist")
+        await self._instance.api.end_transaction(address, header, remark)
+
+    # Questions.
+
+    def _asked_by_broker(self, header: CheckTransactionHeader, message: Message, address: str) -> None:
+        if len(self._asked) >= MAX_CHECKS_WAITING:
+            log.warning("%d questions of brokers are waiting, no more are taken", len(self._asked))
+            return
+        self._asked.append(_Asked(header, message, address))
+        if not self._answering:
+            self._answering = True
+            self._instance.tasks.spawn(self._answer_in_turn(), "answer transaction checks")
+
+    async def _answer_in_turn(self) -> None:
+        try:
+            while self._asked:
+                asked = self._asked.popleft()
+                try:
+                    await self._answer(asked)
+                except SandboxError as why:
+                    log.info("%s was not told of %s: %s", asked.address, asked.header.msg_id, why)
+        finally:
+            self._answering = False
+
+    async def _answer(self, asked: _Asked) -> None:
+        """Ask the listener and tell the broker that asked.  A listener that says nothing at all has no answer sent."""
+        state: LocalTransactionState | None = LocalTransactionState.UNKNOW
+        remark = None
+        try:
+            state = await self._check(asked.message)
+        except Exception as why:  # the application's
+            log.info("checking the local transaction of %s failed: %r", asked.message.unique_key, why)
+            remark = f"checkLocalTransactionState Exception: {why!r}"
+        if state is None:
+            return
+        await self._instance.clock.going_on()
+        header = EndTransactionHeader(
+            group=self.group, half_queue_offset=asked.header.half_queue_offset,
+            physical_offset=asked.header.physical_offset, decision=_DECISION[state], from_check=True,
+            msg_id=asked.message.unique_key or asked.message.msg_id or "",
+            transaction_id=asked.header.transaction_id, broker=asked.header.broker,
+        )  # fmt: skip
+        await self._instance.api.end_transaction(asked.address, header, remark)
