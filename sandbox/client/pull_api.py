@@ -28,7 +28,7 @@ class PullApi:
 
     async def pull(
         self, mq: MessageQueue, subscription: Subscription, *, offset: int, count: int, sys_flag: int,
-        suspend_ms: int, timeout_ms: int, commit_offset: int = 0,
+        suspend_ms: int, timeout_ms: int, commit_offset: int = 0, waits: bool = True,
     ) -> PullAnswer:
         """Ask once.  The expression goes along with SYS_SUBSCRIPTION only; a slave is given no offset to commit.
 
@@ -48,7 +48,7 @@ class PullApi:
             subscription=subscription.expression if by_text else None, sub_version=subscription.version,
             expression_type=subscription.expression_type, broker=mq.broker,
         )  # fmt: skip
-        answer = await self._instance.api.pull(address, header, timeout_ms)
+        answer = await self._instance.api.pull(address, header, timeout_ms, waits=waits)
         self.suggested[mq] = answer.header.suggest_broker_id
         return answer
 

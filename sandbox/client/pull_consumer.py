@@ -1,23 +1,32 @@
 """Consuming by hand: the application says which queue, from where, how much."""
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
-from sandbox.client.client_api import SYS_SUBSCRIPTION, SYS_SUSPEND, PullAnswer
-from sandbox.client.config import DEFAULT_CONSUMER_GROUP, MessageModel, check_group
+from sandbox.client.active_rebalance import ActiveRebalance
+from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
+from sandbox.client.client_api import SYS_SUBSCRIPTION, SYS_SUSPEND
+from sandbox.client.config import DEFAULT_CONSUMER_GROUP, ConsumeFromWhere, MessageModel, check_group
 from sandbox.client.instance import ClientInstance
 from sandbox.client.lifecycle import Lifecycle
-from sandbox.client.offset_store import RemoteBrokerOffsetStore
-from sandbox.client.received import received
+from sandbox.client.member_state import tell_state
+from sandbox.client.offset_store import OffsetStore, WatchedOffsetStore
+from sandbox.client.plugged_offset_store import offset_store_for
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.pull_api import PullApi
 from sandbox.client.results import PullResult, PullStatus, ReadOffsetType
-from sandbox.client.routes import MASTER_ID
+from sandbox.client.running_info import active_running_info
+from sandbox.client.send_back import send_back
+from sandbox.client.start_offset import StartOffset
 from sandbox.client.subscription import Subscription
-from sandbox.journal.events import MemberStateChanged
-from sandbox.kernel.errors import ClientError, ConnectFailed, SandboxError
+from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
 from sandbox.remoting.codes import ResponseCode
-from sandbox.remoting.headers import PullHeader
-from sandbox.remoting.json_body import dumps
+
+log = logging.getLogger(__name__)
 
 BROKER_SUSPEND_MS = 20_000
 BLOCKING_TIMEOUT_MS = 30_000
@@ -30,22 +39,34 @@ STATUS = {
     ResponseCode.PULL_OFFSET_MOVED: PullStatus.OFFSET_ILLEGAL,
 }
 
+QueueListener = Callable[[str, list[MessageQueue], list[MessageQueue]], None]
+"""The share of a topic changed: the topic, all its queues, ours.  RocketMQ: `MessageQueueListener`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PullConsumerConfig:
-    """RocketMQ: the fields of `DefaultMQPullConsumer` that matter here.  Its instance is a `stream` one."""
+    """RocketMQ: the fields of `DefaultMQPullConsumer` (spec client-behaviour 12).
+
+    Its instance must be a `stream` one (`ClientConfig.stream`).  `offset_store` as in `PushConsumerConfig`.
+    """
 
     group: str
+    model: MessageModel = MessageModel.CLUSTERING
+    strategy: AllocateMessageQueueStrategy = field(default_factory=lambda: strategy("AVG"))
+    offset_store: str | OffsetStore = "default"
+    max_reconsume_times: int = 16
 
     def __post_init__(self) -> None:
         check_group(self.group, forbidden=DEFAULT_CONSUMER_GROUP)
 
 
 class PullConsumer:
-    """Pulls when told to and keeps offsets when told to; nothing happens on its own but heartbeats and commits.
+    """Pulls when told to and keeps offsets when told to.  RocketMQ: `DefaultMQPullConsumer`.
 
-    RocketMQ: `DefaultMQPullConsumer` (spec client-behaviour 12).  It takes no part in dividing queues and does not
-    react to a reset.
+    Two things run on their own, for topics that were registered or pulled once: queues are divided among the group's
+    members (`fetch_queues_in_balance`, and a listener), and what `update_consume_offset` noted of queues in our share
+    goes to the broker every 5 s.  Nobody has to keep to the share; a note about another queue is never sent, and
+    one that is older than the share is forgotten with it.  A reset of the group (220) is not heard.
     """
 
     def __init__(self, config: PullConsumerConfig, instance: ClientInstance) -> None:
@@ -53,77 +74,106 @@ class PullConsumer:
         self.group = config.group
         self.instance = instance
         self.client_id = instance.client_id
+        self.strategy = config.strategy
         self.state = "created"
-        self.offset_store = RemoteBrokerOffsetStore(config.group, instance)
-        self._touched: dict[MessageQueue, None] = {}
+        self.since_ms: int | None = None
+        self.subscriptions: dict[str, Subscription] = {}  # whose queues are divided
+        self.registered: dict[str, QueueListener | None] = {}  # what heartbeats name
+        self.process_queues: dict[MessageQueue, ProcessQueue] = {}  # our share; the application may note its work there
+        self.offset_store: WatchedOffsetStore = offset_store_for(
+            config.offset_store, config.group, config.model, instance
+        )
+        self._rebalance = ActiveRebalance(self)
+        self._api = PullApi(config.group, instance)
+
+    # Life.
+
+    def register(self, topic: str, listener: QueueListener | None = None) -> None:
+        """Take part in dividing the topic; heartbeats name it from now on.
+
+        RocketMQ: `registerMessageQueueListener`.
+        """
+        self.registered[topic] = listener
+        self._subscribe_by_itself(topic)
 
     async def start(self) -> None:
-        """Raises ClientError for a second start or a group name in use."""
+        """Raises ClientError for a second start, a group name in use, or no name server."""
         if self.state != "created":
             raise ClientError(f"consumer {self.group} is {self.state} and cannot start again")
         self._become("starting")
-        steps = Lifecycle(self.instance.journal, self.instance.clock, group=self.group, client_id=self.client_id,
-                          phase="start")  # fmt: skip
+        steps = self._lifecycle("start")
         try:
+            with steps.step("load offsets"):
+                await self.offset_store.load()
             with steps.step("register in instance"):
                 self.instance.register_consumer(self)
             with steps.step("start instance"):
                 await self.instance.start()
         except SandboxError:
+            if self.instance.consumers.get(self.group) is self:
+                del self.instance.consumers[self.group]
             self._become("refused")
+            await self.instance.shutdown()
             raise
+        self.since_ms = self.instance.clock.now_ms()
         self._become("running")
-        with steps.step("heartbeat"):
-            await self.instance.heartbeat()
 
     async def shutdown(self) -> None:
-        """Commit what was noted, say goodbye."""
+        """Commit what was noted, say goodbye.  A hung process goes on first."""
+        if self.state == "hung":
+            self.resume()
         if self.state != "running":
             return
         self._become("stopping")
-        await self.offset_store.persist_all(self._touched, by="shutdown")
-        self.instance.consumers.pop(self.group, None)
-        await self.instance.unregister(consumer_group=self.group)
-        await self.instance.shutdown()
+        steps = self._lifecycle("stop")
+        with steps.step("persist offsets"):
+            await self._persist("shutdown")
+        with steps.step("unregister"):
+            self.instance.consumers.pop(self.group, None)
+            await self.instance.unregister(consumer_group=self.group)
+        with steps.step("stop instance"):
+            await self.instance.shutdown()
+        for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
+            pq.released_offset = self.offset_store.read_memory(mq)
+            self._rebalance.remove(mq, pq, "shutdown")
         self._become("stopped")
 
-    async def fetch_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read.  Raises ClientError when nobody knows the topic."""
+    def crash(self) -> None:
+        """As `kill -9` of the whole process."""
+        self.instance.crash()
+
+    def hang(self) -> None:
+        self.instance.hang()
+
+    def resume(self) -> None:
+        self.instance.resume()
+
+    # Queues and offsets.
+
+    async def fetch_subscribe_queues(self, topic: str) -> list[MessageQueue]:
+        """All queues of the topic that can be read, whoever else reads them.  Raises ClientError for an unknown one."""
         await self.instance.name_servers.learn_route(topic)
         queues = self.instance.routes.subscribe_queues(topic)
         if queues is None:
             raise ClientError(f"No route info of this topic: {topic}")
         return queues
 
-    async def pull(
-        self, mq: MessageQueue, offset: int, *, expression: str = "*", max_messages: int = 32, block: bool = False
-    ) -> PullResult:
-        """Ask for messages from `offset` on; with `block` the broker waits up to 20 s for the first."""
-        subscription = Subscription(mq.topic, expression, version=0)
-        found = self.instance.routes.address(mq.broker, MASTER_ID, only_this=False)
-        if found is None:
-            await self.instance.name_servers.learn_route(mq.topic)
-            found = self.instance.routes.address(mq.broker, MASTER_ID, only_this=False)
-        if found is None:
-            raise ConnectFailed(f"the broker {mq.broker} has no known address")
-        header = PullHeader(
-            group=self.group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset, max_messages=max_messages,
-            sys_flag=SYS_SUBSCRIPTION | (SYS_SUSPEND if block else 0), commit_offset=0,
-            suspend_timeout_ms=BROKER_SUSPEND_MS, subscription=subscription.expression, sub_version=0,
-            expression_type=subscription.expression_type, broker=mq.broker,
-        )  # fmt: skip
-        timeout_ms = BLOCKING_TIMEOUT_MS if block else PLAIN_TIMEOUT_MS
-        return _result(mq, subscription, await self.instance.api.pull(found[0], header, timeout_ms))
+    def fetch_queues_in_balance(self, topic: str) -> list[MessageQueue]:
+        """Our share, as of the last round of dividing."""
+        return [mq for mq in sorted(self.process_queues) if mq.topic == topic]
 
     async def consume_offset(self, mq: MessageQueue, *, from_store: bool = False) -> int | None:
-        """Where the group has got to; None when nobody has said so."""
+        """Where the group has got to; None when nobody has said so.  RocketMQ: `fetchConsumeOffset`."""
         how = ReadOffsetType.READ_FROM_STORE if from_store else ReadOffsetType.MEMORY_FIRST_THEN_STORE
         return await self.offset_store.read_offset(mq, how)
 
     def update_consume_offset(self, mq: MessageQueue, offset: int) -> None:
-        """Note it; the broker learns within 5 s."""
-        self._touched[mq] = None
+        """Note it; of a queue in our share the broker learns within 5 s."""
         self.offset_store.update_offset(mq, offset, increase_only=False)
+
+    async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
+        """Tell the broker now, past memory and share."""
+        await self.offset_store.update_consume_offset_to_broker(mq, offset, oneway=oneway)
 
     async def max_offset(self, mq: MessageQueue) -> int:
         return await self.instance.api.max_offset(await self.instance.master_or_any(mq), mq)
@@ -134,49 +184,111 @@ class PullConsumer:
     async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
         return await self.instance.api.search_offset(await self.instance.master_or_any(mq), mq, timestamp_ms)
 
-    # What the instance asks.
+    # Messages.
+
+    async def pull(
+        self, mq: MessageQueue, offset: int, *, expression: str = "*", max_messages: int = 32, block: bool = False
+    ) -> PullResult:
+        """Ask for messages from `offset` on, within 10 s; with `block` the broker waits up to 20 s for the first.
+
+        RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an expression nobody can read.
+        """
+        await self.instance.clock.going_on()
+        if self.state != "running":
+            raise ClientError(f"consumer {self.group} is {self.state}, not running")
+        subscription = Subscription(mq.topic, expression, version=0)
+        self._subscribe_by_itself(mq.topic)
+        answer = await self._api.pull(
+            mq, subscription, offset=offset, count=max_messages, suspend_ms=BROKER_SUSPEND_MS,
+            sys_flag=SYS_SUBSCRIPTION | (SYS_SUSPEND if block else 0),
+            timeout_ms=BLOCKING_TIMEOUT_MS if block else PLAIN_TIMEOUT_MS,
+        )  # fmt: skip
+        header = answer.header
+        return PullResult(
+            STATUS[ResponseCode(answer.code)], header.next_offset, header.min_offset, header.max_offset,
+            header.suggest_broker_id, self._api.wanted(mq, subscription, answer),
+        )  # fmt: skip
+
+    async def send_message_back(self, message: Message, delay_level: int = 0) -> bool:
+        """Let the group have it again later (36); it comes by the retry topic, which is pulled like any other."""
+        return await send_back(self, message, delay_level)
+
+    # What the instance and the rebalance ask.
 
     def data(self) -> ConsumerData:
-        return ConsumerData(group_name=self.group, consume_type="CONSUME_ACTIVELY",
-                            message_model=MessageModel.CLUSTERING.value)  # fmt: skip
+        """In heartbeats stand registered topics only, always with `*` and version 0."""
+        return ConsumerData(
+            group_name=self.group, consume_type="CONSUME_ACTIVELY", message_model=self.config.model.value,
+            subscriptions=tuple(Subscription(topic, "*", version=0).data() for topic in self.registered),
+        )  # fmt: skip
 
     def topics(self) -> list[str]:
-        return sorted({mq.topic for mq in self._touched})
+        return list(self.registered)
 
     async def persist_offsets(self) -> None:
-        await self.offset_store.persist_all(self._touched, by="timer")
+        await self._persist("timer")
+
+    @property
+    def model(self) -> MessageModel:
+        return self.config.model
+
+    @property
+    def from_where(self) -> ConsumeFromWhere:
+        return ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
+
+    @property
+    def most_reconsume_times(self) -> int:
+        return self.config.max_reconsume_times
+
+    @property
+    def may_rebalance(self) -> bool:
+        return self.state == "running"
 
     async def rebalance(self, trigger: str) -> None:
-        """The application chose its queues."""
+        if self.may_rebalance:
+            await self._rebalance.run(trigger)
+
+    async def beginning(self, mq: MessageQueue) -> StartOffset:
+        """The application's affair."""
+        return StartOffset(0, ())
+
+    def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
+        listener = self.registered.get(topic)
+        if listener is not None:
+            listener(topic, queues, mine)
 
     async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
         """Ignored, as in RocketMQ: only push consumers move."""
 
     def status(self, topic: str) -> dict[MessageQueue, int]:
-        found = {mq: self.offset_store.read_memory(mq) for mq in sorted(self._touched) if mq.topic == topic}
-        return {mq: offset for mq, offset in found.items() if offset is not None}
+        return self.offset_store.clone_offset_table(topic)
 
     def running_info(self) -> bytes:
-        properties = {"PROP_CONSUME_TYPE": "CONSUME_ACTIVELY", "consumerGroup": self.group}
-        return dumps({"properties": properties, "mqTable": {}, "statusTable": {}, "subscriptionSet": []})
+        return active_running_info(self.group, self.since_ms, self.data())
 
     def told(self, state: str) -> None:
-        self._become(state)
+        if self.state in ("running", "hung") or state == "crashed":
+            self._become(state)
+        if state == "crashed":
+            self.process_queues.clear()
+
+    # Inside.
+
+    def _subscribe_by_itself(self, topic: str) -> None:
+        """Whoever pulls a topic takes part in dividing it.  RocketMQ: `subscriptionAutomatically`."""
+        if topic not in self.subscriptions:
+            self.subscriptions[topic] = Subscription(topic, "*", version=self.instance.clock.now_ms())
+
+    async def _persist(self, by: str) -> None:
+        try:
+            await self.offset_store.persist_all(list(self.process_queues), by=by)
+        except SandboxError as why:
+            log.info("offsets of %s not persisted: %s", self.group, why)
 
     def _become(self, state: str) -> None:
         self.state = state
-        self.instance.journal.write(
-            MemberStateChanged(group=self.group, client_id=self.client_id, state=state, unfinished=())
-        )
+        tell_state(self.instance.journal, state, self.process_queues, group=self.group, client_id=self.client_id)
 
-
-def _result(mq: MessageQueue, subscription: Subscription, answer: PullAnswer) -> PullResult:
-    header = answer.header
-    messages = [
-        received(stored, mq.broker, min_offset=header.min_offset, max_offset=header.max_offset)
-        for stored in answer.records
-    ]
-    return PullResult(
-        STATUS[ResponseCode(answer.code)], header.next_offset, header.min_offset, header.max_offset,
-        header.suggest_broker_id, subscription.wanted(messages),
-    )  # fmt: skip
+    def _lifecycle(self, phase: str) -> Lifecycle:
+        return Lifecycle(self.instance.journal, self.instance.clock, group=self.group, client_id=self.client_id,
+                         phase=phase)  # fmt: skip

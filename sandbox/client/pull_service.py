@@ -131,6 +131,7 @@ class PullService:
         return await self._api.pull(
             mq, subscription, offset=pq.next_offset, count=consumer.config.pull_batch, sys_flag=sys_flag,
             suspend_ms=SUSPEND_TIMEOUT_MS, timeout_ms=PULL_TIMEOUT_MS, commit_offset=commit_offset,
+            waits=False,
         )  # fmt: skip
 
     async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> Pause | None:

@@ -10,7 +10,7 @@ from sandbox.client.consumption import ConsumeService, Threads
 from sandbox.client.instance import ClientInstance
 from sandbox.client.lifecycle import Lifecycle
 from sandbox.client.listeners import ConcurrentListener, OrderlyListener
-from sandbox.client.offset_runs import Run
+from sandbox.client.member_state import tell_state
 from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.client.pin_watch import PinWatch
 from sandbox.client.plugged_offset_store import offset_store_for
@@ -22,7 +22,6 @@ from sandbox.client.reset import reset_offsets
 from sandbox.client.running_info import running_info
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Tasks, TimerRow
-from sandbox.journal.events import MemberStateChanged
 from sandbox.kernel.errors import ClientError, SandboxError
 from sandbox.message.filter import TAG
 from sandbox.message.queue import MessageQueue
@@ -182,13 +181,7 @@ class PushConsumer:
 
     def become(self, state: str) -> None:
         self.state = state
-        unfinished: tuple[tuple[str, tuple[Run, ...]], ...] = ()
-        if state in ("hung", "stopping", "crashed"):
-            held = sorted(self.process_queues.items(), key=lambda item: item[0])
-            unfinished = tuple((mq.key, pq.unfinished_runs()) for mq, pq in held if pq.has_unfinished)
-        self.journal.write(
-            MemberStateChanged(group=self.group, client_id=self.client_id, state=state, unfinished=unfinished)
-        )
+        tell_state(self.journal, state, self.process_queues, group=self.group, client_id=self.client_id)
 
     def _end_at_once(self, state: str) -> None:
         self.tasks.cancel()

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import ConsumerData
 from sandbox.remoting.command import VERSION_4_9_8
 from sandbox.remoting.json_body import dumps, queue_key
 
@@ -37,6 +38,22 @@ def running_info(consumer: "PushConsumer") -> bytes:
         },
         "statusTable": {},
         "subscriptionSet": [subscription.data().to_json() for subscription in consumer.subscriptions.values()],
+    })  # fmt: skip
+
+
+def active_running_info(group: str, since_ms: int | None, data: ConsumerData) -> bytes:
+    """What a pull or lite pull consumer says: it shows no queues."""
+    return dumps({
+        "properties": {
+            "PROP_CLIENT_VERSION": str(VERSION_4_9_8),
+            "PROP_CONSUMER_START_TIMESTAMP": str(since_ms or 0),
+            "PROP_CONSUME_TYPE": data.consume_type,
+            "consumerGroup": group,
+            "messageModel": data.message_model,
+        },
+        "mqTable": {},
+        "statusTable": {},
+        "subscriptionSet": [subscription.to_json() for subscription in data.subscriptions],
     })  # fmt: skip
 
 

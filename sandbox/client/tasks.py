@@ -25,14 +25,15 @@ class Tasks:
         self._running: dict[asyncio.Task[None], None] = {}  # a dict keeps the order: closing is deterministic
         self._closed = False
 
-    def spawn(self, story: Coroutine[Any, Any, None], name: str) -> None:
+    def spawn(self, story: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None] | None":
         """Start a task.  After `cancel` nothing starts any more."""
         if self._closed:
             story.close()
-            return
+            return None
         task = asyncio.get_running_loop().create_task(story, name=f"{self._name} {name}")
         self._running[task] = None
         task.add_done_callback(self._ended)
+        return task
 
     def cancel(self) -> None:
         """Ask all to end, at once and without waiting."""

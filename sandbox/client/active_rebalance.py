@@ -1,0 +1,127 @@
+"""The share of a consumer that pulls by itself: queues come and go, and somebody else is told."""
+
+import logging
+from typing import Protocol
+
+from sandbox.client.config import ConsumeFromWhere
+from sandbox.client.division import AssignmentNews, Divider, Division, divide
+from sandbox.client.offset_store import WatchedOffsetStore
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.start_offset import StartOffset
+from sandbox.client.subscription import Subscription
+from sandbox.journal.events import QueueDropped, QueueTaken
+from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.message.queue import MessageQueue
+
+log = logging.getLogger(__name__)
+
+
+class ActiveMember(Divider, Protocol):
+    """A pull consumer or a lite pull consumer."""
+
+    @property
+    def process_queues(self) -> dict[MessageQueue, ProcessQueue]: ...
+    @property
+    def offset_store(self) -> WatchedOffsetStore: ...
+    @property
+    def subscriptions(self) -> dict[str, Subscription]: ...
+    @property
+    def from_where(self) -> ConsumeFromWhere: ...
+    async def beginning(self, mq: MessageQueue) -> StartOffset:
+        """Where it starts in a new queue; an empty trace: the application will say."""
+
+    def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
+        """Its share of the topic changed."""
+
+
+class ActiveRebalance:
+    """Keeps the table of queues equal to the share.  RocketMQ: `RebalancePullImpl`, `RebalanceLitePullImpl`.
+
+    Nothing is locked, nothing is dropped for being idle, and no pull begins here.
+    """
+
+    def __init__(self, member: ActiveMember) -> None:
+        self._member = member
+        self._news = AssignmentNews(member)
+
+    async def run(self, trigger: str) -> None:
+        """One round over all topics wanted; a failed topic stays as it is."""
+        member = self._member
+        for topic in list(member.subscriptions):
+            try:
+                division = await divide(member, topic)
+            except ClientError as why:
+                log.info("topic %s of %s not divided: %s", topic, member.group, why)
+                continue
+            if division is not None:
+                await self._apply(topic, division, trigger)
+            if not member.may_rebalance:
+                return
+        for mq, pq in self._held():
+            if mq.topic not in member.subscriptions:
+                self.remove(mq, pq, "unsubscribed")
+
+    def claimed(self) -> list[MessageQueue]:
+        """What the last rounds gave this member, whether or not it could take it."""
+        return self._news.claimed()
+
+    def remove(self, mq: MessageQueue, pq: ProcessQueue, reason: str) -> None:
+        """Out of the table; what it held is another owner's now."""
+        member = self._member
+        pq.dropped = True
+        member.process_queues.pop(mq, None)
+        member.instance.journal.write(QueueDropped(
+            group=member.group, client_id=member.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
+            reason=reason, offset=pq.released_offset, unfinished=pq.unfinished_runs(),
+        ))  # fmt: skip
+
+    async def _apply(self, topic: str, division: Division, trigger: str) -> None:
+        member = self._member
+        mine, dropped = set(division.mine), []
+        for mq, pq in self._held():
+            if mq.topic == topic and mq not in mine:
+                pq.dropped = True
+                await self._release(mq, pq)
+                self.remove(mq, pq, "rebalance")
+                dropped.append(mq)
+        added = [mq for mq in division.mine if mq not in member.process_queues and await self._take(mq)]
+        self._news.tell(topic, division, trigger, added=added, dropped=dropped)
+        if added or dropped:
+            member.queues_changed(topic, division.queues, division.mine)
+
+    async def _release(self, mq: MessageQueue, pq: ProcessQueue) -> None:
+        store = self._member.offset_store
+        try:
+            await store.persist(mq, by="release")
+        except SandboxError as why:
+            log.info("offset of %s not committed on release: %s", mq.key, why)
+        pq.released_offset = store.read_memory(mq)
+        store.remove_offset(mq)
+
+    async def _take(self, mq: MessageQueue) -> bool:
+        """What memory said of the queue is forgotten first.  False: nobody says where to begin, not this round."""
+        member = self._member
+        clock = member.instance.clock
+        member.offset_store.remove_offset(mq)
+        pq = ProcessQueue(mq, now_ms=clock.now_ms())
+        start = await member.beginning(mq)
+        if start.offset is None or not member.may_rebalance:
+            return False
+        pq.next_offset = start.offset
+        pq.last_pull_ms = clock.now_ms()
+        member.process_queues[mq] = pq
+        if start.trace:
+            member.offset_store.note_safe(mq, start.offset)
+            tell_taken(member, mq, start)
+        return True
+
+    def _held(self) -> list[tuple[MessageQueue, ProcessQueue]]:
+        return sorted(self._member.process_queues.items(), key=lambda item: item[0])
+
+
+def tell_taken(member: ActiveMember, mq: MessageQueue, start: StartOffset) -> None:
+    """A queue is ours and we know where we begin."""
+    member.instance.journal.write(QueueTaken(
+        group=member.group, client_id=member.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
+        start_offset=start.offset or 0, trace=start.trace, from_where=member.from_where.value,
+    ))  # fmt: skip

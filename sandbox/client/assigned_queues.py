@@ -1,0 +1,110 @@
+"""What a lite pull consumer knows of each queue it reads, and what it has fetched and not yet handed out."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.kernel.clock import Clock
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+
+
+class AssignedQueue:
+    """One queue.  RocketMQ: `AssignedMessageQueue.MessageQueueState`.
+
+    Offsets are None until somebody says: `pull_offset` where the next pull begins, `consume_offset` what a commit
+    would note, `seek_offset` where the application wants to go on.
+    """
+
+    def __init__(self, mq: MessageQueue, pq: ProcessQueue) -> None:
+        self.mq = mq
+        self.pq = pq
+        self.paused = False
+        self.pull_offset: int | None = None
+        self.consume_offset: int | None = None
+        self.seek_offset: int | None = None
+
+
+class AssignedQueues:
+    """All queues of one consumer.  RocketMQ: `AssignedMessageQueue`."""
+
+    def __init__(self) -> None:
+        self._table: dict[MessageQueue, AssignedQueue] = {}
+
+    def __contains__(self, mq: MessageQueue) -> bool:
+        return mq in self._table
+
+    def get(self, mq: MessageQueue) -> AssignedQueue | None:
+        return self._table.get(mq)
+
+    def queues(self) -> list[MessageQueue]:
+        return sorted(self._table)
+
+    def states(self) -> list[AssignedQueue]:
+        return [self._table[mq] for mq in sorted(self._table)]
+
+    def update(self, queues: Iterable[MessageQueue], queue_of: Callable[[MessageQueue], ProcessQueue], *,
+               topic: str | None = None) -> None:  # fmt: skip
+        """From now on these, of one topic or of all: the others are dropped, known ones keep what they have."""
+        wanted = sorted(queues)
+        for mq in [mq for mq in self._table if topic in (None, mq.topic) and mq not in wanted]:
+            self._table.pop(mq).pq.dropped = True
+        for mq in wanted:
+            if mq not in self._table:
+                self._table[mq] = AssignedQueue(mq, queue_of(mq))
+
+    def forget(self, topic: str) -> None:
+        """Nobody wants the topic any more."""
+        for mq in [mq for mq in self._table if mq.topic == topic]:
+            del self._table[mq]
+
+
+class Fetched(NamedTuple):
+    """One pulled batch, waiting for a `poll`.  RocketMQ: `ConsumeRequest`."""
+
+    messages: list[Message]
+    pq: ProcessQueue
+
+
+class FetchedBatches:
+    """First pulled, first polled, over all queues."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: deque[Fetched] = deque()
+        self._poller: asyncio.Future[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, batch: Fetched) -> None:
+        self._waiting.append(batch)
+        self._wake()
+
+    def remove(self, mq: MessageQueue) -> None:
+        """The application goes elsewhere in this queue."""
+        self._waiting = deque(batch for batch in self._waiting if batch.pq.mq != mq)
+
+    async def take(self, timeout_s: float) -> Fetched | None:
+        """The oldest batch whose queue is still ours; None when there was none in time."""
+        ends_s = self._clock.monotonic() + timeout_s
+        while True:
+            while self._waiting:
+                batch = self._waiting.popleft()
+                if not batch.pq.dropped:
+                    return batch
+            left_s = ends_s - self._clock.monotonic()
+            if left_s <= 0:
+                return None
+            self._poller = asyncio.get_running_loop().create_future()
+            timer = self._clock.call_later(left_s, self._wake)
+            try:
+                await self._poller
+            finally:
+                timer.cancel()
+
+    def _wake(self) -> None:
+        if self._poller is not None and not self._poller.done():
+            self._poller.set_result(None)

@@ -1,0 +1,395 @@
+"""Consuming by polling: messages are fetched ahead, the application takes them when it likes."""
+
+import logging
+from collections.abc import Iterable
+
+from sandbox.client.active_rebalance import ActiveRebalance
+from sandbox.client.assigned_queues import AssignedQueue, AssignedQueues, FetchedBatches
+from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere, MessageModel
+from sandbox.client.instance import ClientInstance
+from sandbox.client.lifecycle import Lifecycle
+from sandbox.client.lite_pull_config import LitePullConsumerConfig
+from sandbox.client.lite_pull_tasks import LitePullTasks
+from sandbox.client.member_state import tell_state
+from sandbox.client.offset_store import WatchedOffsetStore
+from sandbox.client.plugged_offset_store import offset_store_for
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.results import ReadOffsetType
+from sandbox.client.running_info import active_running_info
+from sandbox.client.start_offset import StartOffset, compute_pull_from_where
+from sandbox.client.subscription import Subscription
+from sandbox.client.tasks import Tasks
+from sandbox.client.topic_watch import TopicListener, TopicWatch
+from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.message.filter import TAG
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import ConsumerData
+
+log = logging.getLogger(__name__)
+
+EXCLUSIVE = "Subscribe and assign are mutually exclusive."
+
+
+class LitePullConsumer:
+    """Fetches ahead from its queues and hands batches out on `poll`.  RocketMQ: `DefaultLitePullConsumer`.
+
+    Either `subscribe` (queues are divided among the group) or `assign` (these queues, whoever else reads them).
+    What a `poll` gave counts as done with a later one: at most every 5 s a poll notes what the polls before it gave
+    out, and the 5 s timer of the process tells the broker.  Nobody hears of a failure: there is no retry topic and
+    no sending back.  A reset of the group (220) is not heard.
+    """
+
+    def __init__(self, config: LitePullConsumerConfig, instance: ClientInstance) -> None:
+        self.config = config
+        self.group = config.group
+        self.instance = instance
+        self.client_id = instance.client_id
+        self.strategy = config.strategy
+        self.state = "created"
+        self.since_ms: int | None = None
+        built_ms = instance.clock.now_ms() - TIMESTAMP_BACK_MS
+        self.timestamp_ms = (built_ms if config.timestamp_ms is None else config.timestamp_ms) // 1000 * 1000
+        self.subscriptions: dict[str, Subscription] = {}
+        self.assigned = AssignedQueues()
+        self.fetched = FetchedBatches(instance.clock)
+        self.process_queues: dict[MessageQueue, ProcessQueue] = {}
+        self.tasks = Tasks(f"{instance.client_id} {config.group}")
+        self.offset_store: WatchedOffsetStore = offset_store_for(
+            config.offset_store, config.group, config.model, instance
+        )
+        self._by_hand: bool | None = None  # assigned, subscribed, or neither yet
+        self._pulls = LitePullTasks(self)
+        self._rebalance = ActiveRebalance(self)
+        self._commit_from_ms = 0
+        self._watch = TopicWatch(self.fetch_message_queues)
+
+    # What to read.
+
+    async def subscribe(self, topic: str, expression: str = "*", *, expression_type: str = TAG) -> None:
+        """Share the topic with the group.  Raises ClientError after an `assign`, or for an unreadable expression."""
+        self._choose(by_hand=False)
+        version = self.instance.clock.now_ms()
+        self.subscriptions[topic] = Subscription(topic, expression, version=version, expression_type=expression_type)
+        if self.state == "running":
+            await self.instance.heartbeat()
+            await self._learn_routes()
+
+    def unsubscribe(self, topic: str) -> None:
+        """Want it no longer; its queues leave the table with the next round of dividing."""
+        self.subscriptions.pop(topic, None)
+        self._pulls.update([], topic=topic)
+        self.assigned.forget(topic)
+
+    def assign(self, queues: Iterable[MessageQueue]) -> None:
+        """Read exactly these, all messages of them.  Raises ClientError after a `subscribe`, or for none."""
+        wanted = sorted(queues)
+        if not wanted:
+            raise ClientError("Message queues can not be null or empty.")
+        self._choose(by_hand=True)
+        self.assigned.update(wanted, self._queue_of)
+        self.process_queues = {state.mq: state.pq for state in self.assigned.states()}
+        if self.state == "running":
+            self._pulls.update(wanted)
+
+    def subscription_of(self, topic: str) -> Subscription:
+        """What pulls of the topic ask for.  Raises ClientError when nobody wants it any more."""
+        if self._by_hand:
+            return Subscription(topic, "*", version=0)
+        if topic not in self.subscriptions:
+            raise ClientError(f"nobody subscribes to {topic} any more")
+        return self.subscriptions[topic]
+
+    # Life.
+
+    async def start(self) -> None:
+        """Raises ClientError for a second start, a group name in use, no name server, or a refused expression."""
+        if self.state != "created":
+            raise ClientError(f"consumer {self.group} is {self.state} and cannot start again")
+        self._become("starting")
+        steps = self._lifecycle("start")
+        try:
+            with steps.step("register in instance"):
+                self.instance.register_consumer(self)
+            with steps.step("load offsets"):
+                await self.offset_store.load()
+            with steps.step("start instance"):
+                await self.instance.start()
+            self.tasks.spawn(self._watch.run(self.instance.clock, self.config.topic_check_ms), "check topics")
+            self.since_ms = self.instance.clock.now_ms()
+            self._become("running")
+            with steps.step("fetch routes"):
+                await self._learn_routes()
+            if self._by_hand:
+                self._pulls.update(self.assigned.queues())
+            await self._watch.begin()
+            with steps.step("check subscriptions at a broker"):
+                await self.instance.check_subscriptions(self.group, list(self.subscriptions.values()))
+        except SandboxError:
+            if self.instance.consumers.get(self.group) is self:
+                del self.instance.consumers[self.group]
+            self._end_at_once("refused")
+            await self.instance.shutdown()
+            raise
+
+    async def shutdown(self) -> None:
+        """Commit what polls have noted, say goodbye; what the last polls gave out comes again."""
+        if self.state == "hung":
+            self.resume()
+        if self.state != "running":
+            return
+        self._become("stopping")
+        steps = self._lifecycle("stop")
+        with steps.step("persist offsets"):
+            await self._persist("shutdown")
+        with steps.step("unregister"):
+            self.instance.consumers.pop(self.group, None)
+            await self.instance.unregister(consumer_group=self.group)
+        with steps.step("stop pulling"):
+            await self.tasks.close()
+        with steps.step("stop instance"):
+            await self.instance.shutdown()
+        for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
+            pq.released_offset = self.offset_store.read_memory(mq)
+            self._rebalance.remove(mq, pq, "shutdown")
+        self._become("stopped")
+
+    def crash(self) -> None:
+        """As `kill -9` of the whole process."""
+        self.instance.crash()
+
+    def hang(self) -> None:
+        self.instance.hang()
+
+    def resume(self) -> None:
+        self.instance.resume()
+
+    # Messages.
+
+    async def poll(self, timeout_ms: int | None = None) -> list[Message]:
+        """The oldest fetched batch, of whichever queue; empty after 5 s (or `timeout_ms`) without one.
+
+        It leaves the cache at once, so what is being worked on no longer counts against any limit.
+        """
+        await self._ready()
+        patience_ms = self.config.poll_timeout_ms if timeout_ms is None else timeout_ms
+        if patience_ms < 0:
+            raise ClientError("Timeout must not be negative")
+        if self.config.auto_commit:
+            self._maybe_auto_commit()
+        batch = await self.fetched.take(patience_ms / 1000)
+        await self.instance.clock.going_on()
+        if batch is None or batch.pq.dropped:
+            return []
+        batch.pq.begin(batch.messages, self.instance.clock.now_ms())
+        done = batch.pq.remove(batch.messages)
+        batch.pq.end(batch.messages)
+        state = self.assigned.get(batch.pq.mq)
+        if state is not None:
+            state.consume_offset = None if done == -1 else done
+        return batch.messages
+
+    def commit_all(self) -> None:
+        """Note everything the polls so far gave out.  RocketMQ: `commitSync`."""
+        for state in self.assigned.states():
+            self._commit(state)
+
+    async def commit(self, queues: Iterable[MessageQueue], *, persist: bool) -> None:
+        """The same for some queues, and on wish to the broker at once."""
+        wanted = sorted(queues)
+        for mq in wanted:
+            state = self.assigned.get(mq)
+            if state is not None:
+                self._commit(state)
+        if persist and wanted:
+            await self.offset_store.persist_all(wanted, by="timer")
+
+    async def committed(self, mq: MessageQueue) -> int | None:
+        """Where the group has got to; None when nobody has said so."""
+        await self._ready()
+        return await self.offset_store.read_offset(mq, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+
+    async def seek(self, mq: MessageQueue, offset: int) -> None:
+        """Go on from `offset`; what was fetched of the queue is thrown away.
+
+        Raises ClientError for a queue that is not ours (now), or an offset outside it.
+        """
+        if mq not in self.assigned:
+            perhaps = "" if self._by_hand else ", may be rebalancing"
+            raise ClientError(f"The message queue is not in assigned list{perhaps}, message queue: {mq.key}")
+        low, high = await self.min_offset(mq), await self.max_offset(mq)
+        if not low <= offset <= high:
+            raise ClientError(f"Seek offset illegal, seek offset = {offset}, min offset = {low}, max offset = {high}")
+        state = self.assigned.get(mq)
+        if state is None:
+            raise ClientError(f"The message queue is not in assigned list, message queue: {mq.key}")
+        state.pq.clear()
+        self.fetched.remove(mq)
+        state.seek_offset = offset
+        self._pulls.restart(mq)
+
+    async def seek_to_begin(self, mq: MessageQueue) -> None:
+        await self.seek(mq, await self.min_offset(mq))
+
+    async def seek_to_end(self, mq: MessageQueue) -> None:
+        await self.seek(mq, await self.max_offset(mq))
+
+    def pause(self, queues: Iterable[MessageQueue]) -> None:
+        """Fetch nothing more of these; each looks again once a second.  What was fetched is still polled."""
+        self._set_paused(queues, paused=True)
+
+    def resume_queues(self, queues: Iterable[MessageQueue]) -> None:
+        """RocketMQ: `resume`; that name is the process's here."""
+        self._set_paused(queues, paused=False)
+
+    # Queues.
+
+    async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
+        """All queues of the topic that can be read.  Raises ClientError when nobody knows the topic."""
+        await self.instance.name_servers.learn_route(topic)
+        queues = self.instance.routes.subscribe_queues(topic)
+        if queues is None:
+            raise ClientError(f"No route info of this topic: {topic}")
+        return queues
+
+    async def listen_to_topic(self, topic: str, listener: TopicListener) -> None:
+        """Hear when the topic gets other queues: looked at 10 s after the start, then every 30 s.
+
+        RocketMQ: `registerTopicMessageQueueChangeListener`.
+        """
+        self._watch.listeners[topic] = listener
+        if self.state == "running":
+            await self._watch.begin()
+
+    async def max_offset(self, mq: MessageQueue) -> int:
+        return await self.instance.api.max_offset(await self.instance.master_or_any(mq), mq)
+
+    async def min_offset(self, mq: MessageQueue) -> int:
+        return await self.instance.api.min_offset(await self.instance.master_or_any(mq), mq)
+
+    async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
+        return await self.instance.api.search_offset(await self.instance.master_or_any(mq), mq, timestamp_ms)
+
+    # What the instance, the rebalance and the tasks ask.
+
+    def data(self) -> ConsumerData:
+        """Our part of a heartbeat; with queues chosen by hand it names no topic."""
+        return ConsumerData(
+            group_name=self.group, consume_type="CONSUME_ACTIVELY", message_model=self.config.model.value,
+            subscriptions=tuple(subscription.data() for subscription in self.subscriptions.values()),
+        )  # fmt: skip
+
+    def topics(self) -> list[str]:
+        return list(self.subscriptions)
+
+    async def persist_offsets(self) -> None:
+        await self._persist("timer")
+
+    @property
+    def model(self) -> MessageModel:
+        return self.config.model
+
+    @property
+    def from_where(self) -> ConsumeFromWhere:
+        return self.config.from_where
+
+    @property
+    def threshold_for_queue(self) -> int:
+        return self.config.threshold_for_queue
+
+    @property
+    def threshold_bytes_for_queue(self) -> int:
+        return self.config.threshold_bytes_for_queue
+
+    @property
+    def may_rebalance(self) -> bool:
+        """Queues chosen by hand are nobody else's affair."""
+        return self.state == "running" and not self._by_hand
+
+    async def rebalance(self, trigger: str) -> None:
+        if self.may_rebalance:
+            await self._rebalance.run(trigger)
+
+    async def beginning(self, mq: MessageQueue) -> StartOffset:
+        """As a push consumer would begin, but memory is asked before the store."""
+        return await compute_pull_from_where(
+            mq, self.offset_store, self, where=self.config.from_where, timestamp_ms=self.timestamp_ms,
+            how=ReadOffsetType.MEMORY_FIRST_THEN_STORE,
+        )  # fmt: skip
+
+    def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
+        self.assigned.update(mine, self._queue_of, topic=topic)
+        self._pulls.update(mine, topic=topic)
+
+    async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
+        """Ignored, as in RocketMQ: only push consumers move."""
+
+    def status(self, topic: str) -> dict[MessageQueue, int]:
+        """RocketMQ answers nothing for this kind of consumer."""
+        return {}
+
+    def running_info(self) -> bytes:
+        return active_running_info(self.group, self.since_ms, self.data())
+
+    def told(self, state: str) -> None:
+        if state == "crashed":
+            self._end_at_once("crashed")
+        elif self.state in ("running", "hung"):
+            self._become(state)
+
+    # Inside.
+
+    def _choose(self, *, by_hand: bool) -> None:
+        if self._by_hand not in (None, by_hand):
+            raise ClientError(EXCLUSIVE)
+        self._by_hand = by_hand
+
+    def _queue_of(self, mq: MessageQueue) -> ProcessQueue:
+        """The one of our share; by hand, and where the share lags behind, a new one."""
+        return self.process_queues.get(mq) or ProcessQueue(mq, now_ms=self.instance.clock.now_ms())
+
+    def _set_paused(self, queues: Iterable[MessageQueue], *, paused: bool) -> None:
+        for mq in queues:
+            state = self.assigned.get(mq)
+            if state is not None:
+                state.paused = paused
+
+    def _maybe_auto_commit(self) -> None:
+        now_ms = self.instance.clock.now_ms()
+        if now_ms >= self._commit_from_ms:
+            self.commit_all()
+            self._commit_from_ms = now_ms + self.config.auto_commit_ms
+
+    def _commit(self, state: AssignedQueue) -> None:
+        if state.consume_offset is not None and not state.pq.dropped:
+            self.offset_store.update_offset(state.mq, state.consume_offset, increase_only=False)
+
+    async def _learn_routes(self) -> None:
+        for topic in list(self.subscriptions):
+            await self.instance.name_servers.learn_route(topic)
+
+    async def _ready(self) -> None:
+        await self.instance.clock.going_on()
+        if self.state != "running":
+            raise ClientError(f"consumer {self.group} is {self.state}, not running")
+
+    async def _persist(self, by: str) -> None:
+        try:
+            await self.offset_store.persist_all(list(self.process_queues), by=by)
+        except SandboxError as why:
+            log.info("offsets of %s not persisted: %s", self.group, why)
+
+    def _end_at_once(self, state: str) -> None:
+        self.tasks.cancel()
+        self._become(state)
+        for pq in self.process_queues.values():
+            pq.dropped = True
+        self.process_queues.clear()
+
+    def _become(self, state: str) -> None:
+        self.state = state
+        tell_state(self.instance.journal, state, self.process_queues, group=self.group, client_id=self.client_id)
+
+    def _lifecycle(self, phase: str) -> Lifecycle:
+        return Lifecycle(self.instance.journal, self.instance.clock, group=self.group, client_id=self.client_id,
+                         phase=phase)  # fmt: skip

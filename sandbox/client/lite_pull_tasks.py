@@ -1,0 +1,147 @@
+"""Fetching for a lite pull consumer: one task per queue, at most so many pulls at a time."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sandbox.client.active_rebalance import tell_taken
+from sandbox.client.assigned_queues import AssignedQueue, Fetched
+from sandbox.client.client_api import SYS_SUBSCRIPTION, SYS_SUSPEND, PullAnswer
+from sandbox.client.flow_control import FlowControl, Limit
+from sandbox.client.pull_api import PullApi, sent_as
+from sandbox.client.pull_consumer import BLOCKING_TIMEOUT_MS, BROKER_SUSPEND_MS
+from sandbox.client.pull_service import AT_ONCE, BROKER_BUSY, DISCARD, FLOW_CONTROL, SUSPENDED, Pause
+from sandbox.client.subscription import Subscription
+from sandbox.kernel.errors import BrokerRefused, ClientError, SandboxError
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from sandbox.client.lite_pull_consumer import LitePullConsumer
+
+log = logging.getLogger(__name__)
+
+SYS_LITE = 16
+SYS_FLAG = SYS_SUSPEND | SYS_SUBSCRIPTION | SYS_LITE  # 22
+NO_OFFSET = Pause("no_offset", 3.0)
+
+
+class LitePullTasks:
+    """RocketMQ: `DefaultLitePullConsumerImpl.PullTaskImpl` and its executor (spec client-behaviour 12).
+
+    A pull holds its thread while the broker holds the pull; with more queues than threads, some wait for one.
+    """
+
+    def __init__(self, consumer: "LitePullConsumer") -> None:
+        self._consumer = consumer
+        self._threads = asyncio.Semaphore(consumer.config.pull_threads)
+        self._running: dict[MessageQueue, asyncio.Task[None]] = {}
+        self._api = PullApi(consumer.group, consumer.instance)
+        self._flow_control = FlowControl(consumer)
+
+    def update(self, queues: Iterable[MessageQueue], *, topic: str | None = None) -> None:
+        """Tasks for these queues and no others, of one topic or of all."""
+        wanted = sorted(queues)
+        for mq in [mq for mq in self._running if topic in (None, mq.topic) and mq not in wanted]:
+            self.stop(mq)
+        for mq in wanted:
+            if mq not in self._running:
+                self._start(mq)
+
+    def restart(self, mq: MessageQueue) -> None:
+        """Give up the pull under way and begin again."""
+        self.stop(mq)
+        self._start(mq)
+
+    def stop(self, mq: MessageQueue) -> None:
+        task = self._running.pop(mq, None)
+        if task is not None:
+            task.cancel()
+
+    def _start(self, mq: MessageQueue) -> None:
+        task = self._consumer.tasks.spawn(self._story(mq), f"pull {mq.key}")
+        if task is not None:
+            self._running[mq] = task
+
+    async def _story(self, mq: MessageQueue) -> None:
+        clock = self._consumer.instance.clock
+        while True:
+            state = self._consumer.assigned.get(mq)
+            if state is None or state.pq.dropped:
+                return
+            async with self._threads:
+                pause = await self._once(state)
+            if pause is DISCARD:
+                return
+            state.pq.pause = pause.why
+            if pause.seconds > 0:
+                state.pq.pull_again_ms = clock.now_ms() + round(pause.seconds * 1000)
+                await clock.sleep(pause.seconds)
+            else:
+                await clock.going_on()
+
+    async def _once(self, state: AssignedQueue) -> Pause | None:
+        """Check, then pull; returns how long to wait before the next."""
+        consumer, pq = self._consumer, state.pq
+        if state.paused:
+            return SUSPENDED
+        if pq.dropped:
+            return DISCARD
+        pq.last_pull_ms = consumer.instance.clock.now_ms()
+        if self._flow_control.holds_back(pq, self._crossed(state)):
+            return FLOW_CONTROL
+        offset = await self._next_offset(state)
+        if offset is None:
+            return NO_OFFSET
+        if pq.dropped:
+            return DISCARD
+        try:
+            subscription = consumer.subscription_of(state.mq.topic)
+            answer = await self._api.pull(
+                state.mq, sent_as(subscription), offset=offset, count=consumer.config.pull_batch, sys_flag=SYS_FLAG,
+                suspend_ms=BROKER_SUSPEND_MS, timeout_ms=BLOCKING_TIMEOUT_MS,
+            )  # fmt: skip
+        except SandboxError as why:
+            log.debug("pull of %s failed: %s", state.mq.key, why)
+            if isinstance(why, BrokerRefused) and why.code == ResponseCode.FLOW_CONTROL:
+                return BROKER_BUSY
+            return Pause("not_subscribed" if isinstance(why, ClientError) else "pull_failed",
+                         consumer.instance.config.pull_delay_on_exception_ms / 1000)  # fmt: skip
+        if pq.dropped:
+            return DISCARD
+        self._take_over(state, subscription, answer)
+        return AT_ONCE
+
+    def _crossed(self, state: AssignedQueue) -> Limit | None:
+        config = self._consumer.config
+        fetched = len(self._consumer.fetched) * config.pull_batch
+        if fetched > config.threshold_for_all:
+            return Limit("count", fetched, config.threshold_for_all)
+        return self._flow_control.crossed(state.pq, max_span=config.max_span)
+
+    async def _next_offset(self, state: AssignedQueue) -> int | None:
+        """Where the application wants to go on, else where the last answer said, else where the group has got to."""
+        if state.seek_offset is not None:
+            offset, state.seek_offset = state.seek_offset, None
+            state.consume_offset = offset
+            return offset
+        if state.pull_offset is not None:
+            return state.pull_offset
+        start = await self._consumer.beginning(state.mq)
+        if start.offset is not None and not self._consumer.subscriptions:  # assigned: no rebalance told it
+            tell_taken(self._consumer, state.mq, start)
+        return start.offset
+
+    def _take_over(self, state: AssignedQueue, subscription: Subscription, answer: PullAnswer) -> None:
+        """Every answer moves on, an offset outside the queue too.  After a seek this answer is about the past."""
+        if state.seek_offset is not None:
+            return
+        if answer.code == ResponseCode.SUCCESS:
+            messages = self._api.wanted(state.mq, subscription, answer)
+            if messages:
+                state.pq.put(messages)
+                self._consumer.fetched.put(Fetched(messages, state.pq))
+        elif answer.code == ResponseCode.PULL_OFFSET_MOVED:
+            log.warning("offset %s of %s is outside the queue", state.pull_offset, state.mq.key)
+        state.pull_offset = state.pq.next_offset = answer.header.next_offset
