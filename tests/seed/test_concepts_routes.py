@@ -10,9 +10,10 @@ from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
 from sandbox.hosting.world import World
-from sandbox.journal.events import BrokerRegistered, BrokerStarted, QueuesAssigned, RouteLearned
+from sandbox.journal.events import BrokerRegistered, BrokerStarted, QueuesAssigned, RouteLearned, SubscriptionChanged
 from sandbox.message.message import Message
 from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.command import FLAG_ONEWAY
 from tests.seed.stage import WireLog, application, broker_address
 
 GROUP = "order-svc"
@@ -53,12 +54,13 @@ def test_a_broker_registers_at_its_start_and_then_every_thirty_seconds(world: Wo
         if row["last_update_ms"] not in seen:
             seen.append(row["last_update_ms"])
         world.run(1)
-    periodic = [entry.at_ms - started_ms for entry in world.entries(BrokerRegistered)]
-    assert [ms for ms in periodic if ms > 0] == [10_000, 40_000, 70_000, 100_000, 130_000]
-    assert min(periodic) == 0, "and once when it starts"
-    assert [ms - started_ms for ms in seen] == [0, 10_000, 40_000, 70_000, 100_000, 130_000]
-    frames = wire.requests(RequestCode.REGISTER_BROKER)
-    assert [frame.at_ms - started_ms for frame in frames] == [10_000, 40_000, 70_000, 100_000, 130_000]
+    rounds = [10_000, 40_000, 70_000, 100_000, 130_000]
+    told = [(entry.at_ms - started_ms, entry.event.changed) for entry in world.entries(BrokerRegistered)]
+    assert told[0] == (0, True), "once when it starts"
+    assert [ms for ms, changed in told if ms > 0 and not changed] == rounds
+    assert {0, *rounds} <= {ms - started_ms for ms in seen}, "and the name server notes each time"
+    frames = [frame for frame in wire.requests(RequestCode.REGISTER_BROKER) if not frame.command.flag & FLAG_ONEWAY]
+    assert [frame.at_ms - started_ms for frame in frames] == rounds, "what is one-way tells of a changed topic"
     assert {frame.receiver for frame in frames} == set(world.sandbox.nodes.addresses)
 
 
@@ -131,7 +133,7 @@ def test_a_new_number_of_queues_is_announced_to_nobody(world: World) -> None:
     assert took_s > 1, "the next poll of the route (30 s), then the next rebalance (20 s)"
 
 
-@pytest.mark.seed("3.38", "D25")
+@pytest.mark.seed("3.38", "D14", "D25")
 def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World) -> None:
     world.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
     members = []
@@ -148,6 +150,7 @@ def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World)
         members.append(member)
     world.run(25)
     wire = WireLog(world)
+    since = world.sandbox.journal.next_seq
 
     async def want(topic: str, expression: str) -> None:
         members[0].subscribe(topic, expression)
@@ -155,6 +158,8 @@ def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World)
     run(want("orders", "vip"))
     world.run(1)
     assert len(wire.requests(RequestCode.HEART_BEAT, sender="10.0.9.1")) >= 1, "the broker was told"
+    newer = [entry.event for entry in world.entries(SubscriptionChanged, since=since)]
+    assert [(event.topic, event.expression, event.replaced) for event in newer] == [("orders", "vip", "*")]
     assert wire.requests(NOTICE) == []
     run(want("payments", "*"))
     world.run(1)
