@@ -30,7 +30,7 @@ api = NinjaAPI(title="QueueViz", version="1", urls_namespace="api",
 
 
 class NewSandbox(Schema):
-    """`template`: empty, flights, orders, payments, shrink, index or retries."""
+    """`template`: empty, flights, orders, payments, cluster, shrink, index or retries."""
 
     model_config = ConfigDict(extra="forbid")
 

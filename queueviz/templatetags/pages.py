@@ -137,7 +137,7 @@ STAGES = {
     "flights": _("a year of flights at 600 times their speed, read by two groups"),
     "orders": _("two brokers, eight queues, three concurrent consumers"),
     "payments": _("orderly consumers and their queue locks"),
-    "cluster": _("master and slave, two name servers"),
+    "cluster": _("two name servers, a master with its slave, another master"),
     "shrink": _("sixteen queues that want to become eight"),
     "index": _("two hundred messages with keys, two of them colliding"),
     "retries": _("one delivery in five fails; one key always does"),

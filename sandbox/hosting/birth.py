@@ -27,8 +27,14 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
             raise ActionRefused(503, "No port is left for another broker.", "Delete a sandbox you no longer need.")
         return f"{config.node_host}:{port}"
 
-    nodes = [NodeRecord("broker", name, 0, address()) for name in stage.brokers]
-    nodes.append(NodeRecord("name_server", "ns-1", 0, address()))
+    nodes = [NodeRecord("broker", *_name_and_id(node), address()) for node in stage.brokers]
+    nodes += [NodeRecord("name_server", f"ns-{number}", 0, address()) for number in range(1, stage.name_servers + 1)]
     return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
                          seed=str(seed) if seed is not None else f"{slug} {now_ms}", nodes=nodes,
                          limits=dict(limits or {}))
+
+
+def _name_and_id(node: str) -> tuple[str, int]:
+    """`broker-a.1` is slave 1 of `broker-a`."""
+    name, _, broker_id = node.partition(".")
+    return name, int(broker_id or 0)

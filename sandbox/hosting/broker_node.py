@@ -11,6 +11,7 @@ from sandbox.hosting.presets import Preset
 from sandbox.hosting.surroundings import Surroundings
 from sandbox.journal.events import UnflushedLost
 from sandbox.kernel.errors import ActionRefused
+from sandbox.kernel.process_clock import ProcessClock
 from sandbox.kernel.skewed_clock import SkewedClock
 from sandbox.message.msg_id import host_bytes
 from sandbox.store.config import MessageStoreConfig, physical_memory_bytes
@@ -75,16 +76,19 @@ class BrokerNode:
         assert self.broker is None, "it runs already"
         around = self._around
         self._starts += 1
+        clock = ProcessClock(self.clock)  # one for both: what hangs, hangs whole
         store = MessageStore(
-            store_config(around.preset, around.limits), disk=self._disk, clock=self.clock, journal=around.journal,
+            store_config(around.preset, around.limits), disk=self._disk, clock=clock, journal=around.journal,
             broker=self.name, broker_id=self.record.broker_id, store_host=store_host(self.record.address),
             flusher=around.ground.flusher)
         broker = Broker(
             BrokerConfig(name=self.name, address=self.record.address, broker_id=self.record.broker_id,
-                         limits=broker_limits(around.limits)),
-            store=store, clock=self.clock, chance=around.chance.fork(f"{self.node} {self._starts}"),
+                         slave_read=around.preset.slave_read, limits=broker_limits(around.limits)),
+            store=store, clock=clock, chance=around.chance.fork(f"{self.record.directory} {self._starts}"),
             journal=around.journal, connector=around.network.connector(self.ip), name_servers=self._name_servers)
+        store.ha.slave_id_of = self.slave_id_of
         around.network.listen(self.record.address, broker)
+        around.network.listen(self.ha_address, broker.ha_listener)
         try:
             broker.start()
         except BaseException:
@@ -104,6 +108,7 @@ class BrokerNode:
 
     def _unlisten(self) -> None:
         self._around.network.unlisten(self.record.address)
+        self._around.network.unlisten(self.ha_address)
 
     def fill_disk(self) -> None:
         """Put something else on the disk until RocketMQ calls it full."""
@@ -179,6 +184,7 @@ def store_config(preset: Preset, limits: SandboxLimits) -> MessageStoreConfig:
         commit_log_file_bytes=preset.commit_log_file_bytes,
         consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
         index_entries=preset.index_entries, max_message_bytes=preset.max_message_bytes, flush=preset.flush,
+        replication=preset.replication,
         file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes,
         memory_bytes=preset.memory_bytes or physical_memory_bytes())
 

@@ -28,6 +28,7 @@ class Preset:
     file_reserved_hours: int = 72
     flush: str = "ASYNC_FLUSH"
     replication: str = "ASYNC_MASTER"
+    slave_read: bool = False  # RocketMQ: slaveReadEnable
 
 
 REAL = Preset()
@@ -55,6 +56,8 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "file_reserved_hours": (1, 720),
 }
 _CHOICES = {"flush": ("ASYNC_FLUSH", "SYNC_FLUSH"), "replication": ("ASYNC_MASTER", "SYNC_MASTER")}
+_SWITCHES = {"true": True, "false": False}
+_SWITCHED = ("slave_read",)
 
 
 def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
@@ -78,9 +81,14 @@ def _checked(key: str, value: object) -> object:
             raise ActionRefused(422, "{key} cannot be {value}.", "Choose one of: {choices}.", field=key, key=key,
                                 value=value, choices=", ".join(_CHOICES[key]))
         return value
+    if key in _SWITCHED:
+        if str(value).lower() not in _SWITCHES:
+            raise ActionRefused(422, "{key} cannot be {value}.", "Choose one of: {choices}.", field=key, key=key,
+                                value=value, choices=", ".join(_SWITCHES))
+        return _SWITCHES[str(value).lower()]
     if key not in _ALLOWED:
         raise ActionRefused(422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key,
-                            known=", ".join((*_CHOICES, *_ALLOWED)))
+                            known=", ".join((*_CHOICES, *_SWITCHED, *_ALLOWED)))
     low, high = _ALLOWED[key]
     try:
         number = int(str(value))

@@ -16,10 +16,14 @@ from sandbox.kernel.errors import ActionRefused
 
 
 class Template(NamedTuple):
-    """`changes` are preset keys the stage needs; the rest comes from the preset that was chosen."""
+    """`changes` are preset keys the stage needs; the rest comes from the preset that was chosen.
+
+    `brokers` are nodes: `broker-a` is a master, `broker-a.1` its slave.
+    """
 
     name: str
     brokers: tuple[str, ...] = ("broker-a",)
+    name_servers: int = 1
     stage: tuple[Action, ...] = ()
     changes: dict[str, object] = {}
 
@@ -58,6 +62,16 @@ def _payments() -> tuple[Action, ...]:
     )
 
 
+def _cluster() -> tuple[Action, ...]:
+    orders = (Subscription("orders"),)
+    return (
+        CreateTopic(topic="orders", write_queues=4, read_queues=4),
+        StartConsumer(group="order-svc", subscriptions=orders, copies=3, work_ms=(100, 600)),
+        StartConsumer(group="invoice-fifo", subscriptions=orders, copies=2, listener="orderly", work_ms=(50, 300)),
+        StartProducer(actor="shop", topic="orders", rate_per_s=6, keys=CUSTOMERS, selector="hash"),
+    )
+
+
 def _shrink() -> tuple[Action, ...]:
     return (
         CreateTopic(topic="orders", write_queues=16, read_queues=16),
@@ -92,6 +106,8 @@ TEMPLATES: dict[str, Template] = {template.name: template for template in (
     Template("flights", stage=_flights()),
     Template("orders", brokers=("broker-a", "broker-b"), stage=_orders()),
     Template("payments", stage=_payments()),
+    Template("cluster", brokers=("broker-a", "broker-a.1", "broker-b"), name_servers=2, stage=_cluster(),
+             changes={"slave_read": True}),
     Template("shrink", stage=_shrink()),
     Template("index", stage=_index(), changes={"index_slots": 97, "index_entries": 400}),
     Template("retries", stage=_retries()),

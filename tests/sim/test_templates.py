@@ -19,7 +19,8 @@ def test_a_template_runs_without_failures(tmp_path: Path, name: str) -> None:
         snapshot = world.snapshot()
         states = {member["state"] for group in snapshot["groups"] for member in group["members"]}
         assert states <= {"running"}
-        assert {broker["broker"] for broker in snapshot["brokers"]} == set(TEMPLATES[name].brokers)
+        assert {node.node for node in world.sandbox.nodes.brokers} == set(TEMPLATES[name].brokers)
+        assert {broker["state"] for broker in snapshot["brokers"]} == {"running"}
 
 
 def test_orders_are_spread_over_two_brokers(tmp_path: Path) -> None:
@@ -30,6 +31,25 @@ def test_orders_are_spread_over_two_brokers(tmp_path: Path) -> None:
         assert {queue.split(":")[0] for queue in rows} == {"broker-a", "broker-b"}
         assert min(int(row["max"]) for row in rows.values()) > 10
         assert world.read("board/order-svc/orders").data["header"]["in_per_s"] == pytest.approx(6, abs=1)
+
+
+def test_a_cluster_has_a_slave_that_follows_and_two_name_servers_that_know_the_same(tmp_path: Path) -> None:
+    with World(tmp_path, "cluster", seed=2) as world:
+        world.run(30)
+        snapshot = world.snapshot()
+        rows = [(row["broker"], row["broker_id"], row["role"]) for row in snapshot["brokers"]]
+        assert rows == [("broker-a", 0, "master"), ("broker-a", 1, "slave"), ("broker-b", 0, "master")]
+        master, slave, lonely = snapshot["brokers"]
+        assert int(slave["log"]["max"]) > 0
+        assert int(master["log"]["replicated"]) <= int(master["log"]["max"])
+        assert (slave["log"]["replicated"], lonely["log"]["replicated"]) == (None, None)
+        known = [[(row["broker"], row["broker_id"]) for row in server["brokers"]] for server in snapshot["name_servers"]]
+        assert known == [[("broker-a", 0), ("broker-a", 1), ("broker-b", 0)]] * 2
+        [topic] = [topic for topic in snapshot["topics"] if topic["topic"] == "orders"]
+        assert sorted((queue["broker"], queue["queue_id"]) for queue in topic["queues"]) == [
+            (broker, number) for broker in ("broker-a", "broker-b") for number in range(4)]
+        assert {group["group"]: group["listener"] for group in snapshot["groups"]} == {
+            "order-svc": "concurrent", "invoice-fifo": "orderly"}
 
 
 def test_the_index_template_has_two_keys_of_one_hash(tmp_path: Path) -> None:

@@ -136,13 +136,18 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
     if not action.changes:
         raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
     changes = dict(action.changes)
-    if changes.get("replication", REAL.replication) != REAL.replication:
+    no_slave = all(each.is_master for each in sandbox.nodes.brokers)
+    if no_slave and changes.get("replication", REAL.replication) != REAL.replication:
         raise ActionRefused(422, "{broker} has no slave to wait for.", "Leave replication at ASYNC_MASTER.",
                             field="replication", broker=action.broker)
     lock_life_ms = changes.pop(LOCK_LIFE_KEY, None)
     if lock_life_ms is not None:
         lock_life_ms = _whole(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
     preset = preset_of(sandbox.record.preset, {**sandbox.record.changes, **changes})
+    hung = [each for each in sandbox.nodes.brokers if each.state == "hung"]
+    if changes and hung:
+        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.",
+                            broker=hung[0].node)
     fixed = [key for key in changes if key in FIXED_BY_FIRST_MESSAGE]
     if fixed and running.store.max_physical_offset > 0:
         raise ActionRefused(409, "{key} is in the files already.", "Change it before the first message.",
@@ -155,9 +160,7 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
         if changes:
             sandbox.record.changes.update(changes)
             sandbox.change_preset(preset)
-            for each in sandbox.nodes.masters():
-                each.stop()
-                each.start()
+            sandbox.nodes.restart()
         sandbox.journal.write(BrokerConfigChanged(node.name, node.record.broker_id, dict(action.changes)))
 
     return carry_out

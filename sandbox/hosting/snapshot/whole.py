@@ -35,6 +35,7 @@ def draw_snapshot(sandbox: "Sandbox") -> Row:
         "rate_pinned": bool(sandbox.wire_clients()),
         "name_servers": [_name_server(node) for node in sandbox.nodes.name_servers],
         "brokers": [_broker(sandbox, node) for node in sandbox.nodes.brokers],
+        "links": sandbox.links.rows(),
         "topics": _topics(sandbox), "producers": _producers(sandbox),
         "groups": [_group(sandbox, name) for name in group_names(sandbox)],
     }
@@ -59,12 +60,14 @@ def _name_server(node: Any) -> Row:
 
 def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
     store = node.broker.store if node.broker is not None else None
+    replicated = store.replicated_offset if store is not None and node.is_master else None
     return {
-        "broker": node.name, "broker_id": node.record.broker_id,
-        "role": "master" if node.record.broker_id == 0 else "slave", "state": node.state,
-        "address": node.record.address, "listening": False, "flush": sandbox.preset.flush,
-        "replication": sandbox.preset.replication, "disk": store.disk_state if store is not None else None,
-        "log": None if store is None else {**_log(store), "replicated": None},
+        "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
+        "state": node.state, "address": node.record.address, "listening": False, "flush": sandbox.preset.flush,
+        "replication": sandbox.preset.replication if node.is_master else None,
+        "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
+        "log": None if store is None else {**_log(store),
+                                           "replicated": None if replicated is None else str(replicated)},
     }
 
 
