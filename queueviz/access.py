@@ -15,7 +15,8 @@ from django.utils import timezone
 
 from queueviz.models import Grant, Sandbox
 from queueviz.visitor import Visitor, digest
-from sandbox.control.rights import VERBS, can
+from sandbox.control.actions import Action
+from sandbox.control.rights import VERBS, allows, can
 
 SESSION_SLUGS = "sandboxes"  # slugs made in this session, newest last
 ANONYMOUS_LIFE = timedelta(hours=24)  # after the last visit
@@ -40,6 +41,9 @@ class Seat(NamedTuple):
 
     def may(self, verb: str) -> bool:
         return verb in HOST_VERBS if self.sandbox.of_host else can(self.role, verb)
+
+    def may_carry_out(self, action: Action) -> bool:
+        return self.may(action.verb) and allows(self.role, action)
 
     @property
     def can(self) -> dict[str, bool]:

@@ -30,7 +30,7 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
     action = parse_action(given)
     if seat.sandbox.of_host:
         action = landing.admit(visitor, action)
-    elif not seat.may(action.verb):
+    elif not seat.may_carry_out(action):
         raise access.forbidden(visitor)
     access.note_visit(seat)
     by = Actor(role=seat.role, name=_pseudonym(visitor, seat))

@@ -1,5 +1,6 @@
 """A group as the whole sandbox knows it: brokers' tables and in-process members, put together."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sandbox.broker.consumers import MemberInfo
@@ -22,6 +23,7 @@ class GroupView:
         self.group = group
         self.actors: list[ConsumerActor] = sandbox.actors.consumers(group)
         self.masters = {node.name: node.running for node in sandbox.nodes.masters()}
+        self._skews = {node.name: node.clock.skew_ms for node in sandbox.nodes.masters()}
         self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
         self._registered: dict[str, MemberInfo] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
@@ -29,6 +31,10 @@ class GroupView:
             if actor.consumer is not None and actor.lives:
                 for mq, pq in actor.consumer.process_queues.items():
                     self._holders[mq] = (actor, pq)
+
+    def rightly_ms(self, broker: str, at_ms: int) -> int:
+        """A moment of a broker's clock as the sandbox's clock has it."""
+        return at_ms - self._skews.get(broker, 0)
 
     @property
     def model(self) -> str:
@@ -96,10 +102,13 @@ class GroupView:
         """Members as brokers know them, by client id; sorted."""
         if self._registered is None:
             found: dict[str, MemberInfo] = {}
-            for broker in self.masters.values():
+            for name, broker in self.masters.items():
                 group = broker.consumers.groups.get(self.group)
                 if group is not None:
-                    found |= group.members
+                    found |= group.members if not self._skews[name] else {
+                        client_id: replace(info, since_ms=self.rightly_ms(name, info.since_ms),
+                                           last_update_ms=self.rightly_ms(name, info.last_update_ms))
+                        for client_id, info in group.members.items()}
             self._registered = dict(sorted(found.items()))
         return self._registered
 

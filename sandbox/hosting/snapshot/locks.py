@@ -65,7 +65,8 @@ def _waiting(sandbox: "Sandbox", view: GroupView) -> dict[MessageQueue, list[str
     for broker in view.masters.values():
         for attempt in broker.locks.attempts:
             if attempt.group == view.group:
-                last[attempt.mq, attempt.client_id] = (attempt.at_ms, attempt.granted)
+                at_ms = view.rightly_ms(attempt.mq.broker, attempt.at_ms)
+                last[attempt.mq, attempt.client_id] = (at_ms, attempt.granted)
     waiting: dict[MessageQueue, list[str]] = {}
     for (mq, client_id), (at_ms, granted) in sorted(last.items()):
         if not granted and now_ms - at_ms <= RECENT_MS:
@@ -75,13 +76,16 @@ def _waiting(sandbox: "Sandbox", view: GroupView) -> dict[MessageQueue, list[str
 
 def _attempts(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
     """The newest attempts of all brokers, by a number that rises with time."""
-    found = sorted(((attempt.at_ms, attempt) for broker in view.masters.values() for attempt in broker.locks.attempts
-                    if attempt.group == view.group), key=lambda item: item[0])[-ATTEMPTS:]
+    mine = [attempt for broker in view.masters.values() for attempt in broker.locks.attempts
+            if attempt.group == view.group]
+    found = sorted(((view.rightly_ms(attempt.mq.broker, attempt.at_ms), attempt) for attempt in mine),
+                   key=lambda item: item[0])[-ATTEMPTS:]
     rows: dict[str, Row] = {}
     for at_ms, attempt in found:
         locks = view.masters[attempt.mq.broker].locks
         entry = locks.table.get(view.group, {}).get(attempt.mq)
-        left_ms = None if attempt.granted or entry is None else max(0, entry.last_update_ms + locks.max_live_ms - at_ms)
+        lives_ms = None if entry is None else entry.last_update_ms + locks.max_live_ms - attempt.at_ms
+        left_ms = None if attempt.granted or lives_ms is None else max(0, lives_ms)
         rows[f"{at_ms}/{attempt.mq.row}/{attempt.client_id}"] = {
             "at_ms": at_ms, "client_id": attempt.client_id, "queue": attempt.mq.row, "topic": attempt.mq.topic,
             "granted": attempt.granted, "holder": attempt.holder, "left_ms": left_ms}

@@ -48,9 +48,10 @@ def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:
     holder = view.holder(mq)
     pq = holder[1] if holder is not None and holder[0].client_id == entry.client_id else None
     trusted_ms = pq.last_lock_ms + CLIENT_TRUST_MS if pq is not None and pq.locked else None
-    return {"holder": entry.client_id, "granted_at_ms": entry.granted_ms,
-            "expires_at_ms": entry.last_update_ms + broker.locks.max_live_ms, "trusted_until_ms": trusted_ms,
-            "renew_at_ms": entry.last_update_ms + RENEW_MS if pq is not None else None}
+    renewed_ms = view.rightly_ms(mq.broker, entry.last_update_ms)
+    return {"holder": entry.client_id, "granted_at_ms": view.rightly_ms(mq.broker, entry.granted_ms),
+            "expires_at_ms": renewed_ms + broker.locks.max_live_ms, "trusted_until_ms": trusted_ms,
+            "renew_at_ms": renewed_ms + RENEW_MS if pq is not None else None}
 
 
 def _ends(sandbox: "Sandbox", broker: Broker, mq: MessageQueue) -> Row:
@@ -89,4 +90,8 @@ def _pulling(view: GroupView, broker: Broker, mq: MessageQueue, pq: ProcessQueue
     else:
         next_pull = pull.next_offset if pull is not None else None
     return {"next_pull": None if next_pull is None else str(next_pull),
-            "held_until_ms": pull.held_until_ms if pull is not None else None}
+            "held_until_ms": _held_until(view, mq.broker, pull.held_until_ms if pull is not None else None)}
+
+
+def _held_until(view: GroupView, broker: str, until_ms: int | None) -> int | None:
+    return None if until_ms is None else view.rightly_ms(broker, until_ms)
