@@ -167,9 +167,15 @@ class ClientApi:
         records = list(record.decode_all(answer.body)) if answer.code == ResponseCode.SUCCESS and answer.body else []
         return PullAnswer(answer.code, PullResponseHeader.from_ext(answer.ext), records)
 
-    async def send(self, address: str, header: SendHeader, body: bytes, timeout_ms: int) -> SendAnswer:
-        """The answer, whatever it says about safety.  Raises BrokerRefused when the message was not stored."""
-        answer = await self._connections.invoke(address, _send(header, body), timeout_ms)
+    async def send(
+        self, address: str, header: SendHeader, body: bytes, timeout_ms: int, *, waits: bool = True
+    ) -> SendAnswer:
+        """The answer, whatever it says about safety.  Raises BrokerRefused when the message was not stored.
+
+        `waits` as in `pull`.
+        """
+        patience_ms = timeout_ms if waits else timeout_ms + RESPONSE_SCAN_MS
+        answer = await self._connections.invoke(address, _send(header, body), patience_ms, close_on_timeout=waits)
         if answer.code not in SEND_STORED:
             raise BrokerRefused(answer.code, answer.remark or "")
         return SendAnswer(answer.code, SendResponseHeader.from_ext(answer.ext))

@@ -77,6 +77,8 @@ class ProducerConfig:
     compress_over_bytes: int = 4_096
     compress_level: int = 5
     retry_times: int = 2
+    retry_times_async: int = 2
+    async_sends: int = 50_000  # under way at once; Java's queue of waiting ones, in front of its threads
     retry_another_broker_when_not_stored: bool = False
     max_message_bytes: int = 4 * MIB
     retry_codes: frozenset[int] = frozenset({17, 14, 1, 16, 204, 205})

@@ -1,32 +1,26 @@
 """Sending messages."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sandbox.client.client_api import SendAnswer
+from sandbox.client.async_send import AsyncSends, OnSent, Packed
 from sandbox.client.config import ProducerConfig
 from sandbox.client.fault_strategy import FaultStrategy
 from sandbox.client.lifecycle import Lifecycle
 from sandbox.client.outgoing import Outgoing, check, pack, pack_batch
-from sandbox.client.queue_selectors import QueueSelector
+from sandbox.client.queue_selectors import QueueSelector, chosen_by
 from sandbox.client.results import SendResult, SendStatus
-from sandbox.journal.events import MemberStateChanged, SendFailed
+from sandbox.client.send_attempts import SendAttempts, status_text
+from sandbox.journal.events import MemberStateChanged
 from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError, SandboxError, SendTimeout
 from sandbox.message import properties
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
-from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.headers import CheckTransactionHeader
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
-
-_STATUS = {
-    ResponseCode.SUCCESS: SendStatus.SEND_OK,
-    ResponseCode.FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
-    ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
-    ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
-}
 
 OnCheck = Callable[[CheckTransactionHeader, Message, str], None]
 """A broker asks what became of a transaction: its question, the message, and the broker's address."""
@@ -52,6 +46,8 @@ class Producer:
             instance.chance.fork(f"producer {config.group}"), instance.clock.now_ms, enabled=config.avoid_faulty
         )
         self.on_check: OnCheck | None = None
+        self._attempts = SendAttempts(self)
+        self.async_sends = AsyncSends(self, self._attempts)
         self._topics: dict[str, None] = {}
 
     # Life.
@@ -130,7 +126,7 @@ class Producer:
         born_ms = self.instance.clock.now_ms() if message.born_ms is None else message.born_ms
         outgoing = pack(message, self.config, born_ms=born_ms)
         if queue is None and selector is not None:
-            queue = selector(await self._queues(message.topic), message)
+            queue = chosen_by(selector, await self._queues(message.topic), message)
         if queue is None:
             return await self._send_round_robin(message.topic, outgoing, message.unique_key or "", deadline_ms)
         return await self._send_once(queue, outgoing, message.unique_key or "", deadline_ms)
@@ -160,9 +156,33 @@ class Producer:
         outgoing = pack(message, self.config, born_ms=self.instance.clock.now_ms())
         if queue is None:
             queues = await self._queues(message.topic)
-            queue = selector(queues, message) if selector else self.faults.select(queues, None)
-        await self.instance.api.send_oneway(await self._master(queue), outgoing.to(queue), outgoing.body)
+            queue = chosen_by(selector, queues, message) if selector else self.faults.select(queues, None)
+        address = await self._attempts.master(queue.topic, queue.broker)
+        await self.instance.api.send_oneway(address, outgoing.to(queue), outgoing.body)
         self.sent += 1
+
+    def send_async(
+        self, message: Message, *, on_done: OnSent | None = None, selector: QueueSelector | None = None,
+        queue: MessageQueue | None = None, timeout_ms: int | None = None,
+    ) -> "asyncio.Future[SendResult]":
+        """Send and go on at once; await the future, or have `on_done` called with the result or the error.
+
+        Raises ClientError here when `async_sends` of the configuration are under way already.
+        """
+        deadline_ms = self._deadline(timeout_ms)
+
+        async def packing() -> Packed:
+            await self._ready()
+            check(message, self.config.max_message_bytes)
+            self._mark(message)
+            outgoing = pack(message, self.config, born_ms=self.instance.clock.now_ms())
+            chosen, queues = queue, [] if queue is not None else await self.publish_queues(message.topic)
+            if chosen is None and selector is not None:
+                chosen, queues = chosen_by(selector, queues, message), []
+            first = chosen if chosen is not None else self.faults.select(queues, None)
+            return Packed(first, queues, outgoing, message.unique_key or "", deadline_ms)
+
+        return self.async_sends.begin(packing, on_done)
 
     async def publish_queues(self, topic: str) -> list[MessageQueue]:
         """Where the topic's messages may go.  Raises ClientError when no name server knows a way.
@@ -205,11 +225,11 @@ class Producer:
             tried.append(mq.broker)
             last = attempt == self.config.retry_times + 1
             try:
-                result = await self._attempt(mq, outgoing, unique_key, deadline_ms)
+                result = await self._attempts.once(mq, outgoing, unique_key, deadline_ms)
             except SandboxError as why:
                 problem = why
                 retried = not last and self._may_retry(why)
-                self._note_failure(mq, _status_text(why), attempt, retried=retried)
+                self._attempts.note_failure(mq.topic, mq.broker, status_text(why), attempt, retried=retried)
                 if self._may_retry(why):
                     continue
                 self.failed += 1
@@ -217,7 +237,7 @@ class Producer:
             if result.status is SendStatus.SEND_OK:
                 return result
             retried = self.config.retry_another_broker_when_not_stored and not last
-            self._note_failure(mq, result.status.value, attempt, retried=retried)
+            self._attempts.note_failure(mq.topic, mq.broker, result.status.value, attempt, retried=retried)
             if not retried:
                 return result
         raise self._given_up(topic, tried, problem)
@@ -226,48 +246,14 @@ class Producer:
         self, mq: MessageQueue, outgoing: Outgoing, unique_key: str, deadline_ms: int
     ) -> SendResult:
         try:
-            result = await self._attempt(mq, outgoing, unique_key, deadline_ms)
+            result = await self._attempts.once(mq, outgoing, unique_key, deadline_ms)
         except SandboxError as why:
-            self._note_failure(mq, _status_text(why), 1, retried=False)
+            self._attempts.note_failure(mq.topic, mq.broker, status_text(why), 1, retried=False)
             self.failed += 1
             raise
         if result.status is not SendStatus.SEND_OK:
-            self._note_failure(mq, result.status.value, 1, retried=False)
+            self._attempts.note_failure(mq.topic, mq.broker, result.status.value, 1, retried=False)
         return result
-
-    async def _attempt(
-        self, mq: MessageQueue, outgoing: Outgoing, unique_key: str, deadline_ms: int
-    ) -> SendResult:
-        """One send to one queue; what it took teaches the fault strategy."""
-        clock = self.instance.clock
-        began_ms = clock.now_ms()
-        try:
-            address = await self._master(mq)
-            left_ms = deadline_ms - clock.now_ms()
-            if left_ms <= 0:
-                raise SendTimeout(f"no time is left to send to {mq.key}")
-            answer = await self.instance.api.send(address, outgoing.to(mq), outgoing.body, left_ms)
-        except SandboxError as why:
-            self.faults.learn(mq.broker, clock.now_ms() - began_ms, failed=True)
-            self._count(_status_text(why))
-            raise
-        self.faults.learn(mq.broker, clock.now_ms() - began_ms, failed=False)
-        self.sent += 1
-        result = _result(answer, mq, unique_key)
-        self._count(result.status.value)
-        return result
-
-    def _count(self, status: str) -> None:
-        self.answers[status] = self.answers.get(status, 0) + 1
-
-    async def _master(self, mq: MessageQueue) -> str:
-        address = self.instance.routes.master(mq.broker)
-        if address is None:
-            await self.publish_queues(mq.topic)
-            address = self.instance.routes.master(mq.broker)
-        if address is None:
-            raise ClientError(f"The broker[{mq.broker}] not exist")
-        return address
 
     def _may_retry(self, why: SandboxError) -> bool:
         if isinstance(why, BrokerRefused):
@@ -282,14 +268,6 @@ class Producer:
         if isinstance(problem, BrokerRefused):
             return problem
         return ClientError(f"sent {len(tried)} times to {topic} ({', '.join(tried)}), still failed: {problem}")
-
-    def _note_failure(self, mq: MessageQueue, status: str, attempt: int, *, retried: bool) -> None:
-        self.retried += retried
-        if self.instance.journal.tracing:
-            self.instance.journal.write(SendFailed(
-                client_id=self.instance.client_id, topic=mq.topic, broker=mq.broker, status=status, attempt=attempt,
-                retried=retried,
-            ))  # fmt: skip
 
     def _mark(self, message: Message) -> None:
         """Give the message its UNIQ_KEY, once: a retry keeps it."""
@@ -314,19 +292,3 @@ class Producer:
     def _lifecycle(self, phase: str) -> Lifecycle:
         return Lifecycle(self.instance.journal, self.instance.clock, group=self.group,
                          client_id=self.instance.client_id, phase=phase)  # fmt: skip
-
-
-def _status_text(why: SandboxError) -> str:
-    return str(why.code) if isinstance(why, BrokerRefused) else type(why).__name__
-
-
-def _result(answer: SendAnswer, mq: MessageQueue, unique_key: str) -> SendResult:
-    header = answer.header
-    return SendResult(
-        status=_STATUS[ResponseCode(answer.code)],
-        queue=MessageQueue(mq.topic, mq.broker, header.queue_id),
-        queue_offset=header.queue_offset,
-        msg_id=header.msg_id,
-        unique_key=unique_key,
-        transaction_id=header.transaction_id,
-    )

@@ -2,12 +2,24 @@
 
 from collections.abc import Callable, Sequence
 
+from sandbox.kernel.errors import ClientError
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import java_hash
 
 QueueSelector = Callable[[Sequence[MessageQueue], Message], MessageQueue]
-"""Picks one of the topic's queues.  Such a send is tried once: another queue would break the order."""
+"""Picks one of the topic's queues; any function of the queues and the message will do.
+
+Such a send is tried once: another queue would break the order.  (An asynchronous one is repeated, at the same queue.)
+"""
+
+
+def chosen_by(selector: QueueSelector, queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
+    """What the selector picks.  Raises ClientError when it fails, which is the application's affair."""
+    try:
+        return selector(queues, message)
+    except Exception as why:
+        raise ClientError(f"select message queue threw exception: {why}") from why
 
 
 def by_hash(argument: str) -> QueueSelector:
