@@ -11,9 +11,10 @@ from queueviz.boards.board import BOARD, PEEK, RAIL
 from queueviz.boards.index import INDEX
 from queueviz.boards.locks import LOCKS
 from queueviz.boards.page import BoardPage, Part
-from queueviz.boards.plain import JOURNAL, SETTINGS, TOPIC_FORM, TOPICS
+from queueviz.boards.plain import JOURNAL, SETTINGS
 from queueviz.boards.reset import DIALOG, RESET
 from queueviz.boards.side import SIDE
+from queueviz.boards.topics import TOPIC_FORM, TOPIC_SHEET, TOPICS
 
 
 class Tab(NamedTuple):
@@ -23,7 +24,7 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS)}
-PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM)}
+PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET)}
 TABS = (
     Tab("board", "", _("Board")),
     Tab("locks", "locks/", _("Locks")),

@@ -44,7 +44,7 @@ class Diary:
         self._keyframe_timer: TimerHandle | None = None
         self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
         self._trouble = False
-        self._listener: Callable[[Entry], None] = lambda entry: None
+        self._listeners: tuple[Callable[[Entry], None], ...] = ()
         self.refused: Callable[[OSError], None] = lambda why: None  # told when the disk takes no more, once
         self._keyframe_seq = -1
         self._keyframe_bytes = 0
@@ -53,9 +53,9 @@ class Diary:
                                flow_per_s=limits.flow_events_per_s, pace=ground.wall.monotonic)
         self.journal.keep_in(self._keep)
 
-    def tell_facts(self, listener: Callable[[Entry], None]) -> None:
-        """`listener` hears every fact as it is written (flow it would hear only while the valve is open)."""
-        self._listener = listener
+    def tell_facts(self, *listeners: Callable[[Entry], None]) -> None:
+        """They hear every fact as it is written (flow they would hear only while the valve is open)."""
+        self._listeners = listeners
 
     def start(self) -> None:
         """Draw the first keyframe and look again every ten seconds."""
@@ -110,7 +110,8 @@ class Diary:
         except OSError as why:
             self._complain(why)
         if type(entry.event) not in FLOW:
-            self._listener(entry)
+            for tell in self._listeners:
+                tell(entry)
         self._grown_bytes += max(0, self._writer.total_bytes - before)
         if self._flush_timer is None:
             self._flush_timer = self._wall.call_later(self._config.journal_write_s, self.flush)

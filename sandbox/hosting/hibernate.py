@@ -61,6 +61,7 @@ class SandboxRecord:
     strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set
     ledgers: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what its listeners were given
     resets: list[dict[str, Any]] = field(default_factory=list)
+    origins: dict[str, str] = field(default_factory=dict)  # topic/broker → how it came to be
     links: list[dict[str, Any]] = field(default_factory=list)  # those something is wrong with, as a snapshot has them
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own

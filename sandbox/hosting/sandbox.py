@@ -25,6 +25,7 @@ from sandbox.hosting.standstill import Standstill
 from sandbox.hosting.steps import Steps
 from sandbox.hosting.surroundings import Surroundings
 from sandbox.hosting.templates import template_of
+from sandbox.hosting.topic_origins import TopicOrigins
 from sandbox.hosting.walls import Walls
 from sandbox.hosting.whereabouts import Whereabouts
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
@@ -55,7 +56,8 @@ class Sandbox:
                                  draw=self.snapshot)
         self.journal = self.diary.journal
         self.memory = RowMemory(self.clock)
-        self.diary.tell_facts(self.memory.note)
+        self.origins = TopicOrigins(record.origins)
+        self.diary.tell_facts(self.memory.note, self.origins.note)
         self.network = ground.network(self.clock)
         self.around = around = Surroundings(directory, ground, self.network, self.clock, self.chance, self.journal,
                                             self.preset, self.limits)

@@ -124,7 +124,7 @@ class World:
     def read(self, channel: str) -> Reading:
         """A board without the slug: `board/<group>/<topic>`."""
         kind, _, rest = channel.partition("/")
-        _, _, parts = parse_channel(f"{kind}/{SLUG}/{rest}")
+        _, _, parts = parse_channel(f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}")
         return self._on_loop(lambda: read_channel(self.sandbox, kind, parts))
 
     def snapshot(self) -> dict[str, Any]:

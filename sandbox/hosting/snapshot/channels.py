@@ -10,6 +10,7 @@ from sandbox.hosting.snapshot.board import read_board
 from sandbox.hosting.snapshot.client import read_client
 from sandbox.hosting.snapshot.locks import read_locks
 from sandbox.hosting.snapshot.storage import read_index, read_store
+from sandbox.hosting.snapshot.topics import read_topics
 from sandbox.kernel.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             return read_store(sandbox, _running(sandbox, node))
         case "index", [node]:
             return read_index(_running(sandbox, node))
+        case "topics", []:
+            return read_topics(sandbox)
         case "client", [who]:
             client = read_client(sandbox, who)
             if client is None:

@@ -1,0 +1,111 @@
+"""Topics: the brackets of writable and readable ids over each row of queues, and shrinking without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.board import live_config
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Part, Place, data_of
+
+Row = dict[str, Any]
+MOST_QUEUES = 64  # per topic, as the form allows
+RIGHTS = ((6, _("read and write")), (4, _("read only")), (2, _("write only")))
+
+
+def _channel(place: Place) -> str:
+    return f"topics/{place.slug}"
+
+
+def _rows(place: Place, readings: Mapping[str, Any]) -> list[Row]:
+    """Every topic with a row per broker; of a sleeping sandbox, what its last snapshot knew."""
+    data = data_of(readings, _channel(place))
+    topics = data["topics"] if data is not None else [_as_it_slept(topic) for topic in place.topics]
+    return [_topic(topic) for topic in topics]
+
+
+def _as_it_slept(topic: Mapping[str, Any]) -> Row:
+    """The topic of a snapshot (catalogue 9): nothing about groups and origins, one pair of counts for all brokers."""
+    write, read = topic["write_queues"], topic["read_queues"]
+    counts = {"write_queues": write, "read_queues": read, "permission": topic["permission"], "how": None}
+    queues = [{"rate_per_s": None, **queue, "waiting": {}, "use": _use(queue["queue_id"], write, read)}
+              for queue in topic.get("queues", ()) if queue.get("max") is not None]
+    return {**topic, "groups": [], "queues": queues,
+            "brokers": [{"broker": broker, **counts} for broker in sorted({queue["broker"] for queue in queues})]}
+
+
+def _use(queue_id: int, write: int, read: int) -> str:
+    if queue_id < write:
+        return "rw" if queue_id < read else "wo"
+    return "ro" if queue_id < read else "none"
+
+
+def _topic(topic: Mapping[str, Any]) -> Row:
+    brokers = [_broker(row, [q for q in topic["queues"] if q["broker"] == row["broker"]]) for row in topic["brokers"]]
+    queues = [queue for broker in brokers for queue in broker["queues"]]
+    return {"topic": topic["topic"], "kind": topic["kind"], "groups": topic["groups"], "brokers": brokers,
+            "messages": sum(queue["messages"] for queue in queues), "rate": sum(q["rate_per_s"] or 0 for q in queues),
+            "write": max((broker["write_queues"] for broker in brokers), default=0),
+            "read": max((broker["read_queues"] for broker in brokers), default=0),
+            "stranded": [queue for queue in queues if queue["stranded"]],
+            "starved": [queue for queue in queues if queue["use"] == "ro"],
+            "unread": [queue for queue in queues if queue["use"] == "wo"]}  # fmt: skip
+
+
+def _broker(row: Mapping[str, Any], queues: list[Mapping[str, Any]]) -> Row:
+    permission = row["permission"]
+    return {**row, "queues": [_queue(queue) for queue in queues], "count": len(queues),
+            "rights": ("R" if permission & 4 else "-") + ("W" if permission & 2 else "-")}  # fmt: skip
+
+
+def _queue(queue: Mapping[str, Any]) -> Row:
+    """`stranded`: messages nobody can read any more or yet; those every group has finished are not."""
+    messages = int(queue["max"]) - int(queue["min"])
+    waiting = {group: None if count is None else int(count) for group, count in queue["waiting"].items()}
+    unreadable = queue["use"] in ("wo", "none")
+    behind = [messages if count is None else count for count in waiting.values()]
+    return {**queue, "key": f"{queue['broker']}:{queue['queue_id']}", "messages": messages, "waiting": waiting,
+            "waits": [(group, waiting[group]) for group in sorted(waiting)],
+            "behind": max(behind, default=messages), "stranded": (max(behind, default=messages) if unreadable else 0)}
+
+
+def _shrink(topic: Row, wanted: str) -> Row:
+    """The three steps of making a topic smaller: write first, wait, then read (`to` from the form, else half)."""
+    default = max(1, topic["read"] // 2)
+    to = min(int(wanted), MOST_QUEUES) if wanted.isdigit() else default
+    upper = [q for broker in topic["brokers"] for q in broker["queues"] if q["queue_id"] >= to and q["use"] != "none"]
+    waiting = [queue for queue in upper if queue["behind"]]
+    return {"to": to, "upper": upper, "waiting": waiting, "left": sum(queue["behind"] for queue in waiting),
+            "write_done": topic["write"] <= to, "drained": not waiting, "read_done": topic["read"] <= to}
+
+
+def _sheet(place: Place, readings: Mapping[str, Any]) -> Row:
+    """One topic queue by queue; nothing when the address names none, or one that is gone."""
+    rows = _rows(place, readings)
+    chosen = next((row for row in rows if row["topic"] == place.query.get("topic")), None)
+    if chosen is None:
+        return {"chosen": None}
+    to = place.query.get("to", "")
+    return {"chosen": chosen, "rights": RIGHTS, "shrink": _shrink(chosen, to), "to": to}
+
+
+def _page(place: Place, readings: Mapping[str, Any]) -> Row:
+    return {"topic_rows": _rows(place, readings), "live": live_config(place, readings, {}, tab="topics"),
+            "texts": texts(), **_sheet(place, readings)}  # fmt: skip
+
+
+TOPICS = BoardPage(
+    name="topics", path="topics/", template="queueviz/boards/topics.html", twin="queueviz/partials/topics_table.html",
+    channels=lambda place: [_channel(place)], context=_page,
+)  # fmt: skip
+TOPIC_SHEET = Part(
+    name="topic", template="queueviz/partials/topic_sheet.html", channels=lambda place: [_channel(place)],
+    context=_sheet,
+)  # fmt: skip
+TOPIC_FORM = Part(
+    name="topic-form", template="queueviz/partials/topic_form.html", channels=lambda place: [_channel(place)],
+    context=_sheet,
+)  # fmt: skip
