@@ -11,7 +11,7 @@ from sandbox.client.client_api import SYS_SUBSCRIPTION, SYS_SUSPEND, PullAnswer
 from sandbox.client.flow_control import FlowControl, Limit
 from sandbox.client.pull_api import PullApi, sent_as
 from sandbox.client.pull_consumer import BLOCKING_TIMEOUT_MS, BROKER_SUSPEND_MS
-from sandbox.client.pull_service import AT_ONCE, BROKER_BUSY, DISCARD, FLOW_CONTROL, SUSPENDED, Pause
+from sandbox.client.pull_service import AT_ONCE, BROKER_BUSY, DISCARD, FLOW_CONTROL, SAME_AGAIN, SUSPENDED, Pause
 from sandbox.client.subscription import Subscription
 from sandbox.kernel.errors import BrokerRefused, ClientError, SandboxError
 from sandbox.message.queue import MessageQueue
@@ -111,7 +111,8 @@ class LitePullTasks:
         if pq.dropped:
             return DISCARD
         self._take_over(state, subscription, answer)
-        return AT_ONCE
+        stuck = answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and answer.header.next_offset == offset
+        return SAME_AGAIN if stuck else AT_ONCE
 
     def _crossed(self, state: AssignedQueue) -> Limit | None:
         config = self._consumer.config

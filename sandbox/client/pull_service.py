@@ -38,6 +38,7 @@ NOT_LOCKED = Pause("not_locked", 1.0)
 NO_OFFSET = Pause("no_offset", 1.0)  # locked, but nobody says where to begin
 BROKER_BUSY = Pause("broker_busy", 0.02)
 AT_ONCE = Pause("", 0.0)
+SAME_AGAIN = Pause("", 0.05)  # RocketMQ asks again as fast as its wire allows; inside one process a wire takes no time
 DISCARD = None  # this queue is no longer ours: the loop ends
 
 
@@ -136,7 +137,7 @@ class PullService:
 
     async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> Pause | None:
         consumer = self._consumer
-        pq.next_offset = answer.header.next_offset
+        asked, pq.next_offset = pq.next_offset, answer.header.next_offset
         if answer.code == ResponseCode.SUCCESS:
             messages = self._api.wanted(pq.mq, subscription, answer)
             if not messages:
@@ -149,6 +150,8 @@ class PullService:
             return DISCARD
         if not pq.has_unfinished:  # nothing new and nothing left: all up to here is done
             consumer.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=True)
+        if answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and pq.next_offset == asked:
+            return SAME_AGAIN  # a slave that is behind its master knows nothing better to say
         return AT_ONCE
 
     async def _start_elsewhere(self, pq: ProcessQueue) -> None:
