@@ -11,7 +11,7 @@ PAGES = {
     "locks": ("payments", "locks/", "#lock-rows .ring"),
     "index": ("index", "index/?key=order-Aa", ".walkend"),
     "reset": ("orders", "reset/", ".rs-tbl"),
-    "topics": ("orders", "topics/", ".table"),
+    "topics": ("orders", "topics/?topic=orders", ".queuerow"),
     "journal": ("orders", "journal/", ".journal li"),
     "settings": ("orders", "settings/", ".table"),
     "empty": ("empty", "", "#no-queues"),
