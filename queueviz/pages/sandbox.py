@@ -20,8 +20,11 @@ ANSWER = "queueviz/partials/ask_{}.html"
 
 
 @require_GET
-def page(request: HttpRequest, slug: str, tab: str = "board") -> HttpResponse:
-    """One board: its first paint holds the newest snapshot, the socket only goes on from there."""
+def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> HttpResponse:
+    """One board: its first paint holds the newest snapshot, the socket only goes on from there.
+
+    `where` is what the path says beside the tab; a board reads it as it reads the query.
+    """
     board = BOARDS.get(tab)
     if board is None:
         raise Http404
@@ -29,7 +32,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board") -> HttpResponse:
     seat = access.seat_at(who, slug, "see")
     access.note_visit(seat)
     context = shell(request, seat, tab)
-    context |= reading.of_page(board, slug, context["snapshot"], request.GET)
+    context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
     return render(request, board.template, context)
 
 

@@ -28,9 +28,10 @@ MARKS_KEPT = 48
 class ClientLife:
     """One process.  Rows are plain values, oldest first; the first half of the marks is never pushed out."""
 
-    __slots__ = ("group", "marks", "states", "steps", "unfinished")
+    __slots__ = ("began_ms", "group", "marks", "states", "steps", "unfinished")
 
-    def __init__(self) -> None:
+    def __init__(self, began_ms: int) -> None:
+        self.began_ms = began_ms
         self.group: str | None = None
         self.steps: list[Row] = []
         self.states: list[Row] = []
@@ -69,27 +70,27 @@ class ClientLives:
         seq, at_ms, _, event = entry
         match event:
             case LifecycleStep():
-                self._of(event.client_id, event.group).step(at_ms, event)
+                self._of(event.client_id, at_ms, event.group).step(at_ms, event)
             case MemberStateChanged():
-                self._of(event.client_id, event.group).state(at_ms, event)
+                self._of(event.client_id, at_ms, event.group).state(at_ms, event)
             case RouteLearned():
-                self._of(event.client_id).mark(seq, at_ms, "route", topic=event.topic)
+                self._of(event.client_id, at_ms).mark(seq, at_ms, "route", topic=event.topic)
             case QueuesAssigned():
-                self._of(event.client_id, event.group).mark(
+                self._of(event.client_id, at_ms, event.group).mark(
                     seq, at_ms, "assigned", topic=event.topic, trigger=event.trigger, count=len(event.queues))
             case QueueTaken():
-                self._of(event.client_id, event.group).mark(
+                self._of(event.client_id, at_ms, event.group).mark(
                     seq, at_ms, "taken", queue=_queue(event), offset=str(event.start_offset),
                     trace=list(event.trace))
             case QueueDropped():
-                self._of(event.client_id, event.group).mark(
+                self._of(event.client_id, at_ms, event.group).mark(
                     seq, at_ms, "dropped", queue=_queue(event), reason=event.reason)
             case LockDenied():
-                self._of(event.client_id, event.group).mark(
+                self._of(event.client_id, at_ms, event.group).mark(
                     seq, at_ms, "denied", queue=_queue(event), holder=event.holder, left_ms=event.left_ms)
 
-    def _of(self, client_id: str, group: str | None = None) -> ClientLife:
-        life = self._lives.pop(client_id, None) or ClientLife()
+    def _of(self, client_id: str, at_ms: int, group: str | None = None) -> ClientLife:
+        life = self._lives.pop(client_id, None) or ClientLife(at_ms)
         life.group = life.group or group
         self._lives[client_id] = life
         if len(self._lives) > CLIENTS_KEPT:

@@ -6,6 +6,7 @@ Asked for by client id or by an actor's label.  Of a dead process there is what 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.broker.consumers import MemberInfo
+from sandbox.broker.producers import ProducerInfo
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
@@ -17,7 +18,7 @@ from sandbox.hosting.groups import GroupView
 from sandbox.hosting.producing import producer_group
 from sandbox.hosting.snapshot.client_queues import queue_rows, subscription_rows
 from sandbox.hosting.snapshot.client_sends import producer_row
-from sandbox.hosting.snapshot.client_waits import waits
+from sandbox.hosting.snapshot.client_waits import waits, waits_of_producer
 from sandbox.remoting.codes import RequestCode
 
 if TYPE_CHECKING:
@@ -52,17 +53,20 @@ def read_client(sandbox: "Sandbox", who: str) -> Row | None:
         return None
     life = sandbox.memory.lives.get(found.client_id)
     view = GroupView(sandbox, found.group) if found.group is not None and found.kind != "producer" else None
-    info = found.info or (view.registered().get(found.client_id) if view is not None else None)
-    pending, more = _pending(found.instance)
+    member = found.info or (view.registered().get(found.client_id) if view is not None else None)
+    info = member if view is not None else _sender(sandbox, found)
+    names = _names(sandbox)
+    pending, more = _pending(found.instance, names)
     return {
-        "client": {**_identity(sandbox, found, life, info), **_settings(found, info),
-                   "expires_at_ms": view.expires_at_ms(found.client_id, info) if view is not None else None},
-        "connections": _connections(found),
+        "client": {**_identity(sandbox, found, life, info), **_settings(found, info, names),
+                   "connections": _connections(found, names),
+                   "expires_at_ms": view.expires_at_ms(found.client_id, member) if view is not None else None},
         "steps": {} if life is None else {f"{row['group']}/{row['phase']}/{row['step']}": row for row in life.steps},
         "states": [] if life is None else list(life.states),
         "marks": {} if life is None else {row["seq"]: row for row in life.marks},
         "unfinished": {} if life is None or found.instance is not None else life.unfinished,
-        "waits": waits(sandbox, view, found.consumer),
+        "waits": waits_of_producer(found.producer) if found.producer is not None and found.instance is not None
+        else waits(sandbox, view, found.consumer),
         "timers": _timers(found), "pending": pending, "pending_more": more,
         "queues": queue_rows(view, found.consumer, found.client_id),
         "subscriptions": subscription_rows(view, found.consumer),
@@ -117,25 +121,28 @@ def _former(sandbox: "Sandbox", client_id: str) -> Found | None:
     return Found(client_id, label, "former", state, group=group)
 
 
-def _identity(sandbox: "Sandbox", found: Found, life: ClientLife | None, info: MemberInfo | None) -> Row:
+def _identity(sandbox: "Sandbox", found: Found, life: ClientLife | None,
+              info: MemberInfo | ProducerInfo | None) -> Row:
     now_actor = sandbox.actors.by_label.get(found.label) if found.label is not None else None
     since = next((row["at_ms"] for row in reversed(life.states) if row["state"] == found.state), None) if life else None
     return {
         "client_id": found.client_id or None, "actor": found.label, "kind": found.kind, "state": found.state,
-        "state_since_ms": since, "lives": found.instance is not None or found.kind == "wire",
+        "state_since_ms": since, "began_ms": life.began_ms if life is not None else None,
+        "lives": found.instance is not None or found.kind == "wire",
         "now_client_id": now_actor.client_id if found.kind == "former" and now_actor is not None else None,
         "reason": getattr(found.actor, "refused", "") or None, "group": found.group,
         "colour": getattr(found.actor, "colour", None), "transport": "tcp" if found.kind == "wire" else "loopback",
         "language": None if info is None else info.language, "version": None if info is None else info.version,
         "heard_ms": None if info is None else info.last_update_ms,
-        "since_ms": getattr(found.actor, "since_ms", 0) or (info.since_ms if info is not None else None),
+        "since_ms": getattr(found.actor, "since_ms", 0) or getattr(info, "since_ms", None),
     }
 
 
-def _settings(found: Found, info: MemberInfo | None) -> Row:
+def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[str, str]) -> Row:
     """Of the process while it lives; of the actor's next one else."""
     instance, row = found.instance, dict[str, Any]()
-    row["name_server"] = instance.name_servers.chosen if instance is not None else None
+    chosen = instance.name_servers.chosen if instance is not None else None
+    row["name_server"] = None if chosen is None else names.get(chosen, chosen)
     row["hosts"] = [] if instance is None else [*instance.consumers, *instance.producers]
     row["address"] = info.channel.remote if info is not None and found.kind == "wire" else None
     if isinstance(found.actor, ConsumerActor):
@@ -151,8 +158,24 @@ def _settings(found: Found, info: MemberInfo | None) -> Row:
     return row
 
 
-def _connections(found: Found) -> list[str]:
-    return [] if found.instance is None else found.instance.connections.addresses
+def _names(sandbox: "Sandbox") -> dict[str, str]:
+    """Addresses of servers to their names."""
+    nodes = sandbox.nodes
+    return {**{node.record.address: node.name for node in nodes.name_servers},
+            **{node.record.address: node.node for node in nodes.brokers}}
+
+
+def _sender(sandbox: "Sandbox", found: Found) -> ProducerInfo | None:
+    """What a broker knows of a producer's connection: of several, whoever heard of it last."""
+    known = [info for node in sandbox.nodes.masters()
+             for info in node.running.producers.groups.get(found.group or "", {}).values()
+             if info.client_id == found.client_id]
+    return max(known, key=lambda info: info.last_update_ms, default=None)
+
+
+def _connections(found: Found, names: dict[str, str]) -> list[str]:
+    addresses = [] if found.instance is None else found.instance.connections.addresses
+    return [names.get(address, address) for address in addresses]
 
 
 def _timers(found: Found) -> dict[str, Row]:
@@ -167,13 +190,15 @@ def _timers(found: Found) -> dict[str, Row]:
     return rows
 
 
-def _pending(instance: ClientInstance | None) -> tuple[dict[str, Row], int]:
+def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[dict[str, Row], int]:
     """Requests without an answer, the oldest first, and how many more there are."""
     if instance is None:
         return {}, 0
     waiting = instance.connections.pending
     rows = {str(one.opaque): {"code": int(one.code), "name": name_of_request(one.code), "address": one.address,
-                              "since_ms": one.since_ms, "timeout_ms": one.timeout_ms}
+                              "to": names.get(one.address, one.address),
+                              "since_ms": one.since_ms, "timeout_ms": one.timeout_ms,
+                              "until_ms": one.since_ms + one.timeout_ms}
             for one in waiting[:PENDING_SHOWN]}
     return rows, max(0, len(waiting) - PENDING_SHOWN)
 

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.config import MessageModel
+from sandbox.client.instance import ClientInstance
+from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting.groups import GroupView
 from sandbox.message.queue import MessageQueue
@@ -25,12 +27,8 @@ def waits(sandbox: "Sandbox", view: GroupView | None, consumer: PushConsumer | N
     """
     if consumer is None or view is None:
         return {}
-    rows: dict[str, Row] = {}
+    rows = _routes(consumer.instance, consumer.topics())
     table = consumer.timer_rows()
-    route_ms = table["route"].due_ms if "route" in table else None
-    for topic in consumer.topics():
-        if not consumer.instance.routes.knows(topic):
-            rows[topic] = _row("route", topic=topic, again_ms=route_ms)
     claimed = consumer.rebalancer.claimed()
     again_ms = table["rebalance"].due_ms
     if not claimed and not consumer.process_queues and not rows and consumer.state in ("starting", "running"):
@@ -42,6 +40,18 @@ def waits(sandbox: "Sandbox", view: GroupView | None, consumer: PushConsumer | N
         if pq.pause:
             rows[mq.key] = _row(pq.pause, queue=mq.key, until_ms=pq.pull_again_ms, again_ms=pq.pull_again_ms)
     return dict(list(rows.items())[:WAITS_SHOWN])
+
+
+def waits_of_producer(producer: Producer) -> dict[str, Row]:
+    """A producer waits for routes only."""
+    return _routes(producer.instance, producer.topics())
+
+
+def _routes(instance: ClientInstance, topics: list[str]) -> dict[str, Row]:
+    table = instance.timer_rows()
+    again_ms = table["route"].due_ms if "route" in table else None
+    return {topic: _row("route", topic=topic, again_ms=again_ms) for topic in topics
+            if not instance.routes.knows(topic)}
 
 
 def _not_taken(sandbox: "Sandbox", view: GroupView, consumer: PushConsumer, mq: MessageQueue,

@@ -21,6 +21,7 @@ function entry(table, name, fields) {
 }
 
 export const factText = (fact) => entry(given.facts, fact.type, fact) ?? { tone: "quiet", word: fact.type, text: fact.type };
+export const valueWord = (value) => given.values[value] ?? value;
 export const isTold = (type) => type in given.facts;
 
 const NUMBERS = new Set("offset start_offset asked given value allowed messages first_seq count skipped replayed answered entries copies".split(" "));

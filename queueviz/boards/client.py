@@ -1,0 +1,66 @@
+"""Client: one producer or consumer, its start and stop, timers, requests, waits and queues (channel `client/…`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.client_texts import NUMBERS, client_words
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Place, data_of
+
+TIMERS = ("heartbeat", "route", "commit", "rebalance", "lock", "clean", "adjust pool", "response scan",
+          "fetch name servers")  # fmt: skip
+VERSIONS = {  # ordinals of MQVersion (spec remoting 1.1)
+    28: "V3_0_7_SNAPSHOT", 37: "V3_0_11", 62: "V3_1_8_SNAPSHOT", 121: "V3_4_9", 232: "V4_1_0_SNAPSHOT",
+    293: "V4_4_0", 395: "V4_9_1", 401: "V4_9_4", 407: "V4_9_7", 409: "V4_9_8", 413: "V5_0_0", 473: "V5_3_0",
+    479: "V5_3_3",
+}  # fmt: skip
+
+
+def channel(place: Place) -> str | None:
+    who = place.query.get("client")
+    return f"client/{place.slug}/{quote(who, safe='')}" if who else None
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    name = channel(place)
+    data = data_of(readings, name) or {}
+    client = data.get("client") or {}
+    given = texts()
+    given["texts"] |= client_words()
+    return {
+        "asked": place.query.get("client", ""),
+        "data": data or None,
+        "client": client,
+        "version": VERSIONS.get(client.get("version") or 0),
+        "phases": _phases(data),
+        "marks": sorted((data.get("marks") or {}).values(), key=lambda row: int(row["seq"])),
+        "timers": [(job, data["timers"][job]) for job in TIMERS if job in (data.get("timers") or {})],
+        "now_ms": now_of(place, readings, name),
+        "live": live_config(place, readings, {"client": name}, tab="client", timers=TIMERS, numbers=NUMBERS),
+        "texts": given,
+    }
+
+
+def _phases(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Start and stop of each group the process hosts, with the steps in order and how long all took."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in (data.get("steps") or {}).values():
+        found.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})
+    return [
+        {"group": group, "phase": phase, "steps": sorted(steps, key=lambda row: int(row["step"])),
+         "took_ms": sum(int(row["took_ms"]) for row in steps)}
+        for (group, phase), steps in found.items()
+    ]  # fmt: skip
+
+
+CLIENT = BoardPage(
+    name="client",
+    path="clients/",
+    template="queueviz/boards/client.html",
+    channels=lambda place: [name] if (name := channel(place)) else [],
+    context=_context,
+)

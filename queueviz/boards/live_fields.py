@@ -1,0 +1,104 @@
+"""One value of a live row as text: for the first paint, exactly as `live_fields.js` writes it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from queueviz.boards.client_texts import WORDS
+from queueviz.boards.fact_texts import VALUES
+from queueviz.boards.js_texts import TEXTS
+from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, number, second
+
+SIMPLE = {"number": number, "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
+
+
+def shown(
+    row: Mapping[str, Any] | None, name: str, kind: str, *, now_ms: int, began_ms: int = 0,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """`kind`: number, bytes, ms, clock, second, text, left, ago, after, runs, queue, wait, mark, list, yes, or a family
+    of words (`step.`).  `began_ms` is what `after` counts from; `names` turns client ids into labels."""
+    row = row or {}
+    value = row.get(name)
+    if kind in ("wait", "mark"):
+        return _sentence(row, f"{kind}.{value}", names) if value else UNKNOWN
+    if value is None or value == "":
+        return UNKNOWN
+    if kind in SIMPLE:
+        return str(SIMPLE[kind](value))
+    if kind == "left":
+        return left(value - now_ms)
+    if kind == "ago":
+        return ago(now_ms - value)
+    if kind == "after":
+        return f"+{step_ms(value - began_ms)}"
+    if kind == "runs":
+        return runs(value, row.get(f"{name}_more") or 0)
+    if kind == "queue":
+        return queue(value)
+    if kind == "list":
+        return ", ".join(map(str, value)) or UNKNOWN
+    if kind == "yes":
+        return word("yes" if value else "no")
+    if kind.endswith("."):
+        return word(kind + str(value))
+    return str(value)
+
+
+def left(ms: int) -> str:
+    """Whole seconds until then, as a countdown."""
+    return word("time.now_due") if ms <= 0 else duration(-(-ms // 1000) * 1000 if ms >= 1000 else ms)
+
+
+def step_ms(ms: int) -> str:
+    """What a step took: below a second to the millisecond; 0 is less than half of one."""
+    return "< 1 ms" if ms == 0 else f"{ms} ms" if ms < 1000 else duration(ms)
+
+
+def ago(ms: int) -> str:
+    return duration(max(0, ms) if ms < 1000 else ms // 1000 * 1000)
+
+
+def runs(found: list[list[str]], more: int) -> str:
+    """1 003–1 018, 1 020 and 3 more."""
+    parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in found]
+    text = ", ".join(parts) or UNKNOWN
+    return f"{text} {word('queue.and_more').format(n=more)}" if more else text
+
+
+def queue(key: str) -> str:
+    """`orders/broker-a/3` → `orders q3 broker-a`."""
+    topic, broker, number_ = key.split("/")
+    return f"{topic} q{number_} {broker}"
+
+
+def word(key: str) -> str:
+    found = WORDS.get(key) or TEXTS.get(key)
+    return str(found) if found is not None else key.partition(".")[2] or key
+
+
+def _sentence(row: Mapping[str, Any], key: str, names: Mapping[str, str]) -> str:
+    values = dict(row)
+    if row.get("queue"):
+        values["queue"] = queue(row["queue"])
+    if row.get("holder"):
+        values["holder"] = names.get(row["holder"]) or str(row["holder"]).partition("#")[0]
+    for name in ("state", "holder_state", "reason"):
+        if row.get(name) is not None:
+            values["state" if name == "holder_state" else name] = VALUES.get(row[name], row[name])
+    if row.get("trigger"):
+        values["trigger"] = word(f"trigger.{row['trigger']}")
+    if row.get("trace"):
+        values["trace"] = ", ".join(word(f"trace.{code}") for code in row["trace"])
+    if row.get("offset"):
+        values["offset"] = number(row["offset"])
+    if row.get("left_ms") is not None:
+        values["left"] = duration(row["left_ms"])
+    return word(key).format_map(_Unknown(values))
+
+
+class _Unknown(dict[str, Any]):
+    def __missing__(self, name: str) -> str:
+        return UNKNOWN
