@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, PEEK, RAIL
+from queueviz.boards.client import CLIENT
 from queueviz.boards.index import INDEX
 from queueviz.boards.locks import LOCKS
 from queueviz.boards.page import BoardPage, Part
@@ -23,7 +24,9 @@ class Tab(NamedTuple):
     title: object
 
 
-BOARDS: dict[str, BoardPage] = {page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS)}
+BOARDS: dict[str, BoardPage] = {
+    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS, CLIENT)
+}
 PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET)}
 TABS = (
     Tab("board", "", _("Board")),
