@@ -18,6 +18,7 @@ urlpatterns = [
     path("s/<slug:slug>/ask/<slug:name>/", sandbox.ask, name="ask"),
     path("s/<slug:slug>/part/<slug:name>/", sandbox.part, name="part"),
     path("s/<slug:slug>/keep/<slug:what>/", keep.keep, name="keep"),
+    path("s/<slug:slug>/clients/<str:client>/", sandbox.page, {"tab": "client"}, name="client"),
     path("s/<slug:slug>/<slug:tab>/", sandbox.page, name="sandbox-page"),
     path("api/", api.urls),
     path("healthz", health.health, name="healthz"),
