@@ -137,6 +137,11 @@ def landing() -> Sandbox:
     return sandbox
 
 
+def landing_slug() -> str | None:
+    """The host's own sandbox, if somebody has been there; opens nothing."""
+    return LANDING if Sandbox.objects.filter(slug=LANDING).exists() else None
+
+
 def record(visitor: Visitor, what: str, slug: str, **details: object) -> AuditRecord:
     """One line in the audit, without a person's address."""
     who = str(visitor.user) if visitor.is_signed_in else ("token" if visitor.token else "anonymous")

@@ -5,12 +5,13 @@ from django.urls import path
 from django.views.i18n import set_language
 
 from queueviz.api import api
-from queueviz.pages import health, home, keep, sandbox
+from queueviz.pages import fidelity, health, home, keep, sandbox
 
 urlpatterns = [
     path("", home.landing, name="home"),
     path("new/", home.new, name="new"),
     path("claim/<str:token>/", home.claim, name="claim"),
+    path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("theme/", home.theme, name="theme"),
     path("language/", set_language, name="set_language"),
     path("s/<slug:slug>/", sandbox.page, name="sandbox"),

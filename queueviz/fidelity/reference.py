@@ -38,13 +38,19 @@ def text(rows: Ledger, tests: Mapping[str, list[str]]) -> str:
     return "\n".join(lines)
 
 
+def _plain(text: str) -> str:
+    """Words that markdown and HTML leave as they are: `%RETRY%<group>` is no tag, `w * 4` no emphasis."""
+    return cell(text).replace("<", "&lt;").replace("*", "\\*")
+
+
 def _row(claim: Claim, tests: list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    said = claim.claim
+    said = _plain(claim.claim)
     if claim.has_values:
-        said += f" (**{claim.seed_value}** → **{claim.code_value}**)"
+        said += f" (**{_plain(claim.seed_value)}** → **{_plain(claim.code_value)}**)"
     if claim.differs:
         said += f" Differs: {', '.join(claim.differs)}."
-    return (claim.row, cell(said), cell(f"{claim.rocketmq} ({claim.source})"), cell(claim.ours), _links(tests))
+    code = _plain(f"{claim.rocketmq} ({claim.source})")
+    return (claim.row, said, code, _plain(claim.ours), _links(tests))
 
 
 def _links(tests: list[str] | tuple[str, ...]) -> str:

@@ -1,0 +1,111 @@
+"""Rows of the ledger as a reader sees them: in their language, filtered, with the pages where they are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.registry import BOARDS
+from queueviz.fidelity.ledger import SAME, Claim, Ledger
+
+LONGEST_SEARCH = 80  # characters of a search that are looked at
+SECTIONS = (
+    ("0", _("Offset management")),
+    ("1", _("The consuming side")),
+    ("2", _("Notes on offset stores")),
+    ("3", _("Concepts and working principles")),
+    ("4", _("The consumer's source")),
+    ("D", _("Where articles and code differ")),
+)
+PLACES = {  # where a claim is seen → what its page is called; the paths are the boards'
+    "board": _("Board"), "locks": _("Locks"), "index": _("Index"), "reset": _("Reset"), "topics": _("Topics"),
+    "journal": _("Journal"), "settings": _("Settings"), "client": _("Client"), "wire": _("Frames"),
+}  # fmt: skip
+
+
+class Values(NamedTuple):
+    """The article's value beside the code's, with the difference they belong to."""
+
+    difference: str  # D6, or empty for a claim's own values
+    article: str
+    code: str
+
+
+class Row(NamedTuple):
+    row: str
+    claim: str
+    values: list[Values]
+    rocketmq: str
+    source: str
+    ours: str
+    is_same: bool
+    places: list[tuple[object, str | None]]  # title, and the address where there is such a page
+    concerned: list[str]  # of a difference: the claims it belongs to
+
+
+class Section(NamedTuple):
+    name: str
+    title: object
+    rows: list[Row]
+
+
+class Shown(NamedTuple):
+    sections: list[Section]
+    count: int
+    of: int
+
+
+def shown(rows: Ledger, language: str, *, slug: str | None, search: str = "", section: str = "",
+          differing: bool = False) -> Shown:
+    """The rows a reader asked for: every word of `search` occurs in a row, in their language or in English."""
+    words = search[:LONGEST_SEARCH].casefold().split()
+    found = []
+    for name, title in SECTIONS:
+        if section in ("", name):
+            kept = [claim for claim in rows.section(name) if not differing or claim.has_values or claim.differs]
+            made = [_row(rows, claim, language, slug) for claim in kept if _has(claim, words)]
+            if made:
+                found.append(Section(name, title, made))
+    return Shown(found, sum(len(one.rows) for one in found), len(rows))
+
+
+def values_of(rows: Ledger, differences: Iterable[str], language: str) -> list[Values]:
+    return [Values(name, rows[name].said("seed_value", language), rows[name].said("code_value", language))
+            for name in differences]
+
+
+def seen_at(rows: Ledger, place: str) -> list[str]:
+    """The differences whose values are seen at that page."""
+    return [claim.row for claim in rows.section("D") if place in claim.where]
+
+
+def _row(rows: Ledger, claim: Claim, language: str, slug: str | None) -> Row:
+    own = [Values("", claim.said("seed_value", language), claim.said("code_value", language))]
+    return Row(
+        claim.row,
+        claim.said("claim", language),
+        [*(own if claim.has_values else ()), *values_of(rows, claim.differs, language)],
+        claim.said("rocketmq", language),
+        claim.source,
+        claim.said("ours", language),
+        claim.ours == SAME,
+        [(PLACES[place], _address(place, slug)) for place in claim.where],
+        rows.concerned(claim.row) if claim.section == "D" else [],
+    )
+
+
+def _address(place: str, slug: str | None) -> str | None:
+    if slug is None or place not in BOARDS:
+        return None
+    return f"/s/{quote(slug)}/" + ("" if place == "board" else f"{place}/")
+
+
+def _has(claim: Claim, words: list[str]) -> bool:
+    text: list[Any] = [claim.row, *claim.differs, claim.claim, claim.claim_zh, claim.rocketmq, claim.rocketmq_zh,
+                       claim.source, claim.ours, claim.ours_zh, claim.seed_value, claim.seed_value_zh,
+                       claim.code_value, claim.code_value_zh]  # fmt: skip
+    whole = "\n".join(text).casefold()
+    return all(word in whole for word in words)

@@ -1,0 +1,30 @@
+"""Articles and code: what five articles say of RocketMQ, beside what its code does."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language
+from django.views.decorators.http import require_GET
+
+from queueviz import access, owners, visitor
+from queueviz.fidelity.ledger import ledger
+from queueviz.fidelity.view import LONGEST_SEARCH, SECTIONS, shown
+
+PAGE = "queueviz/pages/fidelity.html"
+ROWS = "queueviz/partials/ledger.html"
+
+
+@require_GET
+def fidelity(request: HttpRequest) -> HttpResponse:
+    """All rows, or those asked for; htmx gets the rows alone.  Links lead to the reader's sandbox, or the host's."""
+    own = access.sandboxes_of(visitor.of_request(request))
+    search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")
+    differing = request.GET.get("differing") == "on"
+    found = shown(ledger(), get_language() or "en", slug=own[0].slug if own else owners.landing_slug(), search=search,
+                  section=section if section in dict(SECTIONS) else "", differing=differing)  # fmt: skip
+    context = {"found": found, "search": search, "section": section, "differing": differing, "sections": SECTIONS,
+               "longest": LONGEST_SEARCH}  # fmt: skip
+    part = getattr(request, "htmx", False) and not request.htmx.boosted and not request.htmx.history_restore_request
+    answer = render(request, ROWS if part else PAGE, context)
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer

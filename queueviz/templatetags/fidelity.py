@@ -1,0 +1,36 @@
+"""The mark beside a number that an article gives otherwise: `{% load fidelity %}`, `{% differs "D2" %}`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from queueviz.fidelity.ledger import ledger
+from queueviz.fidelity.view import seen_at, values_of
+
+register = template.Library()
+
+
+@register.inclusion_tag("queueviz/partials/differs.html")
+def differs(*differences: str) -> dict[str, Any]:
+    """A small sign that opens: one sentence for each difference, and its row.  An unknown one is our mistake."""
+    if not differences or not all(name.startswith("D") and name in ledger() for name in differences):
+        raise template.TemplateSyntaxError(f"there is no difference {' '.join(differences) or 'without a name'}")
+    return {"values": values_of(ledger(), differences, get_language() or "en")}
+
+
+@register.inclusion_tag("queueviz/partials/otherwise.html")
+def otherwise(place: str) -> dict[str, Any]:
+    """A table of every difference seen at this page, article and code side by side."""
+    return {"values": values_of(ledger(), seen_at(ledger(), place), get_language() or "en")}
+
+
+@register.simple_tag
+def differs_style() -> SafeString:
+    """The mark's styles, for a panel that is loaded later into a page that may lack them."""
+    return format_html('<link rel="stylesheet" href="{}">', static("queueviz/css/differs.css"))
