@@ -1,0 +1,153 @@
+"""Two name servers, two masters, one slave: who talks to whom, and what a failure takes away."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.hosting.world import World
+from sandbox.journal.events import MessagesConsumed, RouteChanged
+from sandbox.remoting.codes import RequestCode
+from tests.seed.stage import WireLog, application, broker_address
+
+ROUTE, SEND, BEAT = RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.SEND_MESSAGE_V2, RequestCode.HEART_BEAT
+GROUP = "order-svc"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path, "cluster") as made:
+        made.run(15)
+        yield made
+
+
+def ip_of(world: World, label: str) -> str:
+    return str(world.sandbox.actors.get(label).client_id.split("@")[0])
+
+
+@pytest.mark.seed("3.2")
+def test_each_role_talks_to_the_ones_it_needs_and_to_no_other(world: World) -> None:
+    snapshot = world.snapshot()
+    assert [(row["name"], row["state"]) for row in snapshot["name_servers"]] == [("ns-1", "running"),
+                                                                                 ("ns-2", "running")]
+    assert [(row["broker"], row["broker_id"]) for row in snapshot["brokers"]] == [("broker-a", 0), ("broker-a", 1),
+                                                                                  ("broker-b", 0)]
+    assert [row["actor"] for row in snapshot["producers"]] == ["shop"]
+    assert {row["group"] for row in snapshot["groups"]} >= {GROUP, "invoice-fifo"}
+    wire = WireLog(world)
+    world.run(125)
+    name_servers = set(world.sandbox.nodes.addresses)
+    masters = {broker_address(world, name) for name in ("broker-a", "broker-b")}
+    slave = broker_address(world, "broker-a", 1)
+    for row in snapshot["brokers"]:
+        told = {frame.receiver for frame in wire.requests(RequestCode.REGISTER_BROKER)
+                if (frame.command.ext or {})["brokerAddr"] == row["address"]}
+        assert told == name_servers, "a broker registers with every name server"
+    clients = [actor.label for actor in world.sandbox.actors.by_label.values()]
+    for label in clients:
+        asked = [frame.receiver for frame in wire.requests(ROUTE, sender=f"{ip_of(world, label)}:")]
+        assert len(asked) >= 4
+        assert len(set(asked)) == 1, "a client stays with one name server"
+    shop = f"{ip_of(world, 'shop')}:"
+    assert {frame.receiver for frame in wire.requests(SEND)} == masters, "slaves take no messages"
+    assert {frame.receiver for frame in wire.requests(BEAT, sender=shop)} == masters
+    reader = f"{ip_of(world, 'A')}:"
+    assert {frame.receiver for frame in wire.requests(BEAT, sender=reader)} == {*masters, slave}
+    between = [frame for frame in wire.frames if {frame.sender, frame.receiver} <= name_servers]
+    assert between == [], "name servers do not know each other"
+
+
+@pytest.mark.seed("3.2", "D35")
+def test_a_client_chooses_its_first_name_server_by_chance_and_leaves_it_when_it_fails(world: World) -> None:
+    first, second = world.sandbox.nodes.addresses
+    wire = WireLog(world)
+
+    def asked(number: int, since_ms: int = 0) -> list[str]:
+        return [frame.receiver for frame in wire.requests(ROUTE, sender=f"10.0.8.{number}:") if frame.at_ms >= since_ms]
+
+    async def learn(number: int) -> None:
+        instance = application(world, f"app-{number}", ip=f"10.0.8.{number}")
+        for _ in range(5):
+            await instance.name_servers.learn_route("orders")
+        clients.append(instance)
+
+    clients: list[object] = []
+    for number in range(1, 13):
+        world.ground.sim.run(learn(number))
+    chosen = {number: asked(number) for number in range(1, 13)}
+    assert all(len(set(receivers)) == 1 and len(receivers) == 5 for receivers in chosen.values()), "no turns are taken"
+    assert {receivers[0] for receivers in chosen.values()} == {first, second}, "but not all begin with the same"
+    label = next(actor.label for actor in world.sandbox.actors.consumers()
+                 if actor.instance is not None and actor.instance.name_servers.chosen == first)
+    world.act("StopNameServer", name_server="ns-1")
+    world.run(65)
+    world.act("StartNameServer", name_server="ns-1")
+    back_ms = world.sandbox.clock.now_ms()
+    world.run(95)
+    later = [frame.receiver for frame in wire.requests(ROUTE, sender=f"{ip_of(world, label)}:")
+             if frame.at_ms > back_ms]
+    assert len(later) >= 3
+    assert set(later) == {second}, "it stays where it went"
+
+
+@pytest.mark.seed("3.4")
+def test_each_name_server_knows_everything_and_one_is_enough(world: World) -> None:
+    one, two = (world.ask("route", topic="orders", name_server=name)["route"] for name in ("ns-1", "ns-2"))
+    assert one == two
+    assert {row["brokerName"] for row in one["queueDatas"]} == {"broker-a", "broker-b"}
+    world.act("StopNameServer", name_server="ns-1")
+    sent = world.snapshot()["producers"][0]["sent"]
+    world.run(100)
+    row = world.snapshot()["producers"][0]
+    assert row["failed"] == 0
+    assert row["sent"] - sent > 550, "6 a second, as before"
+    world.act("ChangeTopic", topic="orders", write_queues=6, read_queues=6)
+    world.run(51)
+    queues = {(row["broker"], row["queue_id"]) for group in world.snapshot()["groups"] if group["group"] == GROUP
+              for row in group["queues"] if row["topic"] == "orders" and row["owner"] is not None}
+    assert len(queues) == 12, "and whoever used the other one goes on to learn"
+
+
+@pytest.mark.seed("3.6", "D46")
+def test_a_silent_broker_is_forgotten_after_two_minutes(world: World) -> None:
+    last_ms = max(row["last_update_ms"] for row in world.snapshot()["name_servers"][0]["brokers"]
+                  if row["broker"] == "broker-b")
+    world.act("HangBroker", broker="broker-b")
+    since = world.sandbox.journal.next_seq
+    world.run(135)
+    gone = [entry for entry in world.entries(RouteChanged, since=since) if entry.event.broker == "broker-b"]
+    assert {(entry.event.name_server, entry.event.why) for entry in gone} == {("ns-1", "expired"), ("ns-2", "expired")}
+    assert all(120_000 < entry.at_ms - last_ms <= 130_000 for entry in gone), "120 s, and a look every 10 s"
+    assert {row["brokerName"] for row in world.ask("route", topic="orders")["route"]["queueDatas"]} == {"broker-a"}
+
+
+@pytest.mark.seed("D46")
+@pytest.mark.parametrize(("end", "why"), [("KillBroker", "closed"), ("StopBroker", "unregistered")])
+def test_a_broker_that_dies_or_says_goodbye_is_forgotten_at_once(world: World, end: str, why: str) -> None:
+    since, began_ms = world.sandbox.journal.next_seq, world.sandbox.clock.now_ms()
+    world.act(end, broker="broker-b")
+    world.run(1)
+    gone = [entry for entry in world.entries(RouteChanged, since=since) if entry.event.broker == "broker-b"]
+    assert {(entry.event.name_server, entry.event.why) for entry in gone} == {("ns-1", why), ("ns-2", why)}
+    assert all(entry.at_ms - began_ms < 1_000 for entry in gone)
+
+
+@pytest.mark.seed("3.15")
+def test_without_a_slave_messages_wait_until_their_master_is_back(world: World) -> None:
+    world.act("ChangeActor", actor="shop", rate_per_s=0)
+    for label in [actor.label for actor in world.sandbox.actors.consumers(GROUP)]:
+        world.act("StopActor", actor=label)
+    world.act("SendMessages", topic="orders", queue="broker-b:1", count=20, key="waits-{n}")
+    world.run(2)
+    world.act("KillBroker", broker="broker-b")
+    world.act("StartConsumer", actor="late", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1])
+
+    def consumed() -> int:
+        return sum(key.startswith("waits-") for entry in world.entries(MessagesConsumed)
+                   for key in entry.event.keys if entry.event.group == GROUP)
+
+    world.run(90)
+    assert consumed() == 0
+    world.act("StartBroker", broker="broker-b")
+    world.run(60)
+    assert consumed() == 20
