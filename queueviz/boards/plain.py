@@ -16,6 +16,7 @@ PRESET_KEYS = (
     ("index_entries", "20 000 000", "4 000"),
     ("max_message_bytes", "4 MiB", "256 KiB"),
     ("memory_bytes", None, "64 MiB"),
+    ("file_reserved_hours", "72", "72"),
 )
 
 
