@@ -1,0 +1,71 @@
+"""What the articles draw as boxes, found on the pages and in the JSON of a running sandbox."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.test import Client
+
+from tests.web.test_with_the_engine import act, start
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def text_of(client: Client, url: str) -> str:
+    answer = client.get(url)
+    assert answer.status_code == 200, url
+    return answer.content.decode()
+
+
+@pytest.mark.seed("3.2")
+def test_the_rail_of_every_page_shows_the_roles(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "cluster")
+    page = text_of(client, f"/s/{slug}/")
+    for node in ("ns-ns-1", "ns-ns-2", "node-broker-a-0", "node-broker-a-1", "node-broker-b-0", "producer-shop"):
+        assert f'id="{node}"' in page
+    slave = page[page.index('id="node-broker-a-1"'):]
+    assert "slave" in slave[:300]
+    act(client, slug, action="KillBroker", broker="broker-b")
+    dead = text_of(client, f"/s/{slug}/part/rail/")
+    assert "killed" in dead[dead.index('id="node-broker-b-0"'):][:300]
+
+
+@pytest.mark.seed("3.3")
+def test_the_modules_of_a_broker_can_be_looked_into(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "cluster")
+    act(client, slug, action="SetRate", rate=20)
+    act(client, slug, action="SendMessages", topic="seen", count=20, key="seen-{n}")
+    for _ in range(5_000):  # the engine works on its own thread
+        snapshot = client.get(f"/api/sandboxes/{slug}").json()
+        master, slave = snapshot["brokers"][:2]
+        ends = [int(queue["max"]) for topic in snapshot["topics"] if topic["topic"] == "seen"
+                for queue in topic["queues"]]
+        if sum(ends) == 20 and int(master["log"]["replicated"] or 0) > 0:
+            break
+    act(client, slug, action="SetRate", rate=0)
+    board = client.get(f"/s/{slug}/?group=order-svc&topic=orders").context["live"]
+    assert any(name.startswith(f"store/{slug}/") for name in board["first"]), "the store: the tape of the log"
+    assert int(master["log"]["max"]) > 0
+    assert text_of(client, f"/s/{slug}/index/").count("shelf"), "the index: its files"
+    walk = text_of(client, f"/s/{slug}/ask/walk-index/?topic=seen&key=seen-7")
+    assert "1 message found" in walk
+    member = snapshot["groups"][0]["members"][0]["client_id"]
+    assert member in text_of(client, f"/s/{slug}/clients/{quote(member, safe='')}/"), "the client manager: its clients"
+    assert 0 < int(master["log"]["replicated"]) <= int(master["log"]["max"]), "replication: how far the slave has got"
+    assert (slave["role"], int(slave["log"]["max"]) > 0) == ("slave", True)
+
+
+@pytest.mark.seed("3.33")
+def test_the_index_page_reckons_the_slot_of_any_key(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "index")
+    asked = {"topic": "orders", "key": "nobody-has-this"}
+    answer = client.get(f"/api/sandboxes/{slug}/ask/walk-index", asked).json()
+    [file] = [file for file in answer["files"] if file["searched"]]
+    page = text_of(client, f"/s/{slug}/ask/walk-index/?topic=orders&key=nobody-has-this").replace("\u2009", "")
+    sums = re.findall(r"(\d+) mod (\d+) = (\d+)<br>40 \+ (\d+) × 4 = (\d+)", page)
+    assert [tuple(map(int, found)) for found in sums] == [
+        (answer["hash"], 97, answer["hash"] % 97, file["slot"], 40 + file["slot"] * 4)]
