@@ -8,9 +8,7 @@ from sandbox.journal.events import BY_NAME
 ROOT = Path(__file__).parents[2]
 
 NOT_YET = {
-    "LinkChanged": "links cannot be cut or slowed by an action yet",
     "ConnectionRefused": "written by a TCP listener; inside one process nobody is refused",
-    "UnflushedLost": "told by a power cut, which is no action yet: a killed broker keeps its page cache",
 }
 
 
