@@ -166,3 +166,19 @@ def test_a_sync_master_makes_its_senders_wait_for_a_cut_slave(cluster: World) ->
     assert ResponseCode.FLUSH_SLAVE_TIMEOUT in answers_of(8)
     cluster.run(20)  # the master has given the slave up
     assert set(answers_of(5)) == {ResponseCode.SLAVE_NOT_AVAILABLE}
+
+
+def test_a_group_that_has_read_more_than_the_slave_has_asks_it_again_and_again_but_time_passes(tmp_path: Path) -> None:
+    with World(tmp_path, "cluster", seed=11) as world:  # wires that take no time at all
+        world.run(40)
+        world.act("CutLink", a="broker-a", b="broker-a.1")
+        world.run(15)
+        world.act("KillBroker", broker="broker-a")
+        world.run(ROUTES_LEARNED_S)
+        wire = WireLog(world)
+        world.run(10)
+        slave = broker_address(world, "broker-a", 1)
+        answers = [frame.command for frame in wire.answers(RequestCode.PULL_MESSAGE) if frame.sender == slave]
+        assert {(answer.code, answer.remark) for answer in answers} >= {
+            (ResponseCode.PULL_RETRY_IMMEDIATELY, "OFFSET_OVERFLOW_BADLY")}
+        assert len(answers) < 8 * 10 * 25  # queues of two groups, seconds, at most twenty a second

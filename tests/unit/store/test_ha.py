@@ -181,3 +181,22 @@ def test_the_end_of_a_file_without_room_for_a_message_is_copied_as_it_is() -> No
     assert [file.end for file in pair.slave.log.files.files] == [file.end for file in pair.master.log.files.files]
     blank = next(file for file in pair.slave.log.files.files)
     assert record.examine(pair.slave.log.files.pool.view(blank), 0, blank.wrote, check_crc=True)
+
+
+def test_a_slave_that_has_more_than_its_master_is_turned_away_until_the_master_has_as_much() -> None:
+    pair = joined()
+    pair.put(5)
+    pair.pass_s(0.3)
+    assert pair.slave is not None
+    had = pair.slave.max_physical_offset
+    pair.kill_master()
+    pair.disks[0].power_cut()  # nothing of it was flushed yet
+    pair.start_master()
+    assert pair.master.max_physical_offset < had
+    pair.pass_s(30)
+    assert pair.slave.max_physical_offset == had
+    while pair.master.max_physical_offset < had:
+        pair.put()
+    pair.put(2)
+    pair.pass_s(16)
+    assert pair.slave.max_physical_offset == pair.master.max_physical_offset, "lengths are all that is compared"
