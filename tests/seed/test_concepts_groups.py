@@ -62,6 +62,21 @@ def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> 
     assert unasked == [], "the broker never begins to speak"
 
 
+@pytest.mark.seed("3.34")
+@pytest.mark.parametrize(("model", "times"), [("CLUSTERING", 1), ("BROADCASTING", 3)])
+def test_a_message_is_for_one_member_of_a_group_or_for_each(world: World, model: str, times: int) -> None:
+    world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, copies=3, model=model, work_ms=[1])
+    world.run(25)
+    wire = WireLog(world)
+    world.act("SendMessages", topic="orders", count=24, key="m-{n}")
+    world.run(25)
+    assert consumed(world) == {f"m-{n}": times for n in range(1, 25)}
+    members = {entry.event.client_id for entry in world.entries(MessagesConsumed)}
+    assert len(members) == 3
+    asked = wire.requests(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
+    assert bool(asked) is (model == "CLUSTERING"), "only who shares must know with whom"
+
+
 @pytest.mark.seed("3.35", "3.43")
 def test_progress_is_kept_by_the_broker_or_by_each_broadcasting_member(world: World) -> None:
     world.act("StartConsumer", actor="shared", group=GROUP, subscriptions=ORDERS, work_ms=[1])
