@@ -35,6 +35,9 @@ ACTIONS: dict[str, Any] = {
     "SendMessages:count": Counted(
         lambda n: ngettext("{count} message sent to {topic}", "{count} messages sent to {topic}", n), "count"
     ),
+    "EndTransaction:outcome=commit": _("transaction {transaction_id} committed"),
+    "EndTransaction:outcome=rollback": _("transaction {transaction_id} rolled back"),
+    "EndTransaction": _("transaction {transaction_id} ended"),
     "SetStrategy": _("{group} divides its queues by {strategy}"),
     "StartBroker": _("{broker} started"),
     "StopBroker": _("{broker} stopped cleanly"),

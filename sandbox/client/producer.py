@@ -48,7 +48,7 @@ class Producer:
         self.on_check: OnCheck | None = None
         self._attempts = SendAttempts(self)
         self.async_sends = AsyncSends(self, self._attempts)
-        self._topics: dict[str, None] = {}
+        self._topics: dict[str, None] = {config.create_topic_key: None}  # so brokers hear of us before the first send
 
     # Life.
 

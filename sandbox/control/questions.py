@@ -114,8 +114,21 @@ class StartOffset:
     timestamp: Offset | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Transactions:
+    """Half messages nobody has ended yet, the oldest first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frames:
+    """The last frames of a link `a~b` with their bytes; asking keeps them being recorded for ten seconds."""
+
+    link: Name
+    no: Annotated[int, Between(1, INT64_MAX)] | None = None
+
+
 Question = (PlanReset | PlanRebalance | WalkIndex | ReadRecord | ReadEntry | Locate | FindMessages | Route | OffsetFile
-            | StartOffset)  # fmt: skip
+            | StartOffset | Frames | Transactions)  # fmt: skip
 
 BY_NAME: dict[str, type[Question]] = {
     "plan-reset": PlanReset,
@@ -128,6 +141,8 @@ BY_NAME: dict[str, type[Question]] = {
     "route": Route,
     "offset-file": OffsetFile,
     "start-offset": StartOffset,
+    "frames": Frames,
+    "transactions": Transactions,
 }
 
 

@@ -73,6 +73,12 @@ class Console:
         if self.producer is not None:
             self.producer.crash()
 
+    async def instance(self) -> ClientInstance:
+        """The process itself, for what else people tell brokers by hand."""
+        await self._started()
+        assert self.producer is not None
+        return self.producer.instance
+
     async def _started(self) -> Sending:
         if self._sending is None:
             around = self._around

@@ -2,12 +2,16 @@
 
 import logging
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sandbox.client.config import ProducerConfig
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
+from sandbox.client.transaction_producer import TransactionProducer
 from sandbox.control.actions import ChangeActor, StartProducer
+from sandbox.hosting.deciding import Deciding
 from sandbox.hosting.pace import SendPace
 from sandbox.hosting.presets import Preset
 from sandbox.hosting.producing import AtARate, FromFeed, Sending, changed, producer_config
@@ -36,6 +40,9 @@ class ProducerActor:
         self._position = 0  # in the feed, as it fell asleep
         self._sent_before = 0
         self._failed_before = 0
+        self.fail_percent = 0.0  # of a transactional producer: rolled back
+        self.handler = ""  # likewise: how it decides (`deciding.WAYS`)
+        self._deciding: Deciding | None = None
         self._state = "stopped"
 
     @property
@@ -64,9 +71,17 @@ class ProducerActor:
         config = producer_config(self.label, avoid_faulty=self.settings.selector == "avoid_faulty",
                                  max_message_bytes=preset.max_message_bytes)
         self._sent_before, self._failed_before = self.sent, self.failed
-        self.instance, self.producer, self.client_id = instance, Producer(config, instance), instance.client_id
+        self.instance, self.client_id = instance, instance.client_id
+        transactor = self._transactor(config, instance) if self.settings.transactional else None
+        self.producer = transactor.producer if transactor is not None else Producer(config, instance)
         self.sending = Sending(instance.clock, wall, pace, self.producer, self.label)
+        if transactor is not None and self._deciding is not None:
+            self.sending.transact = partial(transactor.send_in_transaction, execute=self._deciding.execute)
         self.since_ms, self._state, self.refused = instance.clock.now_ms(), "starting", ""
+
+    def _transactor(self, config: ProducerConfig, instance: ClientInstance) -> TransactionProducer:
+        self._deciding = Deciding(instance.chance.fork("transactions"), self.fail_percent, self.handler)
+        return TransactionProducer(config, instance, self._deciding.check)
 
     async def run(self, table: Path | None) -> None:
         """Start, then send until the process ends.  `table`: the feed's file, if it plays one."""
@@ -101,11 +116,15 @@ class ProducerActor:
 
     def rest(self, state: str) -> None:
         self._sent_before, self._failed_before, self._position = self.sent, self.failed, self.position
-        self.instance = self.producer = self.sending = self._story = None
+        self.instance = self.producer = self.sending = self._story = self._deciding = None
         self._state = state
 
     def change(self, change: ChangeActor) -> None:
         self.settings = changed(self.settings, change)
+        self.fail_percent = self.fail_percent if change.fail_percent is None else change.fail_percent
+        self.handler = self.handler if change.handler is None else change.handler
+        if self._deciding is not None:
+            self._deciding.fail_percent, self._deciding.handler = self.fail_percent, self.handler
         if self._story is not None:
             self._story.settings = self.settings
 
@@ -117,7 +136,7 @@ class ProducerActor:
     def record(self) -> dict[str, Any]:
         return {"kind": self.kind, "label": self.label, "slot": self.slot, "settings": asdict(self.settings),
                 "state": self.state, "client_id": self.client_id, "position": self.position, "sent": self.sent,
-                "failed": self.failed}
+                "failed": self.failed, "fail_percent": self.fail_percent, "handler": self.handler}
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ProducerActor":
@@ -126,5 +145,6 @@ class ProducerActor:
         actor = cls(record["label"], record["slot"], StartProducer(**given))
         actor.client_id, actor._position = record["client_id"], record["position"]
         actor._sent_before, actor._failed_before = record["sent"], record["failed"]
+        actor.fail_percent, actor.handler = record.get("fail_percent", 0.0), record.get("handler", "")
         actor.rest(record["state"])
         return actor

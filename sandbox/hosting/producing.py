@@ -1,6 +1,6 @@
 """Producers of the sandbox: messages made up at a rate, given as rows, or taken from a feed."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from sandbox.broker.stats import Rate
 from sandbox.client.config import ProducerConfig
 from sandbox.client.producer import Producer
 from sandbox.client.queue_selectors import QueueSelector, by_key
+from sandbox.client.transaction_producer import TransactionSendResult
 from sandbox.control.actions import ChangeActor, SendMessages, StartProducer
 from sandbox.hosting.feeds import FlightsFeed
 from sandbox.hosting.pace import SendPace
@@ -24,7 +25,7 @@ SELECTORS: dict[str, QueueSelector | None] = {"round_robin": None, "avoid_faulty
 
 
 class Sending:
-    """One producer process's outgoing side, with its counts."""
+    """One producer process's outgoing side, with its counts; a half message counts as sent, however it ends."""
 
     def __init__(self, clock: Clock, wall: Clock, pace: SendPace, producer: Producer, label: str) -> None:
         self._clock = clock
@@ -33,6 +34,7 @@ class Sending:
         self._producer = producer
         self._label = label
         self._rate = Rate()
+        self.transact: Callable[[Message], Awaitable[TransactionSendResult]] | None = None  # instead of a plain send
         self.sent = 0
         self.failed = 0
 
@@ -43,7 +45,10 @@ class Sending:
         if wait_s > 0:
             await self._wall.sleep(wait_s)
         try:
-            await self._producer.send(message, selector=selector, queue=queue)
+            if self.transact is not None:
+                await self.transact(message)
+            else:
+                await self._producer.send(message, selector=selector, queue=queue)
         except (BrokerRefused, ClientError, RemotingError):
             self.failed += 1
             return False

@@ -53,11 +53,12 @@ from sandbox.control.actions.shape import (
     DeleteTopic,
 )
 from sandbox.control.actions.time import SetRate, Step
+from sandbox.control.actions.transactions import EndTransaction
 from sandbox.kernel.errors import ActionRefused
 
 Action = (
     StartProducer | StartConsumer | ChangeActor | StopActor | CrashActor | RestartActor | RemoveActor | HangActor
-    | ResumeActor | SendMessages | SetStrategy
+    | ResumeActor | SendMessages | SetStrategy | EndTransaction
     | ResetOffsets | UndoReset
     | CreateTopic | ChangeTopic | DeleteTopic | ChangeGroup | ChangeBroker | AgeFiles | CleanFiles
     | StartBroker | StopBroker | KillBroker | HangBroker | ResumeBroker | PowerCut | PromoteSlave | SkewClock
@@ -107,6 +108,7 @@ __all__ = [
     "CutLink",
     "DelayLink",
     "DeleteTopic",
+    "EndTransaction",
     "ExpectedQueue",
     "FillDisk",
     "ForceUnlock",

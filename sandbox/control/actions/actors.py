@@ -26,7 +26,10 @@ class RowToSend(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StartProducer:
-    """A producer that sends on its own: at a rate, or from a feed at its own pace times `speed`."""
+    """A producer that sends on its own: at a rate, or from a feed at its own pace times `speed`.
+
+    A `transactional` one sends half messages and commits most; one in ten is left until the broker asks.
+    """
 
     verb = "act"
     topic: Name
@@ -73,7 +76,11 @@ class StartConsumer:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeActor:
-    """Change what is given; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it."""
+    """Change what is given; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
+
+    Of a transactional producer, `fail_percent` are rolled back, and `handler` "undecided" leaves all open until the
+    broker asks, "silent" even then.
+    """
 
     verb = "act"
     actor: Name

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import questions
 from sandbox.control.questions import Question
-from sandbox.hosting.ask import cluster, index, messages, rebalance, resets
+from sandbox.hosting.ask import cluster, frames, index, messages, rebalance, resets, transactions
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -21,6 +21,8 @@ _BY_KIND: dict[type, Callable[[Any, Any], dict[str, Any]]] = {
     questions.Route: cluster.route,
     questions.OffsetFile: cluster.offset_file,
     questions.StartOffset: cluster.start_offset,
+    questions.Frames: frames.frames,
+    questions.Transactions: transactions.find,
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import actions
 from sandbox.control.actions import Action
-from sandbox.hosting.execute import divide, faults, links, members, messages, offsets, shape, time
+from sandbox.hosting.execute import divide, faults, links, members, messages, offsets, shape, time, transactions
 from sandbox.hosting.execute.carry import CarryOut
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
     actions.ResumeActor: members.resume,
     actions.SetStrategy: divide.set_strategy,
     actions.SendMessages: messages.send,
+    actions.EndTransaction: transactions.end,
     actions.ResetOffsets: offsets.reset,
     actions.UndoReset: offsets.undo,
     actions.CreateTopic: shape.create_topic,

@@ -9,6 +9,7 @@ from typing import Any
 from sandbox.client.subscription import Subscription
 from sandbox.control.actions import ChangeActor, SendMessages, StartConsumer, StartProducer
 from sandbox.hosting.consuming import ConsumerActor
+from sandbox.hosting.deciding import WAYS
 from sandbox.hosting.dividing import NEED_MORE
 from sandbox.hosting.producer_actor import ProducerActor
 from sandbox.kernel.errors import ActionRefused, ClientError
@@ -19,6 +20,10 @@ MADE_UP = ("rate_per_s", "key", "keys", "tag", "body_bytes")
 ROWS_SAY = ("count", "key", "tag", "body", "body_bytes")
 """What each row of `SendMessages.rows` says for itself."""
 
+NOT_OF_A_PRODUCER = ("work_ms", "slow_key", "slow_ms", "expression")
+OF_TRANSACTIONS = ("fail_percent", "handler")
+"""What only a transactional producer has: how its transactions end."""
+
 
 def given(action: Any, names: tuple[str, ...]) -> list[str]:
     """Those of the fields that differ from their default."""
@@ -27,8 +32,8 @@ def given(action: Any, names: tuple[str, ...]) -> list[str]:
 
 
 def check_producer(action: StartProducer) -> None:
-    if action.transactional:
-        raise _no("transactional", "Transactional producers are not offered.", "Choose a plain one.")
+    if action.transactional and action.selector in ("hash", "queue"):
+        raise _no("selector", "Half messages go round all queues.", "Choose round_robin or avoid_faulty.")
     if (action.selector == "queue") != (action.queue is not None):
         raise _no("queue", "One queue and the selector called queue go together.", "Give both or neither.")
     if action.queue is not None:
@@ -43,8 +48,6 @@ def check_producer(action: StartProducer) -> None:
 
 
 def check_consumer(action: StartConsumer) -> None:
-    if action.kind != "push":
-        raise _no("kind", "{kind} consumers are not offered.", "Choose push.", kind=action.kind)
     if action.timestamp is not None and action.from_where != "CONSUME_FROM_TIMESTAMP":
         raise _no("timestamp", "A time to start from needs from_where CONSUME_FROM_TIMESTAMP.", "Choose it.")
     if action.timestamp is not None and action.timestamp < 0:
@@ -68,13 +71,17 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
     wished = [name for name in given_changes(change) if name != "actor"]
     if not wished:
         raise _no("actor", "Nothing to change.", "Give at least one field.")
-    others = ("rate_per_s", "speed") if isinstance(actor, ConsumerActor) else (
-        "work_ms", "slow_key", "slow_ms", "fail_percent", "handler", "expression")
+    others: tuple[str, ...] = ("rate_per_s", "speed")
+    if isinstance(actor, ProducerActor):
+        others = NOT_OF_A_PRODUCER if actor.settings.transactional else (*NOT_OF_A_PRODUCER, *OF_TRANSACTIONS)
     for name in wished:
         if name in others:
             raise _no(name, "{actor} is a {kind} and has no {field}.", "Choose another actor.", actor=actor.label,
                       kind=actor.kind)
     if isinstance(actor, ProducerActor):
+        if change.handler is not None and change.handler not in WAYS:
+            raise _no("handler", "{handler} is no way to decide a transaction.", "Write undecided or silent.",
+                      handler=change.handler)
         wrong = "rate_per_s" if actor.settings.feed is not None else "speed"
         if wrong in wished:
             raise _no(wrong, "A producer with a feed has a speed, one without has a rate.", "Change the other.")

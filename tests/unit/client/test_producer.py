@@ -15,6 +15,7 @@ from sandbox.message import properties
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.message.sys_flag import COMPRESSED
+from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.codes import RequestCode as Code
 from sandbox.remoting.headers import SendHeader
 from tests.unit.client.fake_cluster import ADDRESS, BROKER, FakeCluster
@@ -195,3 +196,13 @@ def test_two_producers_of_one_group_in_one_instance_are_refused(cluster: FakeClu
         cluster.run(second.start())
     assert (second.state, first.state) == ("refused", "running")
     assert first.instance.producers["P"] is first
+
+
+def test_a_producer_knows_brokers_before_it_has_sent_anything(cluster: FakeCluster) -> None:
+    producer(cluster)
+    cluster.loop.run_for(32)
+    asked = {(command.ext or {})["topic"] for command in cluster.requests(Code.GET_ROUTEINFO_BY_TOPIC)}
+    assert asked == {"TBW102"}, "as recorded: every Java client asks for it twice a minute"
+    beats = [HeartbeatData.decode(command.body) for command in cluster.requests(Code.HEART_BEAT)]
+    assert beats
+    assert all("P" in beat.producers for beat in beats)

@@ -390,5 +390,5 @@ def test_an_idle_member_costs_a_handful_of_requests_a_minute(cluster: FakeCluste
     for _, command in cluster.seen[before:]:
         by_code[Code(command.code).name] = by_code.get(Code(command.code).name, 0) + 1
     assert by_code == {
-        "GET_ROUTEINFO_BY_TOPIC": 4, "HEART_BEAT": 2, "GET_CONSUMER_LIST_BY_GROUP": 6, "PULL_MESSAGE": 20,
+        "GET_ROUTEINFO_BY_TOPIC": 6, "HEART_BEAT": 2, "GET_CONSUMER_LIST_BY_GROUP": 6, "PULL_MESSAGE": 20,
         "UPDATE_CONSUMER_OFFSET": 60}  # fmt: skip

@@ -27,8 +27,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "kind": "pull"}, "kind"),
-    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "kind": "lite_pull"}, "kind"),
+    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "kind": "pull", "threads": 4}, "threads"),
+    ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "kind": "lite_pull", "fail_percent": 5},
+     "fail_percent"),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "timestamp": 1}, "timestamp"),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "from_where": "CONSUME_FROM_TIMESTAMP",
                        "timestamp": -1}, "timestamp"),
@@ -40,7 +41,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "model": "BROADCASTING",
                        "strategy": "AVG_BY_CIRCLE"}, "strategy"),
     ("StartConsumer", {"group": "g", "subscriptions": ORDERS, "model": "BROADCASTING", "room": "east"}, "room"),
-    ("StartProducer", {"topic": "orders", "transactional": True}, "transactional"),
+    ("StartProducer", {"topic": "orders", "transactional": True, "selector": "hash"}, "selector"),
+    ("StartProducer", {"topic": "orders", "transactional": True, "selector": "queue", "queue": "broker-a:1"},
+     "selector"),
+    ("ChangeActor", {"actor": "shop", "fail_percent": 5}, "fail_percent"),
+    ("ChangeActor", {"actor": "shop", "handler": "undecided"}, "handler"),
     ("StartProducer", {"topic": "orders", "selector": "queue"}, "queue"),
     ("StartProducer", {"topic": "orders", "queue": "broker-a:1"}, "queue"),
     ("StartProducer", {"topic": "orders", "selector": "queue", "queue": "third"}, "queue"),

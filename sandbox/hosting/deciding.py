@@ -1,0 +1,41 @@
+"""How the local transactions of a transactional producer end."""
+
+from sandbox.client.transaction_producer import LocalTransactionState
+from sandbox.kernel.chance import Chance
+from sandbox.message.message import Message
+
+UNSURE_PERCENT = 10.0  # of an ordinary producer's transactions are left to the broker's question
+UNDECIDED = "undecided"
+SILENT = "silent"
+WAYS = ("", UNDECIDED, SILENT)
+
+_COMMIT, _ROLLBACK, _UNKNOWN = (LocalTransactionState.COMMIT_MESSAGE, LocalTransactionState.ROLLBACK_MESSAGE,
+                                LocalTransactionState.UNKNOW)
+
+
+class Deciding:
+    """Commits, rolls `fail_percent` back, and leaves some open until the broker asks.
+
+    `handler` "undecided" leaves all open until then; "silent" does not even know when it is asked.
+    """
+
+    def __init__(self, chance: Chance, fail_percent: float, handler: str) -> None:
+        self._chance = chance
+        self.fail_percent = fail_percent
+        self.handler = handler
+
+    async def execute(self, _: Message) -> LocalTransactionState:
+        """The local transaction between the halves."""
+        if self.handler in (UNDECIDED, SILENT) or self._happens(UNSURE_PERCENT):
+            return _UNKNOWN
+        return self._outcome()
+
+    async def check(self, _: Message) -> LocalTransactionState:
+        """The broker asks."""
+        return _UNKNOWN if self.handler == SILENT else self._outcome()
+
+    def _outcome(self) -> LocalTransactionState:
+        return _ROLLBACK if self._happens(self.fail_percent) else _COMMIT
+
+    def _happens(self, percent: float) -> bool:
+        return self._chance.random() * 100 < percent

@@ -1,0 +1,206 @@
+"""Transactions in a whole sandbox: producers that decide or do not, brokers that ask, people who end them by hand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.hosting.world import World
+from sandbox.journal.events import (
+    ActionTaken,
+    MessagesConsumed,
+    MessagesStored,
+    TransactionChecked,
+    TransactionEnded,
+    TransactionPrepared,
+)
+from sandbox.kernel.errors import ActionRefused
+from tests.seed.stage import Caller, WireLog
+
+HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path) as made:
+        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
+        yield made
+
+
+def transactor(world: World, label: str = "shop", *, per_s: float = 5, **change: Any) -> None:
+    world.act("StartProducer", actor=label, topic="orders", rate_per_s=per_s, transactional=True)
+    if change:
+        world.act("ChangeActor", actor=label, **change)
+
+
+def facts(world: World, kind: type) -> list[Any]:
+    return [entry.event for entry in world.entries(kind)]
+
+
+def stored(world: World, topic: str) -> int:
+    return sum(event.count for event in facts(world, MessagesStored) if event.topic == topic)
+
+
+def open_ones(world: World) -> list[dict[str, Any]]:
+    return world.ask("transactions")["rows"]
+
+
+def pause(world: World, label: str = "shop") -> None:
+    world.act("ChangeActor", actor=label, rate_per_s=0)
+    world.run(1)
+
+
+def test_most_are_committed_at_once_and_the_rest_when_the_broker_asks(world: World) -> None:
+    transactor(world)
+    world.act("StartConsumer", group="g", subscriptions=[["orders", "*"]], work_ms=[1])
+    world.run(40)
+    pause(world)
+    prepared = len(facts(world, TransactionPrepared))
+    ended = facts(world, TransactionEnded)
+    assert prepared > 150
+    assert {(event.outcome, event.by) for event in ended} == {("commit", "producer")}
+    assert 0.8 * prepared < len(ended) < prepared
+    left = open_ones(world)
+    assert len(left) == world.ask("transactions")["count"] == prepared - len(ended)
+    assert {row["checks"] for row in left} == {0}
+    world.run(70)
+    assert open_ones(world) == []
+    late = [event for event in facts(world, TransactionEnded) if event.by == "check"]
+    assert {event.transaction_id for event in late} == {row["transaction_id"] for row in left}
+    assert {event.outcome for event in late} == {"commit"}
+    assert stored(world, "orders") == prepared
+    consumed = sum(len(event.offsets) for event in facts(world, MessagesConsumed))
+    assert consumed == prepared
+
+
+def test_what_is_rolled_back_is_consumed_by_nobody(world: World) -> None:
+    transactor(world, fail_percent=100)
+    world.act("StartConsumer", group="g", subscriptions=[["orders", "*"]], work_ms=[1])
+    world.run(130)
+    assert len(facts(world, TransactionPrepared)) > 100
+    assert {event.outcome for event in facts(world, TransactionEnded)} == {"rollback"}
+    assert (stored(world, "orders"), facts(world, MessagesConsumed)) == (0, [])
+
+
+def test_an_undecided_producer_leaves_everything_to_the_question(world: World) -> None:
+    transactor(world, handler="undecided")
+    world.run(30)
+    pause(world)
+    assert facts(world, TransactionEnded) == []
+    prepared = len(facts(world, TransactionPrepared))
+    world.run(60)
+    assert {(event.outcome, event.by, event.checks) for event in facts(world, TransactionEnded)} == {
+        ("commit", "check", 1)}
+    assert stored(world, "orders") == prepared == len(facts(world, TransactionChecked))
+
+
+def test_a_silent_producers_transactions_are_given_up_after_fifteen_questions(world: World) -> None:
+    transactor(world, handler="silent", per_s=1)
+    world.run(5)
+    pause(world)
+    prepared = len(facts(world, TransactionPrepared))
+    world.run(16 * 60 + 5)
+    ended = facts(world, TransactionEnded)
+    assert [(event.outcome, event.by, event.checks) for event in ended] == [("discarded", "check", 15)] * prepared
+    assert len(facts(world, TransactionChecked)) == 15 * prepared
+    assert (stored(world, "orders"), stored(world, "TRANS_CHECK_MAX_TIME_TOPIC")) == (0, prepared)
+
+
+def test_people_end_open_ones_through_the_real_way(world: World) -> None:
+    transactor(world, handler="silent")
+    world.run(3)
+    pause(world)
+    first, second = open_ones(world)[:2]
+    assert (first["producer_group"], first["topic"], first["half_offset"]) == ("PG_shop", "orders", "0")
+    wire = WireLog(world)
+    world.act("EndTransaction", transaction_id=first["transaction_id"], outcome="commit")
+    world.act("EndTransaction", transaction_id=second["transaction_id"], outcome="rollback")
+    world.run(1)
+    frames = wire.requests(37, sender="10.0.0.11")
+    assert [(f.command.ext or {})["commitOrRollback"] for f in frames] == ["8", "12"]
+    assert all(f.command.is_oneway for f in frames)
+    assert [(event.transaction_id, event.outcome) for event in facts(world, TransactionEnded)] == [
+        (first["transaction_id"], "commit"), (second["transaction_id"], "rollback")]
+    assert stored(world, "orders") == 1
+
+
+def test_another_process_tells_the_broker_when_the_producer_is_gone(world: World) -> None:
+    transactor(world, handler="silent")
+    world.run(3)
+    world.act("CrashActor", actor="shop")
+    [row, *_] = open_ones(world)
+    world.act("EndTransaction", transaction_id=row["transaction_id"], outcome="commit")
+    world.run(2)
+    assert [event.transaction_id for event in facts(world, TransactionEnded)] == [row["transaction_id"]]
+
+
+def test_what_has_ended_cannot_end_again_and_what_never_began_is_unknown(world: World) -> None:
+    transactor(world, handler="silent")
+    world.run(2)
+    [row, *_] = open_ones(world)
+    world.act("EndTransaction", transaction_id=row["transaction_id"], outcome="commit")
+    world.run(1)
+    taken = len(world.entries(ActionTaken))
+    for transaction_id, status in ((row["transaction_id"], 409), ("never", 404)):
+        with pytest.raises(ActionRefused) as refused:
+            world.act("EndTransaction", transaction_id=transaction_id, outcome="rollback")
+        assert refused.value.status == status
+    assert len(world.entries(ActionTaken)) == taken
+
+
+def test_questions_go_round_the_producers_of_a_group(world: World) -> None:
+    """Two in-process producers have a group each, so the second one here is a client of nobody's making."""
+    transactor(world, handler="undecided", per_s=2)
+    world.run(2)
+    stranger = Caller(world, world.sandbox.nodes.brokers[0].record.address)
+    stranger.ask(34, None, b'{"clientID":"stranger","consumerDataSet":[],"producerDataSet":[{"groupName":"PG_shop"}]}')
+    world.run(20)
+    pause(world)
+    asked_before = len(facts(world, TransactionPrepared))
+    world.run(60)
+    mine = [c for c in stranger.requests if c.code == 39]
+    clients = [event.client_id for event in facts(world, TransactionChecked)]
+    assert abs(clients.count("stranger") - len(clients) / 2) <= 1
+    assert len(mine) == clients.count("stranger")
+    assert len(clients) == asked_before
+
+
+@pytest.mark.parametrize("end", ["kill", "sleep"])
+def test_a_sandbox_that_died_or_slept_asks_on(world: World, end: str) -> None:
+    transactor(world, handler="undecided")
+    world.run(20)
+    pause(world)
+    world.run(1)
+    left = {row["transaction_id"] for row in open_ones(world)}
+    getattr(world, end)()
+    world.wake()
+    assert {row["transaction_id"] for row in open_ones(world)} == left
+    assert world.sandbox.actors.get("shop").handler == "undecided"  # type: ignore[union-attr]
+    world.act("ChangeActor", actor="shop", rate_per_s=0)
+    seq = world.sandbox.journal.next_seq
+    world.run(65)
+    answered = {e.event.transaction_id for e in world.entries(TransactionEnded, since=seq)}  # type: ignore[union-attr]
+    assert left <= answered
+
+
+def test_a_broker_killed_between_the_halves_asks_when_it_is_back(world: World) -> None:
+    transactor(world, handler="undecided")
+    world.run(10)
+    pause(world)
+    left = {row["transaction_id"] for row in open_ones(world)}
+    world.act("KillBroker", broker="broker-a", broker_id=0)
+    world.run(20)
+    world.act("StartBroker", broker="broker-a", broker_id=0)
+    world.run(1)
+    assert {row["transaction_id"] for row in open_ones(world)} == left
+    world.run(100)
+    ended = {event.transaction_id for event in facts(world, TransactionEnded)}
+    assert left <= ended
+
+
+def test_a_plain_producer_has_no_transactions(world: World) -> None:
+    world.act("StartProducer", actor="shop", topic="orders", rate_per_s=5)
+    world.run(5)
+    assert (facts(world, TransactionPrepared), stored(world, HALF)) == ([], 0)
+    assert open_ones(world) == []

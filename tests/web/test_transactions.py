@@ -1,0 +1,57 @@
+"""Transactions on the pages: a producer that makes them, and people who end them."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import orjson
+import pytest
+from django.test import Client
+
+T = TypeVar("T")
+
+JSON = "application/json"
+HTMX = {"HX-Request": "true"}
+MANY = 3_000  # questions until something is taken for missing; each takes a few milliseconds
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def act(client: Client, slug: str, **fields: Any) -> None:
+    answer = client.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON)
+    assert answer.status_code == 200, answer.content
+
+
+def events(client: Client, slug: str) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in client.get(f"/api/sandboxes/{slug}/events").content.splitlines()]
+
+
+def wait_for(found: Callable[[], T]) -> T:
+    """Ask until there is something."""
+    for _ in range(MANY):
+        if something := found():
+            return something
+    raise AssertionError("it never came")
+
+
+def test_open_transactions_are_listed_and_ended_by_hand(real_engine: Any) -> None:
+    client = Client()
+    slug = client.post("/api/sandboxes", {"template": "empty"}, content_type=JSON).json()["slug"]
+    act(client, slug, action="CreateTopic", topic="orders", write_queues=4, read_queues=4)
+    assert "transactional" in client.get(f"/s/{slug}/part/ask/?form=producer").content.decode()
+    act(client, slug, action="SetRate", rate=60)
+    started = client.post(f"/s/{slug}/actions/", {"action": "StartProducer", "actor": "shop", "topic": "orders",
+                                                   "rate_per_s": "2", "transactional": "true"}, headers=HTMX)
+    assert started.status_code == 204
+    act(client, slug, action="ChangeActor", actor="shop", handler="silent")
+    asked = f"/s/{slug}/ask/transactions/"
+    assert asked in client.get(f"/s/{slug}/part/ask/?form=transactions").content.decode()
+    rows = wait_for(lambda: client.get(f"/api/sandboxes/{slug}/ask/transactions").json()["rows"])
+    shown = client.get(asked, headers=HTMX).content.decode()
+    assert rows[0]["transaction_id"] in shown
+    assert 'value="rollback"' in shown
+    form = {"action": "EndTransaction", "transaction_id": rows[0]["transaction_id"], "outcome": "rollback"}
+    assert client.post(f"/s/{slug}/actions/", form, headers=HTMX).status_code == 204
+    ended = wait_for(lambda: [event for event in events(client, slug) if event["type"] == "TransactionEnded"
+                              and event["transaction_id"] == form["transaction_id"]])
+    assert ended[0]["outcome"] == "rollback"
+    again = client.post(f"/s/{slug}/actions/", form, headers=HTMX)
+    assert (again.status_code, "has ended already" in again.content.decode()) == (409, True)
