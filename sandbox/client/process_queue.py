@@ -86,7 +86,7 @@ class ProcessQueue:
             self._done_ahead.clear()
             return self.queue_offset_max + 1
         self._done_ahead.update(removed)
-        if min(self._done_ahead) < first:
+        if self._done_ahead and min(self._done_ahead) < first:
             self._done_ahead = {offset for offset in self._done_ahead if offset > first}
         return first
 

@@ -31,6 +31,13 @@ def test_the_smallest_unfinished_offset_is_committed() -> None:
     assert pq.remove(messages(1)) == -1  # empty beforehand
 
 
+def test_when_none_of_a_batch_is_finished_the_committed_offset_stays() -> None:
+    """Neither the broker nor the retry topic took them: they stay cached, and nothing was finished."""
+    pq = queue(10, 11)
+    assert pq.remove([]) == 10
+    assert pq.done_ahead == 0
+
+
 def test_messages_put_twice_count_once() -> None:
     pq = queue(0, 1)
     pq.put(messages(1, 2))
