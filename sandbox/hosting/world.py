@@ -15,6 +15,7 @@ from sandbox.hosting import hibernate
 from sandbox.hosting.birth import new_record
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.ground import Network
+from sandbox.hosting.hibernate import SandboxRecord
 from sandbox.hosting.port import Reading
 from sandbox.hosting.power import WRITE_BACK_S
 from sandbox.hosting.sandbox import Sandbox
@@ -78,14 +79,17 @@ class World:
     """One sandbox, created from a template and awake.  Use it as a context manager, or `close` it."""
 
     def __init__(self, home: Path, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox",
-                 latency_ms: tuple[float, float] = (0.0, 0.0), config: HostConfig | None = None) -> None:
+                 latency_ms: tuple[float, float] = (0.0, 0.0), config: HostConfig | None = None,
+                 record: SandboxRecord | None = None) -> None:
+        """`record` is a sandbox on paper that no template has: other nodes, other files; then `template` says nothing."""
         self._home = home
         self._config = config or HostConfig()
         self.ground = SimGround(seed, latency_ms)
         self._directory = home / "sandboxes" / SLUG
         self._directory.mkdir(parents=True)
-        hibernate.save(self._directory, new_record(SLUG, template, preset=preset, seed=seed, changes=None, limits=None,
-                                                   config=self._config, ports_taken=set(), now_ms=BEGIN_MS))
+        hibernate.save(self._directory, record or new_record(
+            SLUG, template, preset=preset, seed=seed, changes=None, limits=None, config=self._config, ports_taken=set(),
+            now_ms=BEGIN_MS))
         self.sandbox = self._opened()
 
     def __enter__(self) -> "World":

@@ -1,0 +1,81 @@
+"""`manage.py simulate --seeds 2000`: play seeds, and say which promises were broken (docs/simulation.md)."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from sandbox.hosting.simulation.many import Tally, Work, run_many
+from sandbox.hosting.simulation.run import play
+from sandbox.hosting.simulation.script import PROFILES, write_script
+
+TELL_EVERY_S = 10.0
+INTERRUPTED = 130
+
+
+class Command(BaseCommand):
+    help = "Play seeds in virtual time, with troubles of every kind, and check what RocketMQ promises."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--seeds", type=int, default=50, help="how many (default 50)")
+        parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
+        parser.add_argument("--seed", type=int, help="one seed only, told step by step")
+        parser.add_argument("--profile", choices=PROFILES, default="mixed", help="what is played most")
+        parser.add_argument("--minutes", type=float, help="how long troubles last (default: as the seed says)")
+        parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of sentences")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["seeds"] < 1 or options["workers"] < 1 or (options["minutes"] or 1) <= 0:
+            raise CommandError("--seeds, --workers and --minutes are above 0.")
+        work = Work(options["profile"], options["minutes"])
+        tally, began_s, interrupted = Tally(work), time.monotonic(), False
+        try:
+            if options["seed"] is not None:
+                self._one(options["seed"], tally, told=not options["json"])
+            else:
+                self._many(range(options["first"], options["first"] + options["seeds"]), tally, options)
+        except KeyboardInterrupt:
+            interrupted = True
+        figures = tally.figures(time.monotonic() - began_s)
+        if options["json"]:
+            self.stdout.write(json.dumps(figures))
+        else:
+            self._tell(figures)
+        if figures["violations"] or interrupted:
+            sys.exit(1 if figures["violations"] else INTERRUPTED)
+
+    def _one(self, seed: int, tally: Tally, *, told: bool) -> None:
+        script = write_script(seed, profile=tally.work.profile, minutes=tally.work.minutes)
+        if told:
+            self.stdout.write("\n".join(script.lines()))
+        result = play(script)
+        tally.add(result)
+        if told:
+            self.stdout.write(f"journal: {result.entries} events, {result.digest()}")
+
+    def _many(self, seeds: range, tally: Tally, options: dict[str, Any]) -> None:
+        told_s = time.monotonic()
+        for result in run_many(seeds, tally.work, workers=min(options["workers"], len(seeds))):
+            tally.add(result)
+            now_s = time.monotonic()
+            if not options["json"] and now_s - told_s >= TELL_EVERY_S:
+                told_s = now_s
+                self.stderr.write(f"{tally.seeds} of {len(seeds)} seeds, {len(tally.violations)} violations")
+
+    def _tell(self, figures: dict[str, Any]) -> None:
+        for found in figures["violations"]:
+            self.stdout.write(f"seed {found['seed']}, {found['promise']}: {found['sentence']}\n    {found['again']}")
+        for kind, count in figures["played"].items():
+            refused = figures["refused"].get(kind)
+            self.stdout.write(f"{count:7}  {kind}{f' (and {refused} refused)' if refused else ''}")
+        seeds = len({found["seed"] for found in figures["violations"]})
+        self.stdout.write(
+            f"{figures['seeds']} seeds, {figures['virtual_hours']} virtual hours, {figures['events']} events in "
+            f"{figures['took_s']} s: {figures['seeds_per_s']} seeds/s; {len(figures['violations'])} violations in "
+            f"{seeds} seeds")

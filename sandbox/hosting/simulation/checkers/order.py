@@ -1,0 +1,46 @@
+"""In order, nobody overtakes: a message is begun when everything before it has succeeded."""
+
+from sandbox.hosting.simulation.checkers.progress import SUCCESS, Book
+from sandbox.hosting.simulation.observed import Observed
+from sandbox.hosting.simulation.violation import Violation
+from sandbox.journal.events import Entry, MessagesConsumed
+from sandbox.message.queue import MessageQueue
+
+ENDED, BEGUN = 0, 1  # at one moment, what ended counts before what began
+
+
+def check_order(observed: Observed) -> list[Violation]:
+    """Begins and ends of batches in the order they happened (spec client-behaviour 8.2)."""
+    orderly = {group.name for group in observed.stage.groups if group.kind == "orderly"}
+    if not orderly:
+        return []
+    moments: list[tuple[int, int, int, Entry]] = []
+    for entry in observed.entries:
+        moments.append((entry.at_ms, ENDED, entry.seq, entry))
+        if isinstance(entry.event, MessagesConsumed) and entry.event.group in orderly:
+            moments.append((entry.event.started_ms, BEGUN, entry.seq, entry))
+    moments.sort(key=lambda moment: moment[:3])
+    book, found = Book(observed), []
+    for _, what, _, entry in moments:
+        if what == ENDED:
+            book.take(entry)
+        else:
+            assert isinstance(entry.event, MessagesConsumed)
+            found += _begun(book, entry, entry.event)
+    return found
+
+
+def _begun(book: Book, entry: Entry, event: MessagesConsumed) -> list[Violation]:
+    queue = MessageQueue(event.topic, event.broker, event.queue_id)
+    page = book.page(event.group, queue)
+    if page is None:
+        return []
+    before: set[int] = set()
+    for offset in event.offsets:
+        first = page.first_open(frozenset(before))
+        if offset > first and page.done.get(offset) != SUCCESS:
+            return [Violation("order", (
+                f"{event.client_id} of {event.group} began {queue.key}@{offset} at {event.started_ms} (entry "
+                f"{entry.seq}) before {first} had succeeded"))]
+        before.add(offset)
+    return []
