@@ -17,6 +17,7 @@ LEAST_INTERVAL_S = {  # catalogue 10
     "topology": 0.5,
     "group": 0.5,
     "client": 0.5,
+    "wire": 0.1,
 }
 FACTS = "facts"
 FACTS_INTERVAL_S = 0.2

@@ -27,6 +27,9 @@ class SandboxLimits:
     viewers: int = 100
     scan_entries: int = 5_000  # one question looks at so many entries
     scan_ms: int = 5  # or works so long, then returns a cursor
+    wire_links: int = 8  # whose frames are recorded at a time
+    wire_frames: int = 50  # kept of each
+    wire_frame_bytes: int = 16 * 1024  # kept of each frame
 
 
 COURSE_LIMITS = SandboxLimits(stored_messages_per_s=200, messages_per_send=1_000, store_bytes=128 * MIB,

@@ -28,6 +28,7 @@ from sandbox.hosting.templates import template_of
 from sandbox.hosting.topic_origins import TopicOrigins
 from sandbox.hosting.walls import Walls
 from sandbox.hosting.whereabouts import Whereabouts
+from sandbox.hosting.wire import WireRecorder
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
@@ -69,6 +70,8 @@ class Sandbox:
         self.whereabouts = Whereabouts(self.nodes, self.actors)
         self.links = Links(self.network, self.journal, self.whereabouts.name_of)
         self.links.restore(record.links)
+        self.wire = WireRecorder(self.network, self.clock, ground.wall, self.journal, self.limits,
+                                 self.whereabouts.name_of)
         self.nodes.skew(record.skews)
         self.steps = Steps(self.clock, self.journal, ground.loop)
         self.walls = Walls(ground.wall, self.journal)
@@ -131,6 +134,7 @@ class Sandbox:
         record.rate = self.clock.rate if self.standstill.rate_before is None else self.standstill.rate_before
         self._save()
         self.standstill.end()
+        self.wire.close()
         if self.clock.rate < 1:
             self.clock.set_rate(1)  # a stopped world could not finish what it is doing
         await self.actors.stop_all()
@@ -149,6 +153,7 @@ class Sandbox:
 
     def crash(self) -> None:
         """As when the server is killed: nothing is written any more."""
+        self.wire.close()
         self.actors.crash_all()
         self.console.crash()
         self.nodes.kill()

@@ -8,6 +8,7 @@ from sandbox.hosting.groups import GroupView
 from sandbox.hosting.port import Reading
 from sandbox.hosting.snapshot.board import read_board
 from sandbox.hosting.snapshot.client import read_client
+from sandbox.hosting.snapshot.frames import read_wire
 from sandbox.hosting.snapshot.locks import read_locks
 from sandbox.hosting.snapshot.storage import read_index, read_store
 from sandbox.hosting.snapshot.topics import read_topics
@@ -55,6 +56,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             return read_index(_running(sandbox, node))
         case "topics", []:
             return read_topics(sandbox)
+        case "wire", [] | [_]:
+            return read_wire(sandbox, rest[0] if rest else None)
         case "client", [who]:
             client = read_client(sandbox, who)
             if client is None:

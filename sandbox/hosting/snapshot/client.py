@@ -19,7 +19,7 @@ from sandbox.hosting.producing import producer_group
 from sandbox.hosting.snapshot.client_queues import queue_rows, subscription_rows
 from sandbox.hosting.snapshot.client_sends import producer_row
 from sandbox.hosting.snapshot.client_waits import waits, waits_of_producer
-from sandbox.remoting.codes import RequestCode
+from sandbox.hosting.snapshot.code_names import request_name
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -195,17 +195,9 @@ def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[di
     if instance is None:
         return {}, 0
     waiting = instance.connections.pending
-    rows = {str(one.opaque): {"code": int(one.code), "name": name_of_request(one.code), "address": one.address,
+    rows = {str(one.opaque): {"code": int(one.code), "name": request_name(one.code), "address": one.address,
                               "to": names.get(one.address, one.address),
                               "since_ms": one.since_ms, "timeout_ms": one.timeout_ms,
                               "until_ms": one.since_ms + one.timeout_ms}
             for one in waiting[:PENDING_SHOWN]}
     return rows, max(0, len(waiting) - PENDING_SHOWN)
-
-
-def name_of_request(code: int) -> str:
-    """What RocketMQ calls it; the number for a code nobody knows."""
-    try:
-        return RequestCode(code).name
-    except ValueError:
-        return str(code)

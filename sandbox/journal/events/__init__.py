@@ -85,6 +85,7 @@ from sandbox.journal.events.offsets import (
     OffsetsReset,
     ResetStepDone,
 )
+from sandbox.journal.events.wire import CommandExchanged
 
 Event = (
     SandboxOpened | SandboxSlept | SandboxWoken | ActionTaken | ClockChanged | LimitReached | FlowSkipped | Keyframe
@@ -99,6 +100,7 @@ Event = (
     | FlowControlChanged | MessagePinned | MessageRetried | MessageDeadLettered | DelayedMessageDue
     | TransactionPrepared | TransactionEnded | TransactionChecked
     | CommitLogRolled | IndexFileRolled | FilesDeleted | UnflushedLost | DiskChanged | ReplicationChanged
+    | CommandExchanged
 )  # fmt: skip
 
 ALL: tuple[type[Event], ...] = get_args(Event)
@@ -106,6 +108,7 @@ ALL: tuple[type[Event], ...] = get_args(Event)
 FLOW: frozenset[type[Event]] = frozenset({
     BrokerRegistered, OffsetCommitted, MessagesStored, SendFailed, PullSuspended, PullAnswered, MessagesFiltered,
     MessagesConsumed, MessageRetried, DelayedMessageDue,
+    CommandExchanged,
 })  # fmt: skip
 
 BY_NAME: dict[str, type[Event]] = {event.__name__: event for event in ALL}
@@ -132,6 +135,7 @@ __all__ = [
     "ClientConnected",
     "ClientDisconnected",
     "ClockChanged",
+    "CommandExchanged",
     "CommitLogRolled",
     "ConnectionRefused",
     "DelayedMessageDue",

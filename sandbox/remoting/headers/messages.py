@@ -19,6 +19,7 @@ from sandbox.remoting.fields import (
 _V1 = ("producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp",
        "flag", "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch", "bname")
 _V2 = ("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n")
+V2_NAMES = dict(zip(_V2, _V1, strict=True))
 
 
 class SendHeader(NamedTuple):

@@ -1,0 +1,16 @@
+"""What travels on a link somebody looks at."""
+
+from typing import NamedTuple
+
+
+class CommandExchanged(NamedTuple):
+    """One frame on a watched link `a~b`; while nobody looks, nothing is written."""
+
+    link: str
+    request_code: int | None  # also in the answer; null when the request was sent before anybody looked
+    opaque: int
+    direction: str  # there (from a to b), back
+    bytes: int
+    code: int | None  # this and the next two are the answer's
+    remark: str | None
+    took_ms: int | None
