@@ -22,6 +22,7 @@ NOTES = {
     "after_last": _("no message at or after that time"),
     "cold": _("cold read from disk"),
     "locked_by": _("locked by {holder}"),
+    "not_heard": _("a pull consumer does not hear a live reset; nothing will move"),
     "owner_silent": _("owner {owner} is silent; applies when another takes over"),
 }
 

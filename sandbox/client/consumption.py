@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from sandbox.client.process_queue import ProcessQueue, offset_of
 from sandbox.client.tasks import Tasks
 from sandbox.journal.events import MessagesConsumed
+from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import SandboxError
 from sandbox.message import properties
 from sandbox.message.message import Message
@@ -164,13 +165,22 @@ def end_batch(consumer: "PushConsumer", batch: Batch, outcome: str) -> None:
     batch.pq.end(batch.messages)
     consumer.service.threads.working.pop(batch.thread, None)
     consumer.consumed += len(batch.messages)
-    if not consumer.journal.tracing:
+    tell_consumed(consumer.journal, batch.pq.mq, batch.messages, group=consumer.group, client_id=consumer.client_id,
+                  outcome="IGNORED" if batch.pq.dropped else outcome, started_ms=batch.started_ms,
+                  thread=batch.thread, handler=consumer.handler)  # fmt: skip
+
+
+def tell_consumed(
+    journal: Journal, mq: MessageQueue, messages: list[Message], *, group: str, client_id: str, outcome: str,
+    started_ms: int, thread: int, handler: str,
+) -> None:
+    """What an application did with messages of one queue, while the journal takes details."""
+    if not journal.tracing:
         return
-    mq, messages = batch.pq.mq, batch.messages
-    consumer.journal.write(MessagesConsumed(
-        group=consumer.group, client_id=consumer.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
+    journal.write(MessagesConsumed(
+        group=group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
         offsets=tuple(map(offset_of, messages)), keys=tuple(message.keys for message in messages),
         sharding=tuple(message.properties.get(SHARDING_KEY) or message.keys for message in messages),
-        outcome="IGNORED" if batch.pq.dropped else outcome, reconsume_times=messages[0].reconsume_times,
-        started_ms=batch.started_ms, thread=batch.thread, handler=consumer.handler,
+        outcome=outcome, reconsume_times=messages[0].reconsume_times, started_ms=started_ms, thread=thread,
+        handler=handler,
     ))  # fmt: skip

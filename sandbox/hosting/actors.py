@@ -238,7 +238,8 @@ class Actors:
         pid = FIRST_PID + self.processes - 1
         # a broadcasting member keeps DEFAULT, so that its offset file is found again (spec client-behaviour 1.1)
         name = "DEFAULT" if broadcasts else instance_name(pid, self.processes)
-        config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid)
+        config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid,
+                              stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push")
         return ClientInstance(config, clock=around.clock, chance=around.chance.fork(actor.label),
                               connector=around.network.connector(ip), journal=around.journal,
                               files=self.files_of(actor))

@@ -1,17 +1,26 @@
 """One consumer of the sandbox: a process of its own, with a label that outlives it."""
 
+import asyncio
 from dataclasses import asdict, replace
 from typing import Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
-from sandbox.client.config import ConsumeFromWhere, MessageModel, PushConsumerConfig
+from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere, MessageModel, PushConsumerConfig
 from sandbox.client.instance import ClientInstance
+from sandbox.client.lite_pull_config import LitePullConsumerConfig
+from sandbox.client.lite_pull_consumer import LitePullConsumer
+from sandbox.client.process_queue import redelivered
+from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.control.actions import ChangeActor, StartConsumer, Subscription
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.presets import MIB, Preset
+from sandbox.hosting.pulling import Loop, PollLoop, PullLoop
 from sandbox.hosting.work import Work, spread
 from sandbox.kernel.errors import ClientError
+from sandbox.message.queue import MessageQueue
+
+GroupMember = PushConsumer | PullConsumer | LitePullConsumer
 
 
 class ConsumerActor:
@@ -32,8 +41,10 @@ class ConsumerActor:
         self.client_id = ""
         self.refused = ""  # why the last start failed
         self.instance: ClientInstance | None = None
-        self.consumer: PushConsumer | None = None
+        self.consumer: GroupMember | None = None
         self.work: Work | None = None
+        self.loop: Loop | None = None  # of one that pulls by itself
+        self._running: asyncio.Task[None] | None = None  # the loop, once it runs
         self.since_ms = 0
         self._resting = "stopped"  # the state while there is no process
 
@@ -62,31 +73,76 @@ class ConsumerActor:
                          fail_percent=settings.fail_percent,
                          account=self.label if settings.model == "BROADCASTING" else "")
         self.work.slow, self.work.handler = self.slow, self.handler
-        listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
-        consumer = PushConsumer(consumer_config(settings, preset, strategy), instance, listener)
-        for topic, expression in settings.subscriptions:
-            consumer.subscribe(topic, expression)
-        consumer.handler = self.handler
-        self.instance, self.consumer, self.client_id = instance, consumer, instance.client_id
+        if settings.kind == "push":
+            listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
+            pusher = PushConsumer(consumer_config(settings, preset, strategy), instance, listener)
+            for topic, expression in settings.subscriptions:
+                pusher.subscribe(topic, expression)
+            pusher.handler = self.handler
+            self.consumer = pusher
+        elif settings.kind == "pull":
+            puller = PullConsumer(pull_config(settings, strategy), instance)
+            self.loop = PullLoop(puller, self.work, lambda: self.settings, _timestamp_ms(settings, instance))
+            self.consumer = puller
+        else:
+            poller = LitePullConsumer(lite_pull_config(settings, preset, strategy), instance)
+            self.loop = PollLoop(poller, self.work)
+            self.consumer = poller
+        self.instance, self.client_id = instance, instance.client_id
         self.since_ms, self.refused = instance.clock.now_ms(), ""
 
     async def run(self) -> None:
         assert self.consumer is not None
+        consumer = self.consumer
         try:
-            await self.consumer.start()
+            if isinstance(consumer, LitePullConsumer):
+                for topic, expression in self.settings.subscriptions:
+                    await consumer.subscribe(topic, expression)
+            await consumer.start()
         except ClientError as why:
             self.refused = str(why)
+            return
+        if self.loop is not None:
+            self._running = consumer.instance.tasks.spawn(self.loop.run(), f"loop of {self.label}")
 
     async def stop(self) -> None:
-        """Cleanly: offsets committed, locks released, group unregistered."""
+        """Cleanly: offsets committed, locks released, group unregistered.  A loop is left where it is."""
         if self.consumer is not None and self.lives:
+            if self._running is not None:
+                self._running.cancel()
             await self.consumer.shutdown()
             assert self.instance is not None
             await self.instance.shutdown()
 
+    # What boards read.
+
+    @property
+    def busy(self) -> int:
+        """Threads that work now."""
+        if isinstance(self.consumer, PushConsumer):
+            return self.consumer.busy if self.lives else 0
+        return self.loop.busy if self.loop is not None and self.lives else 0
+
+    @property
+    def threads(self) -> int:
+        """A loop is one thread."""
+        return self.settings.threads if self.settings.kind == "push" else 1
+
+    @property
+    def timers(self) -> dict[str, int]:
+        """When each timer of its process is due, in ms."""
+        if self.consumer is None or not self.lives:
+            return {}
+        return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
+
+    def redelivered(self, mq: MessageQueue, beginning: int | None) -> int:
+        """What it was given of the queue at or above where the next owner begins; None: what it made safe itself."""
+        pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
+        return 0 if pq is None or self.consumer is None else redelivered(pq, self.consumer.offset_store, beginning)
+
     def rest(self, state: str) -> None:
         """It has no process (any more); `state` says how that came about."""
-        self.instance = self.consumer = self.work = None
+        self.instance = self.consumer = self.work = self.loop = self._running = None
         self._resting = state
 
     def change(self, change: ChangeActor) -> None:
@@ -102,7 +158,7 @@ class ConsumerActor:
         if self.work is not None:
             self.work.work_ms, self.work.fail_percent = spread(self.settings.work_ms), self.settings.fail_percent
             self.work.slow, self.work.handler = self.slow, self.handler
-        if self.consumer is not None:
+        if isinstance(self.consumer, PushConsumer):
             self.consumer.handler = self.handler
         if change.expression is not None:
             self._resubscribe(change.expression)
@@ -110,9 +166,11 @@ class ConsumerActor:
     def _resubscribe(self, expression: str) -> None:
         subscriptions = tuple(Subscription(sub.topic, expression) for sub in self.settings.subscriptions)
         self.settings = replace(self.settings, subscriptions=subscriptions)
-        if self.consumer is not None and self.lives:
+        if isinstance(self.consumer, PushConsumer) and self.lives:
             for sub in subscriptions:
                 self.consumer.subscribe(sub.topic, sub.expression)
+        elif isinstance(self.consumer, LitePullConsumer) and self.lives:
+            self.consumer.tasks.spawn(_subscribe(self.consumer, subscriptions), "subscribe anew")
 
     def record(self) -> dict[str, Any]:
         return {"kind": self.kind, "label": self.label, "slot": self.slot, "colour": self.colour,
@@ -141,3 +199,39 @@ def consumer_config(settings: StartConsumer, preset: Preset,
         threads=settings.threads, consume_batch=settings.batch, max_span=preset.consume_concurrently_max_span,
         threshold_for_queue=preset.pull_threshold_for_queue,
         threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
+
+
+def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy) -> PullConsumerConfig:
+    """Where it begins is not the client's affair.  Raises ClientError for what is not allowed."""
+    return PullConsumerConfig(group=settings.group, model=MessageModel(settings.model), strategy=strategy,
+                              offset_store=settings.offset_store)
+
+
+def lite_pull_config(settings: StartConsumer, preset: Preset,
+                     strategy: AllocateMessageQueueStrategy) -> LitePullConsumerConfig:
+    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  Raises ClientError for what is not allowed."""
+    return LitePullConsumerConfig(
+        group=settings.group, model=MessageModel(settings.model), from_where=ConsumeFromWhere(settings.from_where),
+        timestamp_ms=settings.timestamp, strategy=strategy, offset_store=settings.offset_store,
+        max_span=preset.consume_concurrently_max_span, threshold_for_queue=preset.pull_threshold_for_queue,
+        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
+
+
+def check_config(settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy) -> None:
+    """Raises ClientError for what a client of that kind does not allow."""
+    match settings.kind:
+        case "push":
+            consumer_config(settings, preset, strategy)
+        case "pull":
+            pull_config(settings, strategy)
+        case _:
+            lite_pull_config(settings, preset, strategy)
+
+
+def _timestamp_ms(settings: StartConsumer, instance: ClientInstance) -> int:
+    return instance.clock.now_ms() - TIMESTAMP_BACK_MS if settings.timestamp is None else settings.timestamp
+
+
+async def _subscribe(consumer: LitePullConsumer, subscriptions: tuple[Subscription, ...]) -> None:
+    for sub in subscriptions:
+        await consumer.subscribe(sub.topic, sub.expression)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sandbox.broker.broker import Broker
 from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.hosting.consuming import ConsumerActor
@@ -126,6 +127,11 @@ class GroupView:
     def is_silent(self, client_id: str) -> bool:
         actor = self.by_client.get(client_id)
         return actor is not None and actor.state == "hung"
+
+    def pulls_by_itself(self, broker: Broker) -> bool:
+        """Its members, as the broker knows them, are pull or lite pull consumers: those do not hear a reset (220)."""
+        group = broker.consumers.groups.get(self.group)
+        return group is not None and group.consume_type == "CONSUME_ACTIVELY"
 
     def expires_at_ms(self, client_id: str, info: MemberInfo | None) -> int | None:
         """When brokers will drop it, if it goes on being silent; None while it talks."""

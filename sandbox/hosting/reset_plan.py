@@ -191,6 +191,8 @@ def _remarks(sandbox: "Sandbox", view: GroupView, wish: ResetWish, broker: Broke
     owner = view.owner(mq)
     if owner is not None and view.is_silent(owner):
         notes.append(Note("owner_silent", "its owner {owner} does not answer", {"owner": sandbox.label_of(owner)}))
+    if wish.method == "online" and view.pulls_by_itself(broker):
+        notes.append(Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {}))
     return notes
 
 

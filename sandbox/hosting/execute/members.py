@@ -16,8 +16,9 @@ from sandbox.control.actions import (
     StopActor,
 )
 from sandbox.hosting.actors import Actor, start_or_refuse
-from sandbox.hosting.consuming import consumer_config
+from sandbox.hosting.consuming import ConsumerActor, check_config
 from sandbox.hosting.execute.carry import CarryOut
+from sandbox.hosting.execute.consumer_kinds import check_kind, check_kind_change
 from sandbox.hosting.execute.contradictions import check_change, check_consumer, check_producer, given
 from sandbox.kernel.errors import ActionRefused, ClientError
 
@@ -51,6 +52,7 @@ def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
     groups = {actor.group for actor in actors.consumers()} | {like.group}
     sandbox.walls.check("groups", len(groups), sandbox.limits.groups, like.group)
     check_consumer(action)
+    check_kind(like)
     _check_label(sandbox, like.actor, like.copies)
     _check_config(sandbox, like)
     if like.instance is not None:
@@ -66,6 +68,8 @@ def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
 def change(sandbox: "Sandbox", action: ChangeActor) -> CarryOut:
     actor = sandbox.actors.get(action.actor)
     check_change(action, actor)
+    if isinstance(actor, ConsumerActor):
+        check_kind_change(action, actor)
     return lambda seq, by: actor.change(action)
 
 
@@ -154,7 +158,7 @@ def _check_label(sandbox: "Sandbox", wished: str | None, copies: int) -> None:
 
 def _check_config(sandbox: "Sandbox", action: StartConsumer) -> None:
     try:
-        consumer_config(action, sandbox.preset, sandbox.actors.strategy_for(action))
+        check_config(action, sandbox.preset, sandbox.actors.strategy_for(action))
     except ClientError as why:
         raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
 
@@ -165,6 +169,9 @@ def _check_shared(sandbox: "Sandbox", action: StartConsumer) -> None:
     if host.instance is None or not host.lives:
         raise ActionRefused(409, "{actor} is not running, so its client cannot be shared.", "Start it first.",
                             field="instance", actor=host.label)
+    if host.instance.config.stream is (action.kind == "push"):
+        raise ActionRefused(422, "A push consumer and one that pulls by itself have clients with different ids.",
+                            "Let it have a client of its own.", field="instance")
     if action.group in host.instance.consumers or action.copies > 1:
         raise ActionRefused(409, "One client holds one member of {group}.", "Let it have a client of its own.",
                             field="instance", group=action.group)

@@ -130,10 +130,9 @@ def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None
         return None
     count = 0
     for actor, mq in held:
-        assert actor.consumer is not None
         if actor.settings.model == "BROADCASTING" and actor.settings.offset_store == "default":
-            count += actor.consumer.redelivered(mq, None)  # its own file says where it goes on
+            count += actor.redelivered(mq, None)  # its own file says where it goes on
             continue
         begin = beginning_of_next(view, mq, actor.settings, now_ms)
-        count += actor.consumer.redelivered(mq, begin) if begin is not None else 0
+        count += actor.redelivered(mq, begin) if begin is not None else 0
     return count

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
+from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.snapshot.board import assignment
 from sandbox.hosting.snapshot.members import member_rows
@@ -51,7 +52,7 @@ def _queue_row(view: GroupView, mq: MessageQueue, assigned: str | None, waiting:
         if working is not None:
             consuming = {"client_id": actor.client_id, "thread": working.thread, "offset": str(working.offset),
                          "key": working.key}
-        service = held[0].consumer.service
+        service = held[0].consumer.service if isinstance(held[0].consumer, PushConsumer) else None
         if isinstance(service, ConsumeMessageOrderlyService):
             suspended_until_ms = service.suspended_until_ms.get(pq)
     return {"topic": mq.topic, "assigned": assigned, "lock": lock_row(view, view.masters[mq.broker], mq),

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.pull_consumer import PullConsumer
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.presets import MIB, Preset
@@ -33,13 +34,13 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
     if consumer is not None and actor.lives:
         held = [(mq, pq) for mq, pq in consumer.process_queues.items() if topic in (None, mq.topic)]
     return {
-        "actor": actor.label, "letter": actor.label[:1].upper(), "colour": actor.colour, "state": actor.state,
-        "transport": "loopback", "language": "JAVA" if info is None else info.language,
-        "version": None if info is None else info.version, "queues": len(held),
+        "actor": actor.label, "kind": settings.kind, "letter": actor.label[:1].upper(), "colour": actor.colour,
+        "state": actor.state, "transport": "loopback",
+        "language": "JAVA" if info is None else info.language, "version": None if info is None else info.version,
+        "queues": len(held),
         "buffered": sum(pq.count for _, pq in held), "buffered_bytes": sum(pq.bytes for _, pq in held),
         "span": max((pq.span for _, pq in held), default=0),
-        "busy": consumer.busy if consumer is not None and actor.lives else 0, "threads": settings.threads,
-        "since_ms": actor.since_ms, "timers": consumer.timers if consumer is not None and actor.lives else {},
+        "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms, "timers": actor.timers,
         "limits": _limits(actor, sandbox.preset),
         "work_ms": list(actor.work_ms), "slow": None if actor.slow is None else {"key": actor.slow[0],
                                                                               "ms": actor.slow[1]},
@@ -47,9 +48,14 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
     }
 
 
-def _limits(actor: ConsumerActor, preset: Preset) -> Row:
-    """What holds its pulls back: of the process that runs, else of the one that would be started."""
-    if actor.consumer is not None and actor.lives:
+def _limits(actor: ConsumerActor, preset: Preset) -> Row | None:
+    """What holds its pulls back: of the process that runs, else of the one that would be started.
+
+    Nothing holds back who pulls by hand.
+    """
+    if actor.settings.kind == "pull":
+        return None
+    if actor.consumer is not None and actor.lives and not isinstance(actor.consumer, PullConsumer):
         consumer = actor.consumer
         return {"count": consumer.threshold_for_queue, "bytes": consumer.threshold_bytes_for_queue,
                 "span": consumer.config.max_span}
@@ -60,8 +66,8 @@ def _limits(actor: ConsumerActor, preset: Preset) -> Row:
 def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> Row:
     queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
     return {
-        "actor": None, "letter": str(number + 1), "colour": number % 6, "state": "running", "transport": "tcp",
-        "language": info.language, "version": info.version, "queues": queues, "buffered": None,
+        "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",
+        "transport": "tcp", "language": info.language, "version": info.version, "queues": queues, "buffered": None,
         "buffered_bytes": None, "span": None, "busy": None, "threads": None, "since_ms": info.since_ms,
         "timers": {}, "limits": None, "work_ms": None, "slow": None,
         "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,

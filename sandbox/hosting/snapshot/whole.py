@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_MEMBER = ("actor", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes", "span",
+_MEMBER = ("actor", "kind", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes", "span",
            "busy", "threads", "since_ms", "timers")
 _QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flow_control", "held_until_ms", "cause")
 _LOCK = ("holder", "expires_at_ms", "trusted_until_ms")
