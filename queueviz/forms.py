@@ -10,10 +10,11 @@ from queueviz.models import Sandbox
 
 NOT_FIELDS = frozenset({"csrfmiddlewaretoken"})
 LIST_MARK = "[]"  # `queues[]` is a list even with one box ticked
+KEY_MARK = "."  # `queues_by_member.A` is what A has in the object `queues_by_member`
 
 
 def fields_of(form: QueryDict) -> dict[str, Any]:
-    """`queues=a&queues=b` and `queues[]=a` → list, the rest one text each (which may hold JSON).
+    """`queues=a&queues=b` and `queues[]=a` → list, `lists.A=a` → object, the rest one text each (which may hold JSON).
 
     A field that is sent empty is left out: the engine's default holds.
     """
@@ -24,6 +25,10 @@ def fields_of(form: QueryDict) -> dict[str, Any]:
         values = form.getlist(name)
         if name.endswith(LIST_MARK):
             given[name.removesuffix(LIST_MARK)] = [value for value in values if value]
+        elif KEY_MARK in name:
+            field, _, key = name.partition(KEY_MARK)
+            if values[-1] != "":
+                given.setdefault(field, {})[key] = values[-1]
         elif len(values) > 1:
             given[name] = [value for value in values if value]
         elif values[0] != "":

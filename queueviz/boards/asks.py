@@ -17,7 +17,8 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     name = place.query.get("form", "")
     data = data_of(readings, board_channel(place)) or {}
     more = MORE[name](place) if name in MORE else {}
-    return {"asked": f"queueviz/asks/{name}.html" if name in FORMS else None, "header": data.get("header") or {}, **more}
+    return {"asked": f"queueviz/asks/{name}.html" if name in FORMS else None, "header": data.get("header") or {},
+            **more}
 
 
 def _strategy(place: Place) -> dict[str, Any]:

@@ -55,8 +55,10 @@ FACTS: dict[str, FactText] = {
     "Keyframe": FactText("quiet", _("keyframe"), _("the state of everything written down")),
     "JournalTrimmed": FactText("quiet", _("trimmed"), _("journal now begins at #{first_seq}")),
     "HandlerFailed": FactText("bad", _("failed"), _("{node} could not answer request {request_code}"), "bad"),
+    "BrokerStarted:role=SLAVE": FactText("ok", _("broker"), _("slave {broker_id} of {broker} started at {address}")),
     "BrokerStarted": FactText("ok", _("broker"), _("{broker} started at {address}")),
-    "BrokerStopped": FactText("bad", _("broker"), _("{broker} stopped: {how}"), "bad"),
+    "BrokerStopped:broker_id=0": FactText("bad", _("broker"), _("{broker} stopped: {how}"), "bad"),
+    "BrokerStopped": FactText("bad", _("broker"), _("slave {broker_id} of {broker} stopped: {how}"), "bad"),
     "RecoveryDone": FactText(
         "ok",
         _("recovery"),
@@ -69,7 +71,8 @@ FACTS: dict[str, FactText] = {
     "NameServerStopped": FactText("bad", _("name server"), _("{name_server} stopped"), "bad"),
     "RouteChanged": FactText("move", _("route"), _("{name_server}: {broker} {why}")),
     "RouteLearned": FactText("quiet", _("route"), _("{who} learned the route of {topic}")),
-    "LinkChanged": FactText("warn", _("link"), _("{a} to {b}: {state}"), "warn"),
+    "LinkChanged:one_way=true": FactText("warn", _("link"), _("from {a} to {b} only: {state}"), "warn"),
+    "LinkChanged": FactText("warn", _("link"), _("{a} and {b}: {state}"), "warn"),
     "TopicChanged": FactText(
         "move", _("topic"), _("{topic} on {broker}: {write_queues} to write, {read_queues} to read")
     ),
@@ -102,6 +105,7 @@ FACTS: dict[str, FactText] = {
     "QueueDropped": FactText("quiet", _("dropped"), _("{who} gave up {queue}: {reason}")),
     "QueueLocked": FactText("lock", _("lock"), _("{queue} locked by {who}, {how}"), "lock"),
     "LockDenied": FactText("lock", _("denied"), _("{who} refused on {queue}: held by {holder} for {left_ms}"), "lock"),
+    "QueueUnlocked:why=forced": FactText("lock", _("unlock"), _("{queue} taken from {who} by force"), "lock"),
     "QueueUnlocked": FactText("lock", _("unlock"), _("{queue} unlocked by {who}")),
     "LockLapsed": FactText("lock", _("lapsed"), _("{who} stopped trusting its lock on {queue}")),
     "LocksLost": FactText("lock", _("locks"), _LOCKS_LOST, "bad"),

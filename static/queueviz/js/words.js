@@ -48,7 +48,7 @@ function filled({ text, by }, fields, made) {
 
 function plain(name, value) {
   if (Array.isArray(value)) return String(value.length);
-  if (name.endsWith("_ms")) return duration(value);
+  if (name.endsWith("_ms")) return value < 0 ? `−${duration(-value)}` : duration(value);
   if (NUMBERS.has(name)) return number(value);
   return (given.valued?.includes(name) && given.values[value]) || (value ?? UNKNOWN);
 }

@@ -1,0 +1,64 @@
+"""What can go wrong on purpose, as the fault dialog offers it: only what is possible now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.page import node_name
+
+Row = Mapping[str, Any]
+
+CONSOLE = "console"  # whoever sends messages by hand
+
+
+class Deed(NamedTuple):
+    """A button: the action, the word on it, and whether it does harm."""
+
+    action: str
+    word: Any
+    harm: bool = False
+
+
+KILL = Deed("KillBroker", _("Kill"), harm=True)
+STOP = Deed("StopBroker", _("Stop cleanly"))
+HANG = Deed("HangBroker", _("Hang"))
+RESUME = Deed("ResumeBroker", _("Resume"))
+DARK = Deed("PowerCut", _("Cut the power"), harm=True)
+START = Deed("StartBroker", _("Start"))
+PROMOTE = Deed("PromoteSlave", _("Promote"))
+
+
+class FaultBroker(NamedTuple):
+    node: str
+    row: Row
+    deeds: tuple[Deed, ...]
+
+
+def faults_of(snapshot: Row) -> dict[str, Any]:
+    """`brokers` with what can be done to each, `ends` a link can have, `clocks` and `disks`."""
+    brokers = sorted(snapshot.get("brokers", ()), key=node_name)
+    down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
+    return {
+        "brokers": [FaultBroker(node_name(row), row, _deeds(row, master_is_down=row["broker"] in down))
+                    for row in brokers],
+        "disks": [row for row in brokers if not row["broker_id"] and row["state"] == "running"],
+        "ends": _ends(snapshot),
+    }
+
+
+def _deeds(row: Row, *, master_is_down: bool) -> tuple[Deed, ...]:
+    promote = (PROMOTE,) if row["broker_id"] and master_is_down and row["state"] != "hung" else ()
+    if row["state"] == "running":
+        return (*promote, KILL, DARK, HANG, STOP)
+    return (RESUME, KILL, DARK) if row["state"] == "hung" else (*promote, START)
+
+
+def _ends(snapshot: Row) -> list[str]:
+    """Name servers, brokers, clients: the order a reader thinks in."""
+    clients = {row["actor"] for row in snapshot.get("producers", ())}
+    clients |= {member["actor"] for group in snapshot.get("groups", ()) for member in group["members"]}
+    return [*(row["name"] for row in snapshot.get("name_servers", ())),
+            *sorted(node_name(row) for row in snapshot.get("brokers", ())), *sorted(filter(None, clients)), CONSOLE]
