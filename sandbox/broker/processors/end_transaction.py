@@ -1,21 +1,23 @@
 """END_TRANSACTION: a producer says what became of a transaction."""
 
+import logging
+
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.stored_text import host_of
 from sandbox.broker.transaction.half_messages import HalfMessage, committed, op_message
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import properties as names
-from sandbox.message.message import StoredMessage
+from sandbox.message.message import InboundMessage, StoredMessage
 from sandbox.message.sys_flag import TRANSACTION_COMMIT, TRANSACTION_ROLLBACK
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
-from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.headers import EndTransactionHeader
 from sandbox.store.results import PutMessageStatus
 
-STORED = (PutMessageStatus.PUT_OK, PutMessageStatus.FLUSH_DISK_TIMEOUT, PutMessageStatus.FLUSH_SLAVE_TIMEOUT,
-          PutMessageStatus.SLAVE_NOT_AVAILABLE)
+log = logging.getLogger(__name__)
+
 NOT_STORED = {
     PutMessageStatus.CREATE_MAPEDFILE_FAILED: (ResponseCode.SYSTEM_ERROR, "Create mapped file failed."),
     PutMessageStatus.SERVICE_NOT_AVAILABLE: (ResponseCode.SERVICE_NOT_AVAILABLE, "Service not available now."),
@@ -26,8 +28,8 @@ NOT_STORED = {
 class EndTransactionProcessor:
     """RocketMQ: `EndTransactionProcessor` (spec broker-behaviour 2.3).
 
-    Ending twice stores twice, as there.  A commit is answered once it is in the log, also where sends wait for the
-    flush: a flush that fails counts as stored here.
+    Ending twice stores twice, as there.  Where sends wait for the disk or a slave, so does a commit; the half message
+    counts as ended only then, whatever came of the wait: a broker that dies in between asks its producer again.
     """
 
     def __init__(self, parts: BrokerParts) -> None:
@@ -37,7 +39,7 @@ class EndTransactionProcessor:
     def handlers(self) -> dict[int, Handler]:
         return {RequestCode.END_TRANSACTION: self.end}
 
-    def end(self, c: RemotingCommand, _: Channel) -> Answer:
+    def end(self, c: RemotingCommand, channel: Channel) -> Answer:
         """Commit or roll back; "I do not know" has no answer and changes nothing."""
         header = EndTransactionHeader.from_ext(c.ext)
         if not self._parts.config.is_master:
@@ -45,13 +47,35 @@ class EndTransactionProcessor:
         if header.decision not in (TRANSACTION_COMMIT, TRANSACTION_ROLLBACK):
             return None
         half = self._half_of(header)
-        if header.decision == TRANSACTION_COMMIT:
-            self._store(half)
-        self._parts.store.put_quietly(op_message(half, self._parts.clock.now_ms(), self._store_host))
-        commit = header.decision == TRANSACTION_COMMIT
-        self._parts.transactions.ended(HalfMessage.of(half), "commit" if commit else "rollback",
+        if header.decision == TRANSACTION_ROLLBACK:
+            self._remove(half, header)
+            return c.reply(ResponseCode.SUCCESS, remark=remarks.NOT_SET)
+        message = self._final(half)
+        end = self._store(message)
+        safety = self._parts.store.safety
+        if not (message.wait_store_ok and safety.waits):
+            self._remove(half, header)
+            return c.reply(ResponseCode.SUCCESS)
+        safety.when_safe(end, lambda _: self._answer_late(c, channel, half, header))
+        return None
+
+    def _answer_late(self, c: RemotingCommand, channel: Channel, half: StoredMessage,
+                     header: EndTransactionHeader) -> None:
+        """The wait is over, well or not: the message is stored in either case."""
+        self._remove(half, header)
+        self._parts.store.dispatch()
+        if not c.flag & FLAG_ONEWAY:
+            self._parts.connections.send(channel, c.reply(ResponseCode.SUCCESS))
+
+    def _remove(self, half: StoredMessage, header: EndTransactionHeader) -> None:
+        """The half message has ended; where that cannot be noted it waits on, and the sender hears nothing of it."""
+        done = self._parts.store.put_message(op_message(half, self._parts.clock.now_ms(), self._store_host))
+        if done.status is not PutMessageStatus.PUT_OK:
+            log.error("the end of half message %d not noted: %s", half.queue_offset, done.status.value)
+            return
+        self._parts.transactions.ended(HalfMessage.of(half),
+                                       "commit" if header.decision == TRANSACTION_COMMIT else "rollback",
                                        "check" if header.from_check else "producer")
-        return c.reply(ResponseCode.SUCCESS, remark=None if commit else remarks.NOT_SET)
 
     def _half_of(self, header: EndTransactionHeader) -> StoredMessage:
         """The record both offsets lead to.  Raises BrokerRefused (1)."""
@@ -67,16 +91,22 @@ class EndTransactionProcessor:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, complaint or "")
         return half
 
-    def _store(self, half: StoredMessage) -> None:
-        """Give the message to its topic.  Raises BrokerRefused when it cannot be stored: the half message waits on."""
+    def _final(self, half: StoredMessage) -> InboundMessage:
+        """Raises BrokerRefused (1) when nobody knows where it was going."""
         try:
-            message = committed(half)
+            return committed(half)
         except ValueError as why:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"the prepared message has no destination: {why}") from None
-        status = self._parts.store.put_quietly(message).status
-        if status in STORED:
-            return
-        if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+
+    def _store(self, message: InboundMessage) -> int:
+        """Give the message to its topic; returns where it ends in the log.
+
+        Raises BrokerRefused when it cannot be stored: the half message waits on.
+        """
+        result = self._parts.store.put_message(message)
+        if result.status is PutMessageStatus.PUT_OK:
+            return result.physical_end
+        if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
             most = self._parts.store.config.max_message_bytes
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, remarks.message_illegal(most))
-        raise BrokerRefused(*NOT_STORED.get(status, (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")))
+        raise BrokerRefused(*NOT_STORED.get(result.status, (ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")))

@@ -6,8 +6,8 @@ from sandbox.broker.config import BrokerConfig
 from sandbox.journal.events import TransactionEnded, TransactionPrepared
 from sandbox.message import msg_id
 from sandbox.remoting.codes import RequestCode
-from sandbox.remoting.headers import EndTransactionHeader
-from tests.unit.broker.stage import Stage, messages
+from sandbox.remoting.headers import EndTransactionHeader, SendHeader, SendResponseHeader
+from tests.unit.broker.stage import Stage, messages, small_store
 from tests.unit.broker.transactions import COMMIT, HALF, OP, ROLLBACK, UNKNOWN, Transactor, stored
 
 
@@ -158,6 +158,40 @@ def test_a_full_disk_keeps_the_half_message_waiting(shop: Transactor, stage: Sta
     assert stage.events(TransactionEnded) == []
     assert list(stage.broker.transactions.table) == ["U1"]
     assert shop.end(half, COMMIT).code == 0
+
+
+def test_where_sends_wait_for_the_disk_a_commit_does_too() -> None:
+    stage, shop, header = waiting_for_the_disk()
+    answer = shop.client.post(RequestCode.END_TRANSACTION, header.to_ext())
+    stage.pass_s(0.1)
+    assert shop.client.answers[answer].code == 0
+    assert (len(stored(stage, "orders", 1)), len(stored(stage, OP)), stage.broker.transactions.table) == (1, 1, {})
+
+
+def test_a_commit_that_is_not_flushed_in_time_counts_but_its_half_message_waits_on() -> None:
+    stage, shop, header = waiting_for_the_disk()
+    stage.disk.broken_sync = True
+    answer = shop.client.post(RequestCode.END_TRANSACTION, header.to_ext())
+    stage.pass_s(4)
+    assert answer not in shop.client.answers
+    stage.pass_s(2)
+    assert shop.client.answers[answer].code == 0
+    assert len(stored(stage, "orders", 1)) == 1
+    assert (stored(stage, OP), stage.events(TransactionEnded)) == ([], []), "the disk takes nothing now"
+    assert list(stage.broker.transactions.table) == ["U1"]
+
+
+def waiting_for_the_disk() -> tuple[Stage, Transactor, EndTransactionHeader]:
+    """A broker that answers when the disk has it, a half message, and its commit."""
+    stage = Stage(store=small_store(flush="SYNC_FLUSH"))
+    stage.topic("orders")
+    shop = Transactor(stage)
+    text = "UNIQ_KEY\x01U1\x02PGROUP\x01PG\x02TRAN_MSG\x01true"
+    half = SendHeader("PG", "orders", "TBW102", 4, 1, 4, stage.time.clock.now_ms(), 0, text)
+    opaque = shop.client.post(RequestCode.SEND_MESSAGE_V2, half.to_ext(), b"pay")
+    stage.pass_s(0.1)
+    place = SendResponseHeader.from_ext(shop.client.answers[opaque].ext).msg_id
+    return stage, shop, EndTransactionHeader("PG", 0, msg_id.decode(place).physical_offset, COMMIT, False, "U1")
 
 
 def test_open_transactions_are_listed_until_they_end(shop: Transactor, stage: Stage) -> None:
