@@ -1,16 +1,26 @@
 """What holds for all tests: a mark that names a claim names one there is."""
 
+from collections.abc import Generator
+
 import pytest
 
 from queueviz.fidelity.ledger import ledger
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rows = ledger()
-    for item in items:
-        for mark in item.iter_markers("seed"):
-            if not mark.args:
-                raise pytest.UsageError(f'{item.nodeid}: name the rows this test shows, as in seed("0.27")')
-            for row in mark.args:
-                if row not in rows:
-                    raise pytest.UsageError(f"{item.nodeid}: {row!r} is no row of queueviz/fidelity/claims")
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module with such a mark is not collected, and says why; a usage error would break xdist without a word."""
+    report = yield
+    faults = [fault for node in report.result or () if isinstance(node, pytest.Item) for fault in faults_of(node)]
+    if faults:
+        report.outcome, report.result, report.longrepr = "failed", [], "\n".join(faults)
+    return report
+
+
+def faults_of(item: pytest.Item) -> list[str]:
+    marks = list(item.iter_markers("seed"))
+    bare = [f'{item.nodeid}: name the rows this test shows, as in seed("0.27")' for mark in marks if not mark.args]
+    wrong = [row for mark in marks for row in mark.args if row not in ledger()]
+    return bare + [f"{item.nodeid}: {row!r} is no row of queueviz/fidelity/claims" for row in wrong]

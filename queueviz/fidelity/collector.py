@@ -1,7 +1,7 @@
 """A pytest plugin (`-p queueviz.fidelity.collector`): runs what the rows asked for mark, and writes down how it ended.
 
-One JSON file at the end: `[{"id", "rows", "outcome"}]`, in the order the tests came in.  Works with xdist: the rows of
-a test travel with its report.
+One JSON file at the end: `{"tests": [{"id", "rows", "outcome"}], "unread": [modules]}`, in the order they came in.
+Works with xdist: the rows of a test travel with its report.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ class Tally:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.tests: dict[str, dict[str, Any]] = {}
+        self.unread: dict[str, None] = {}  # each worker reports them
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.unread[report.nodeid] = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         rows: Sequence[str] = next((value for name, value in report.user_properties if name == ROWS), ())
@@ -62,4 +67,4 @@ class Tally:
             seen["outcome"] = report.outcome  # an expected failure is reported as skipped: it shows nothing either
 
     def pytest_sessionfinish(self) -> None:
-        self.out.write_text(json.dumps(list(self.tests.values())), "utf-8")
+        self.out.write_text(json.dumps({"tests": list(self.tests.values()), "unread": list(self.unread)}), "utf-8")

@@ -33,7 +33,7 @@ def scan(directory: Path, root: Path) -> list[Mark]:
     return found
 
 
-def tests_of(marks: Iterable[Mark]) -> dict[str, list[str]]:
+def by_row(marks: Iterable[Mark]) -> dict[str, list[str]]:
     """Row → tests, each once."""
     found: dict[str, list[str]] = {}
     for row, test in marks:

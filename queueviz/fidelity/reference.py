@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from queueviz.fidelity.ledger import Claim, Ledger, ledger
-from queueviz.fidelity.marks import scan, tests_of
+from queueviz.fidelity.marks import by_row, scan
 from sandbox.hosting.reference import MADE, cell, table
 
 NAME = "fidelity.md"
@@ -23,7 +23,7 @@ HEAD = ("row", "the article", "RocketMQ 4.9.8", "here", "shown by")
 
 def page(root: Path) -> str:
     """The page of the tree at `root`, whose tests lie in `tests/`."""
-    return text(ledger(), tests_of(scan(root / "tests", root)))
+    return text(ledger(), by_row(scan(root / "tests", root)))
 
 
 def text(rows: Ledger, tests: Mapping[str, list[str]]) -> str:

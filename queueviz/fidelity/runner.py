@@ -29,23 +29,30 @@ class Outcome(NamedTuple):
     outcome: str  # passed, failed, skipped
 
 
+class Run(NamedTuple):
+    outcomes: list[Outcome]
+    unread: list[str]  # modules pytest could not import: whatever they show is not shown
+
+
 class RunBroken(RuntimeError):
-    """pytest could not run at all: it is missing, or a test module cannot be read."""
+    """pytest did not come to its end, or is not there."""
 
 
-def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> list[Outcome]:
+def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
     """Run every marked test below `tests` (only those of `rows`, if any are given); pytest works in `root`."""
     if find_spec("pytest") is None:
         raise RunBroken("pytest is not installed: the tests behind the ledger need `pip install queueviz[dev]`.")
     with tempfile.TemporaryDirectory(prefix="fidelity-") as folder:
         out = Path(folder) / "outcomes.json"
         command = [sys.executable, "-m", "pytest", "-q", "-m", "seed", "-p", "queueviz.fidelity.collector",
-                   "-p", "no:cacheprovider", f"--fidelity-out={out}", f"--fidelity-rows={','.join(rows)}",
+                   "-p", "no:cacheprovider", "--continue-on-collection-errors", f"--fidelity-out={out}",
+                   f"--fidelity-rows={','.join(rows)}",
                    *_in_parallel(), str(tests)]
         done = subprocess.run(command, cwd=root, env=_environment(), stdout=STDERR, check=False)
         if done.returncode not in FINISHED or not out.exists():
             raise RunBroken(f"pytest ended with exit code {done.returncode} before all tests had run.")
-        return [Outcome(one["id"], tuple(one["rows"]), one["outcome"]) for one in json.loads(out.read_text("utf-8"))]
+        told = json.loads(out.read_text("utf-8"))
+        return Run([Outcome(one["id"], tuple(one["rows"]), one["outcome"]) for one in told["tests"]], told["unread"])
 
 
 def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
@@ -58,15 +65,15 @@ def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[st
     return [{"row": claim.row, "claim": claim.claim, "tests": found[claim.row]} for claim in claims]
 
 
-def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], outcomes: Iterable[Outcome]) -> list[str]:
+def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ended: Run) -> list[str]:
     """Why the ledger cannot be believed: rows nobody shows, marks of rows there are not, tests that did not pass."""
-    said = []
+    said = [f"{module} cannot be read: whatever it shows is not counted." for module in ended.unread]
     for entry in listed:
         if not entry["tests"]:
             said.append(f"{entry['row']}: no test shows this row.")
         said += [f"{entry['row']}: {test['id']} {_became(test['outcome'])}." for test in entry["tests"]
                  if test["outcome"] != "passed"]
-    said += [f"{one.id} is marked with {row}, which is no row." for one in outcomes for row in one.rows
+    said += [f"{one.id} is marked with {row}, which is no row." for one in ended.outcomes for row in one.rows
              if row not in known]
     return said
 

@@ -100,6 +100,7 @@ def as_sent(record: Record) -> tuple[object, ...]:
             record.born_host, record.prepared)
 
 
+@pytest.mark.seed("0.8", "0.10", "0.11", "0.12", "3.30", "3.31", "D26", "D27")
 def test_a_store_closed_cleanly_is_what_the_format_says(tmp_path: Path) -> None:
     life = Life(tmp_path)
     store = life.opened()

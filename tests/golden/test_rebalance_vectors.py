@@ -21,6 +21,7 @@ def queues(rows: list[list[Any]] | None) -> list[MessageQueue]:
 
 
 @pytest.mark.golden
+@pytest.mark.seed("3.39", "D34")
 @pytest.mark.parametrize("name", sorted(path.stem for path in VECTORS.glob("*.jsonl")))
 def test_every_member_gets_the_queues_java_gave_it(name: str) -> None:
     vectors = lines(name)
@@ -37,3 +38,33 @@ def test_every_member_gets_the_queues_java_gave_it(name: str) -> None:
         for client_id, expected in vector["result"].items():
             given = chosen.allocate("G", client_id, queues(vector["mqAll"]), vector["cidAll"])
             assert given == queues(expected), (vector["params"], client_id)
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(
+    ("name", "shares"),
+    [
+        pytest.param("AVG", [[0, 1], [2, 3], [4]], marks=pytest.mark.seed("1.5")),
+        pytest.param("AVG", [[0, 1, 2, 3, 4]], marks=pytest.mark.seed("3.36")),
+        pytest.param("AVG", [[0, 1, 2], [3, 4]], marks=pytest.mark.seed("3.36")),
+        pytest.param("AVG", [[0], [1], [2], [3], [], []], marks=pytest.mark.seed("3.37", "4.7")),
+        pytest.param("AVG", [[0], [1], [2], [3]], marks=pytest.mark.seed("4.7")),
+        pytest.param("AVG", [[0, 1], [2, 3]], marks=pytest.mark.seed("1.2", "4.7")),
+        pytest.param("AVG", [[0, 1], [2], [3]], marks=pytest.mark.seed("1.2")),
+        pytest.param("AVG", [[0, 1, 2], [3, 4, 5], [6, 7]], marks=pytest.mark.seed("4.6")),
+        pytest.param("AVG_BY_CIRCLE", [[0, 3, 6], [1, 4, 7], [2, 5]], marks=pytest.mark.seed("4.6")),
+    ],
+)
+def test_the_tables_of_the_articles_come_out(name: str, shares: list[list[int]]) -> None:
+    """Java's own answers for as many queues and members, and ours, are the table of the article."""
+    members = len(shares)
+    given = sorted(queue for share in shares for queue in share)
+    recorded = [vector for vector in lines({"AVG": "averagely", "AVG_BY_CIRCLE": "averagely_by_circle"}[name])
+                if (len(vector["mqAll"]), len(vector["cidAll"])) == (len(given), members)]
+    assert recorded, "no vector of that size"
+    for vector in recorded:
+        everything = queues(vector["mqAll"])
+        for client_id, share in zip(vector["cidAll"], shares, strict=True):
+            wanted = [everything[at] for at in share]
+            assert queues(vector["result"][client_id]) == wanted
+            assert strategy(name).allocate("G", client_id, everything, vector["cidAll"]) == wanted

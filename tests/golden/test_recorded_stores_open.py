@@ -49,11 +49,13 @@ def test_every_queue_ends_where_the_broker_said(store: MessageStore) -> None:
         assert (-1 if earliest is None else earliest) == row["earliestStoreTime"]
 
 
+@pytest.mark.seed("D13")
 def test_offsets_by_time_are_the_brokers(store: MessageStore) -> None:
     for row in rows("search_offset"):
         assert store.offset_by_time(row["topic"], row["queueId"], row["timestamp"]) == row["offset"], row
 
 
+@pytest.mark.seed("D28")
 def test_queries_by_key_answer_as_the_broker_did(store: MessageStore) -> None:
     newest = store.log.max_offset == LOG_END
     for row in rows("query_by_key"):
@@ -87,6 +89,7 @@ def test_a_whole_queue_is_pulled_as_recorded(store: MessageStore) -> None:
         assert got == physical
 
 
+@pytest.mark.seed("3.21")
 def test_recovery_after_the_kill_builds_apaches_files_again_byte_for_byte(tmp_path: Path) -> None:
     root, clean = unpack("basic-crash", tmp_path / "crash"), unpack("basic-clean", tmp_path / "clean")
     store, report = opened(root)

@@ -1,5 +1,6 @@
 """One owner per queue, whatever the numbers."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ def world(brokers: int, per_broker: int) -> list[MessageQueue]:
     return sorted(MessageQueue("T", f"r{b % 3}-b@{b}", i) for b in range(brokers) for i in range(per_broker))
 
 
+@pytest.mark.seed("3.1")
 @given(st.sampled_from(ALL), st.integers(1, 4), st.integers(1, 16), st.lists(st.text("abr0123-#@", min_size=1),
                                                                                min_size=1, max_size=9, unique=True))
 def test_every_queue_has_exactly_one_owner(name: str, brokers: int, per_broker: int, clients: list[str]) -> None:
@@ -38,6 +40,7 @@ def test_a_stranger_to_the_group_owns_nothing(name: str, clients: int) -> None:
     assert strategy(name, rooms=["r0-b"]).allocate("G", "r0-x", world(1, 8), members) == []
 
 
+@pytest.mark.seed("3.40")
 @given(st.integers(2, 8), st.integers(1, 24))
 def test_with_consistent_hash_only_the_leavers_queues_move(clients: int, queues: int) -> None:
     mqs = world(1, queues)

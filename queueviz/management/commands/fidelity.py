@@ -38,12 +38,12 @@ class Command(BaseCommand):
         if marked_wrongly:  # pytest would stop at them with more words
             raise CommandError("\n".join(marked_wrongly))
         try:
-            outcomes = runner.run(Path(tests), root=_working_directory(Path(tests), root), rows=options["row"])
+            ended = runner.run(Path(tests), root=_working_directory(Path(tests), root), rows=options["row"])
         except runner.RunBroken as broken:
             raise CommandError(str(broken)) from None
-        listed = runner.by_row(asked, outcomes)
+        listed = runner.by_row(asked, ended.outcomes)
         self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=1) if options["json"] else _told(listed))
-        found = runner.faults(listed, rows, outcomes)
+        found = runner.faults(listed, rows, ended)
         for fault in found:
             self.stderr.write(fault)
         if found:
