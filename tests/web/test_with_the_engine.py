@@ -38,7 +38,8 @@ def act(client: Client, slug: str, **fields: Any) -> int:
     return int(answer.json()["seq"])
 
 
-@pytest.mark.parametrize("template", ["empty", "flights", "orders", "payments", "shrink", "index", "retries"])
+@pytest.mark.parametrize("template", ["empty", "flights", "orders", "payments", "cluster", "shrink", "index",
+                                      "retries"])
 def test_every_template_opens_and_shows_its_board(real_engine: Any, template: str) -> None:
     client = Client()
     slug = start(client, template)
