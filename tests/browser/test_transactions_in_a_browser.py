@@ -1,0 +1,39 @@
+"""Open transactions, found and ended by hand."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+
+
+def test_a_transactional_producer_is_added_and_what_it_left_open_is_ended_by_hand(site: Site) -> None:
+    site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
+    site.start("orders")
+    site.open("")
+    site.page.locator("[data-ask=producer]").first.click()
+    site.page.get_by_label("Transactional").check()
+    site.page.get_by_role("button", name="Add producer").last.click()
+    expect(site.page.locator("#ask[open]")).to_have_count(0, timeout=PATIENCE_MS)
+    assert site.act(action="ChangeActor", actor="producer-1", handler="silent") == 204
+    site.page.locator("[data-ask=transactions]").click()
+    rows = site.page.locator("#ask tbody tr")
+    expect(rows.first).to_be_visible(timeout=PATIENCE_MS)
+    for viewport in (DESKTOP, PHONE):
+        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        for theme in ("light", "dark"):
+            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+            assert [rule["id"] for rule in Axe().run(site.page).response["violations"]] == []
+        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    site.page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    ended = rows.first.get_attribute("id")
+    rows.first.get_by_role("button", name="Roll back").click()
+    expect(site.page.locator("#ask[open]")).to_have_count(0, timeout=PATIENCE_MS)
+    site.page.locator("[data-ask=transactions]").click()
+    expect(rows.first).to_be_visible(timeout=PATIENCE_MS)
+    expect(site.page.locator(f"#ask #{ended}")).to_have_count(0, timeout=PATIENCE_MS)
+
+
+def test_without_any_the_list_says_so(site: Site) -> None:
+    site.visit("orders")
+    site.page.locator("[data-ask=transactions]").click()
+    expect(site.page.get_by_text("No transaction is open.")).to_be_visible(timeout=PATIENCE_MS)
