@@ -36,7 +36,7 @@ def consumed(world: World, group: str = GROUP) -> Counter[str]:
                    if (entry.event.group, entry.event.outcome) == (group, "SUCCESS"))
 
 
-@pytest.mark.seed("D32")
+@pytest.mark.seed("1.6", "D32")
 def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> None:
     world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, work_ms=[1])
     world.run(25)
@@ -62,7 +62,7 @@ def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> 
     assert unasked == [], "the broker never begins to speak"
 
 
-@pytest.mark.seed("3.34")
+@pytest.mark.seed("1.7", "3.34")
 @pytest.mark.parametrize(("model", "times"), [("CLUSTERING", 1), ("BROADCASTING", 3)])
 def test_a_message_is_for_one_member_of_a_group_or_for_each(world: World, model: str, times: int) -> None:
     world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, copies=3, model=model, work_ms=[1])
