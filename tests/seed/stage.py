@@ -7,8 +7,20 @@ from sandbox.client.config import ClientConfig
 from sandbox.client.instance import ClientInstance
 from sandbox.hosting.world import World
 from sandbox.kernel.chance import Chance
+from sandbox.message import properties, record
+from sandbox.message.message import StoredMessage
 from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_RESPONSE, RemotingCommand
+from sandbox.remoting.headers import (
+    PullHeader,
+    PullResponseHeader,
+    QueryOffsetHeader,
+    SendHeader,
+    SendResponseHeader,
+    UpdateOffsetHeader,
+)
+from sandbox.sim.disk import SimDisk
 
 
 class Frame(NamedTuple):
@@ -20,6 +32,18 @@ class Frame(NamedTuple):
     code: int
     command: RemotingCommand
     answer: bool
+
+
+class Pulled(NamedTuple):
+    """What one pull brought."""
+
+    code: int
+    header: PullResponseHeader
+    messages: list[StoredMessage]
+
+    @property
+    def offsets(self) -> list[int]:
+        return [message.queue_offset for message in self.messages]
 
 
 class WireLog:
@@ -94,10 +118,42 @@ class Caller:
         self._world.run_until(lambda: opaque in self._heard, within_s=within_s, step_s=0.01)
         return self._heard[opaque]
 
+    def send(self, topic: str, queue_id: int, body: bytes = b"hello", **pairs: str) -> SendResponseHeader:
+        """Store one message; `pairs` are its properties."""
+        header = SendHeader("P", topic, "TBW102", 4, queue_id, 0, self._world.sandbox.clock.now_ms(), 0,
+                            properties.encode(pairs))
+        answer = self.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), body)
+        assert answer.code == 0, answer.remark
+        return SendResponseHeader.from_ext(answer.ext)
+
+    def pull(self, group: str, topic: str, queue_id: int, offset: int, *, count: int = 32,
+             expression: str = "*") -> Pulled:
+        """Pull once, with a subscription and without patience."""
+        header = PullHeader(group, topic, queue_id, offset, count, 4, 0, 0, expression, 0, "TAG")
+        answer = self.ask(RequestCode.PULL_MESSAGE, header.to_ext())
+        found = PullResponseHeader.from_ext(answer.ext)
+        return Pulled(answer.code, found, list(record.decode_all(answer.body or b"")))
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Report an offset, as a member's timer does (request 15)."""
+        header = UpdateOffsetHeader(group, topic, queue_id, offset)
+        assert self.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header.to_ext()).code == 0
+
+    def stored_offset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """What the broker answers a new member (request 14); None: not found (22)."""
+        answer = self.ask(RequestCode.QUERY_CONSUMER_OFFSET, QueryOffsetHeader(group, topic, queue_id).to_ext())
+        assert answer.code in (0, 22), answer.remark
+        return int((answer.ext or {})["offset"]) if answer.code == 0 else None
+
+
+def disk_of(world: World, node: str = "broker-a") -> SimDisk:
+    """What that node's store lies on, whether or not it runs."""
+    return world.ground.disks[f"{world.sandbox.directory.name}/{node}"]
+
 
 def files_of(world: World, node: str = "broker-a") -> dict[str, bytes]:
     """Every file of that node's store as another process would find it now, by path below its root."""
-    return world.ground.disks[f"{world.sandbox.directory.name}/{node}"].image()
+    return disk_of(world, node).image()
 
 
 def broker_address(world: World, broker: str = "broker-a", broker_id: int = 0) -> str:
@@ -114,3 +170,8 @@ def application(world: World, name: str = "app", *, ip: str = "10.0.9.8", **conf
     return ClientInstance(
         ClientConfig(name_servers=servers, ip=ip, instance_name=name, **config), clock=world.sandbox.clock,
         chance=Chance(name), connector=world.sandbox.network.connector(ip), journal=world.sandbox.journal)
+
+
+def prefix_of(world: World, label: str) -> str:
+    """What the addresses of that actor's connections begin with; `10.0.0.1:` is not the beginning of `10.0.0.11:`."""
+    return world.sandbox.actors.get(label).client_id.split("@")[0] + ":"
