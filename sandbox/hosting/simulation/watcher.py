@@ -1,6 +1,7 @@
 """Looks at a world from outside while it runs: its journal, its wires, its members' locks, its stores."""
 
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
+from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting.simulation.inventory import take_inventory
 from sandbox.hosting.simulation.observed import Ack, Final, Inventory, PowerLoss, Shared, SlaveStart
 from sandbox.hosting.simulation.stage import TOPIC, Stage
@@ -47,7 +48,9 @@ class Watcher:
         trusting: dict[MessageQueue, list[str]] = {}
         for actor in self._world.sandbox.actors.consumers(group):
             consumer = actor.consumer
-            if consumer is None or not actor.lives or not isinstance(consumer.service, ConsumeMessageOrderlyService):
+            if not actor.lives or not isinstance(consumer, PushConsumer):
+                continue
+            if not isinstance(consumer.service, ConsumeMessageOrderlyService):
                 continue
             for queue, held in consumer.process_queues.items():
                 if not held.dropped and consumer.locks.trusts(held):
