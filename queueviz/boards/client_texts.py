@@ -1,4 +1,4 @@
-"""Words of the Client page, for the template and for the moving page alike."""
+"""Words of the Client and the Frames page, for the templates and for the moving pages alike."""
 
 from __future__ import annotations
 
@@ -106,8 +106,11 @@ OTHERS: dict[str, Any] = {
     "no": _("no"),
     "waits.none": _("It waits for nothing."),
 }
+FRAME_KINDS: dict[str, Any] = {"request": _("request"), "answer": _("answer"), "oneway": _("one-way")}
+FRAMES: dict[str, Any] = {"held": _("{n} more, held while you are here")}
 FAMILIES = {"step.": STEPS, "timer.": TIMERS, "how.": HOW, "wait.": WAITS, "mark.": MARKS, "trigger.": TRIGGERS,
-            "trace.": TRACE, "kind.": KINDS, "selector.": SELECTORS, "": OTHERS}  # fmt: skip
+            "trace.": TRACE, "kind.": KINDS,
+            "selector.": SELECTORS, "frame.": FRAME_KINDS, "frames.": FRAMES, "": OTHERS}  # fmt: skip
 WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 # Where each of our steps stands in RocketMQ's list (spec client-behaviour 2.1, 2.3); 3 to 7 and 12 have no step of
@@ -121,4 +124,8 @@ NUMBERS = {
 
 def client_words() -> dict[str, str]:
     """In the reader's language, ready for JSON."""
-    return {name: str(word) for name, word in WORDS.items()}
+    return {name: str(word) for name, word in WORDS.items() if not name.startswith("frame")}
+
+
+def frame_words() -> dict[str, str]:
+    return {name: str(word) for name, word in WORDS.items() if name.startswith("frame")}

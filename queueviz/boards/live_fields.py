@@ -18,8 +18,8 @@ def shown(
     row: Mapping[str, Any] | None, name: str, kind: str, *, now_ms: int, began_ms: int = 0,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """`kind`: number, bytes, ms, clock, second, text, left, ago, after, runs, queue, wait, mark, list, yes, or a family
-    of words (`step.`).  `began_ms` is what `after` counts from; `names` turns client ids into labels."""
+    """`kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, or a
+    family of words (`step.`).  `began_ms` is what `after` counts from; `names` turns client ids into labels."""
     row = row or {}
     value = row.get(name)
     if kind in ("wait", "mark"):
@@ -34,6 +34,8 @@ def shown(
         return ago(now_ms - value)
     if kind == "after":
         return f"+{step_ms(value - began_ms)}"
+    if kind == "took":
+        return step_ms(value)
     if kind == "runs":
         return runs(value, row.get(f"{name}_more") or 0)
     if kind == "queue":

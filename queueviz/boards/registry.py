@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, PEEK, RAIL
 from queueviz.boards.client import CLIENT
+from queueviz.boards.frames import FRAMES
 from queueviz.boards.index import INDEX
 from queueviz.boards.locks import LOCKS
 from queueviz.boards.page import BoardPage, Part
@@ -25,7 +26,7 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {
-    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS, CLIENT)
+    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS, CLIENT, FRAMES)
 }
 PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET)}
 TABS = (

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control.questions import Frames
 from sandbox.hosting.snapshot.frames import frame_row, link_row
-from sandbox.hosting.wire import Frame
+from sandbox.hosting.wire import Frame, Link
 from sandbox.hosting.wire_bodies import body_of
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
@@ -26,24 +26,24 @@ def frames(sandbox: "Sandbox", question: Frames) -> Row:
     watched = sandbox.wire.watch(question.link)
     if question.no is None:
         return {"link": link_row(watched),
-                "frames": [_whole(frame, frame.data[:BRIEF_BYTES]) for frame in watched.last]}
+                "frames": [_whole(frame, watched.link, frame.data[:BRIEF_BYTES]) for frame in watched.last]}
     frame = watched.find(question.no)
     if frame is None:
         raise ActionRefused(404, "Frame {no} is no longer kept.", "Only the last {count} of a link are.", field="no",
                             no=question.no, count=sandbox.limits.wire_frames)
     pair = watched.find(number) if (number := frame.asked_by or frame.answered_by) is not None else None
-    return {"link": link_row(watched), "frame": _whole(frame, frame.data),
-            "pair": None if pair is None else {"no": pair.no, **frame_row(pair)}}
+    return {"link": link_row(watched), "frame": _whole(frame, watched.link, frame.data),
+            "pair": None if pair is None else {"no": pair.no, **frame_row(pair, watched.link)}}
 
 
-def _whole(frame: Frame, shown: bytes) -> Row:
+def _whole(frame: Frame, link: Link, shown: bytes) -> Row:
     """`fields` with their first byte and the one after their last; `hex` of the bytes shown."""
     parts = frame_parts(frame.data)
     custom = {part.name: part.value for part in parts if part.depth == 2}
     body = next((part for part in parts if part.name == "body" and part.depth == 0), None)
     whole = frame.bytes == len(frame.data)
     return {
-        "no": frame.no, **frame_row(frame), "hex": shown.hex(), "kept": len(frame.data),
+        "no": frame.no, **frame_row(frame, link), "hex": shown.hex(), "kept": len(frame.data),
         "fields": [_field(part, frame) for part in parts],
         "body": None if body is None else {
             "bytes": frame.bytes - body.start, "whole": whole,

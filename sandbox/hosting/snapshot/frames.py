@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.hosting.snapshot.code_names import request_name, response_name
-from sandbox.hosting.wire import Frame, Watched
+from sandbox.hosting.wire import Frame, Link, Watched
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -17,7 +17,7 @@ def read_wire(sandbox: "Sandbox", link: str | None) -> Row:
         return {"links": sandbox.wire.links(), "link": None, "frames": {}}
     watched = sandbox.wire.watch(link)
     return {"links": sandbox.wire.links(), "link": link_row(watched),
-            "frames": {str(frame.no): frame_row(frame) for frame in watched.shown}}
+            "frames": {str(frame.no): frame_row(frame, watched.link) for frame in watched.shown}}
 
 
 def link_row(watched: Watched) -> Row:
@@ -25,10 +25,15 @@ def link_row(watched: Watched) -> Row:
             "rest": watched.rest}
 
 
-def frame_row(frame: Frame) -> Row:
-    """`code` and `took_ms` of a request are its answer's, once that was seen; `pair` is the other one's number."""
+def frame_row(frame: Frame, link: Link) -> Row:
+    """`code` and `took_ms` of a request are its answer's, once that was seen; `pair` is the other one's number.
+
+    `kind`: request, answer, oneway.
+    """
+    sender, receiver = link if frame.there else reversed(link)
     return {
-        "at_ms": frame.at_ms, "there": frame.there, "answer": frame.answer, "oneway": frame.oneway,
+        "at_ms": frame.at_ms, "from": sender, "to": receiver, "there": frame.there,
+        "kind": "answer" if frame.answer else "oneway" if frame.oneway else "request",
         "request_code": frame.request_code, "name": request_name(frame.request_code), "opaque": frame.opaque,
         "bytes": frame.bytes, "code": frame.code, "status": response_name(frame.code), "remark": frame.remark,
         "took_ms": frame.took_ms, "pair": frame.asked_by if frame.answer else frame.answered_by,

@@ -41,6 +41,7 @@ export class Fields {
         row = document.getElementById(list.dataset.template).content.firstElementChild.cloneNode(true);
         row.dataset.key = key;
         list._rows.set(key, row);
+        for (const link of $$("[data-href]", row)) link.href = link.dataset.href + encodeURIComponent(key);
         for (const cell of $$("[data-key-text]", row)) text(cell, cell.dataset.as ? t(cell.dataset.as + key) : key);
       }
       const place = before ? before.nextElementSibling : list.firstElementChild;
@@ -52,7 +53,9 @@ export class Fields {
 
   #keys(list, rows) {
     const order = this.orders[list.dataset.order], keys = Object.keys(rows);
-    return order ? order.filter((key) => key in rows) : keys.sort(collator.compare);
+    if (order) return order.filter((key) => key in rows);
+    keys.sort(collator.compare);
+    return "desc" in list.dataset ? keys.reverse() : keys;
   }
 
   #row(box, row) {
@@ -71,6 +74,7 @@ export class Fields {
     if (TIMED.has(kind)) return kind === "left" ? left(value - now) : ago(now - value);
     if (kind in SIMPLE) return SIMPLE[kind](value);
     if (kind === "after") return `+${step_ms(value - this.began)}`;
+    if (kind === "took") return step_ms(value);
     if (kind === "runs") return runs(value, row[`${name}_more`]);
     if (kind === "list") return value.join(", ") || UNKNOWN;
     if (kind === "yes") return t(value ? "yes" : "no");

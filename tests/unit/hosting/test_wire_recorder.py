@@ -33,7 +33,7 @@ def look_for(world: World, seconds: float, link: str = LINK) -> None:
 
 
 def is_of(frame: dict[str, Any], name: str, *, answer: bool) -> bool:
-    return frame["name"] == name and frame["answer"] is answer
+    return frame["name"] == name and (frame["kind"] == "answer") is answer
 
 
 def test_nothing_is_heard_before_somebody_looks_nor_ten_seconds_after(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_an_answer_is_joined_with_its_request(tmp_path: Path) -> None:
         world.run(3)
         look_for(world, 6)
         found = {frame["no"]: frame for frame in frames(world)}
-        answers = [frame for frame in found.values() if frame["answer"] and frame["pair"] in found]
+        answers = [frame for frame in found.values() if frame["kind"] == "answer" and frame["pair"] in found]
         assert answers
         for answer in answers:
             request = found[answer["pair"]]
@@ -93,7 +93,7 @@ def test_the_bytes_are_the_frame_itself(tmp_path: Path) -> None:
             raw = bytes.fromhex(one["hex"])
             assert len(raw) == one["bytes"] == one["kept"]
             [command] = FrameDecoder().feed(raw)
-            assert (command.opaque, command.is_response) == (one["opaque"], one["answer"])
+            assert (command.opaque, command.is_response) == (one["opaque"], one["kind"] == "answer")
             assert one["fields"][0]["value"] == str(len(raw) - 4)
             if one["body"] is not None:
                 assert raw[-one["body"]["bytes"]:] == command.body
