@@ -98,9 +98,10 @@ def _row(rows: Ledger, claim: Claim, language: str, slug: str | None) -> Row:
 
 
 def _address(place: str, slug: str | None) -> str | None:
+    """A client's page has the client in its address, so the way there begins on the Board."""
     if slug is None or place not in BOARDS:
         return None
-    return f"/s/{quote(slug)}/" + ("" if place == "board" else f"{place}/")
+    return f"/s/{quote(slug)}/" + ("" if place in ("board", "client") else BOARDS[place].path)
 
 
 def _has(claim: Claim, words: list[str]) -> bool:
