@@ -38,7 +38,7 @@ class FaultBroker(NamedTuple):
 
 
 def faults_of(snapshot: Row) -> dict[str, Any]:
-    """`brokers` with what can be done to each, `ends` a link can have, `clocks` and `disks`."""
+    """`brokers` with what can be done to each, `disks`, the `ends` a link can have, and the one offered first."""
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
     return {
@@ -46,6 +46,7 @@ def faults_of(snapshot: Row) -> dict[str, Any]:
                     for row in brokers],
         "disks": [row for row in brokers if not row["broker_id"] and row["state"] == "running"],
         "ends": _ends(snapshot),
+        "to": node_name(brokers[0]) if brokers else None,
     }
 
 

@@ -136,9 +136,9 @@ def test_links_are_cut_slowed_and_healed_from_the_dialog(real_engine: Any) -> No
     client = Client()
     slug = start(client, "cluster")
     link = button(dialog(client, slug), "CutLink")
-    assert (link["a"], link["b"]) == ("ns-1", "ns-2"), "the first two; they never talk, and a sentence says so"
+    assert (link["a"], link["b"]) == ("ns-1", "broker-a")
     del link["delay_ms"]  # the button sends all fields but this one
-    assert press(client, slug, link) == 422
+    assert press(client, slug, {**link, "b": "ns-2"}) == 422
     assert press(client, slug, {**link, "a": "broker-a", "b": "broker-a.1"}) == 204
     assert press(client, slug, {**link, "a": "A", "b": "broker-b", "one_way": "true"}) == 204
     slow = button(dialog(client, slug), "DelayLink")
