@@ -89,6 +89,13 @@ class ScheduleMessageService:
         if self._running and level not in self._timers:
             self._look_at(level, due_ms)
 
+    def look_again(self) -> None:
+        """The wall clock was set: what waits may be due now."""
+        for level, timer in sorted(self._timers.items()):
+            timer.cancel()
+            del self._timers[level]
+            self._look_in(level, 0.0)
+
     def to_json(self) -> dict[str, Any]:
         return {"offsetTable": {str(level): offset for level, offset in sorted(self.table.items())}}
 

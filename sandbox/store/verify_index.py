@@ -34,7 +34,8 @@ class IndexCheck:
     def __init__(self, files: list[IndexFileReader], found: Findings, log_min: int) -> None:
         self._found = found
         self._log_min = log_min
-        self._files = [(file, file.header()) for file in files]
+        headers = [(file, file.header()) for file in files]
+        self._files = sorted(headers, key=lambda one: one[1].begin_physical)  # names go back when a clock does
         self.entries = sum(header.index_count - 1 for _, header in self._files)
         self._walk = self._all()
         self._next = next(self._walk, None)

@@ -102,6 +102,8 @@ def skew_clock(sandbox: "Sandbox", action: SkewClock) -> CarryOut:
 
     def carry_out(seq: int, by: str) -> None:
         node.clock.skew_ms = action.skew_ms
+        if node.broker is not None:
+            node.broker.delay.look_again()
 
     return carry_out
 

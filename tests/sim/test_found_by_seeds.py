@@ -1,0 +1,45 @@
+"""What seeds found in the engine once, told as short stories: a script may change, these may not."""
+
+from pathlib import Path
+
+from sandbox.hosting.world import World
+from sandbox.journal.events import DelayedMessageDue
+from sandbox.store.findings import ERROR
+from sandbox.store.reader import StoreReader
+from sandbox.store.verify import verify
+from tests.seed.stage import files_of
+
+TWO_MINUTES = 6  # delay level
+
+
+def test_a_delayed_message_is_delivered_when_its_broker_s_clock_is_set_right_and_its_time_has_passed(
+        tmp_path: Path) -> None:
+    """RocketMQ looks every 100 ms what is due by the wall clock, so a clock that jumps makes things due at once."""
+    with World(tmp_path) as world:
+        world.act("CreateTopic", topic="T")
+        world.act("SkewClock", broker="broker-a", skew_ms=-90_000)
+        world.act("SendMessages", topic="T", delay_level=TWO_MINUTES)
+        world.run(40)
+        assert world.entries(DelayedMessageDue) == []
+        world.act("SkewClock", broker="broker-a", skew_ms=0)
+        world.run(1)
+        assert len(world.entries(DelayedMessageDue)) == 1
+
+
+def test_a_store_agrees_with_itself_though_its_broker_s_clock_was_set_back(tmp_path: Path) -> None:
+    """Index files are named by their time, so the names go back too."""
+    with World(tmp_path / "world", "index") as world:
+        world.run(5)
+        world.act("SendMessages", topic="orders", count=600)
+        world.run(5)
+        world.act("SkewClock", broker="broker-a", skew_ms=-50_000)
+        world.act("SendMessages", topic="orders", count=600)
+        world.run(5)
+        for path, data in files_of(world).items():
+            (tmp_path / "copy" / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "copy" / path).write_bytes(data)
+    with StoreReader(tmp_path / "copy") as reader:
+        files = reader.index_files()
+        begins = [file.header().begin_physical for file in files]
+        assert begins != sorted(begins)
+        assert [found for found in verify(reader).findings if found.severity == ERROR] == []
