@@ -16,7 +16,7 @@ def test_a_transactional_producer_is_added_and_what_it_left_open_is_ended_by_han
     expect(site.page.locator("#ask[open]")).to_have_count(0, timeout=PATIENCE_MS)
     assert site.act(action="ChangeActor", actor="producer-1", handler="silent") == 204
     site.page.locator("[data-ask=transactions]").click()
-    rows = site.page.locator("#ask tbody tr")
+    rows = site.page.locator("#ask [role=listitem]")
     expect(rows.first).to_be_visible(timeout=PATIENCE_MS)
     for viewport in (DESKTOP, PHONE):
         site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
