@@ -89,8 +89,10 @@ class PushConsumer:
         self.subscriptions.pop(topic, None)
 
     async def start(self) -> None:
-        """The sixteen steps of a start (spec client-behaviour 2.1); returns when the first rebalance is asked for.
+        """The steps of a start (spec client-behaviour 2.1); returns when the first rebalance is asked for.
 
+        Java's steps 3 to 7 (instance, strategy, pull wrapper, offset store) were done when we were built; its step 12
+        is the state `running`.
         Raises ClientError for a second start, a group name in use, or no name server; the state is then `refused`.
         """
         if self.state != "created":

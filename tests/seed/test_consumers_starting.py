@@ -1,0 +1,199 @@
+"""How a member begins and ends: its steps, whom it tells, what its process shares."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.client.config import PushConsumerConfig
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.client.results import ConsumeConcurrentlyStatus
+from sandbox.hosting.world import World
+from sandbox.journal.events import LifecycleStep, MemberStateChanged, QueueDropped
+from sandbox.kernel.errors import ActionRefused, ClientError
+from sandbox.remoting.bodies import HeartbeatData
+from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.headers import PullHeader, UnregisterClientHeader, UpdateOffsetHeader
+from tests.seed.stage import WireLog, application, broker_address, prefix_of
+
+GROUP = "order-svc"
+ORDERS = [["orders", "*"]]
+ROUTE, BEAT, WHO = (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.HEART_BEAT, RequestCode.GET_CONSUMER_LIST_BY_GROUP)
+PULL, COMMIT, BYE = RequestCode.PULL_MESSAGE, RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.UNREGISTER_CLIENT
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path) as made:
+        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
+        made.run(1)
+        yield made
+
+
+def join(world: World, **fields: Any) -> None:
+    world.act("StartConsumer", **{"group": GROUP, "subscriptions": ORDERS, "work_ms": [1], **fields})
+
+
+def story(world: World, label: str) -> list[str]:
+    """Steps and states of that member's process, in the order of the journal."""
+    client_id = world.sandbox.actors.get(label).client_id
+    told = []
+    for entry in world.entries():
+        event = entry.event
+        if isinstance(event, LifecycleStep) and event.client_id == client_id:
+            told.append(event.name)
+        elif isinstance(event, MemberStateChanged) and event.client_id == client_id:
+            told.append(f"({event.state})")
+    return told
+
+
+def codes(wire: WireLog, sender: str) -> list[int]:
+    """What that client asked, each run of one code once."""
+    asked = [frame.code for frame in wire.frames if frame.sender.startswith(sender) and not frame.answer]
+    return [code for at, code in enumerate(asked) if at == 0 or asked[at - 1] != code]
+
+
+@pytest.mark.seed("1.13", "D16")
+def test_two_groups_of_one_instance_share_its_client_id_and_its_connections(world: World) -> None:
+    join(world)
+    world.act("StartConsumer", group="audit", subscriptions=ORDERS, work_ms=[1], instance="A")
+    world.run(5)
+    first, second = world.sandbox.actors.get("A").client_id, world.sandbox.actors.get("B").client_id
+    assert first == second
+    assert re.fullmatch(r"10\.0\.0\.11@\d+#\d+", first), "machine @ process # nanoseconds, and not machine:process"
+    wire = WireLog(world)
+    world.run(60)
+    mine, broker = prefix_of(world, "A"), broker_address(world)
+    open_now = sorted(there for here, there in world.sandbox.network.connections() if here.startswith(mine))
+    assert open_now == sorted([broker, *world.sandbox.nodes.addresses])
+    senders = {frame.sender for group in (GROUP, "audit") for frame in wire.requests(PULL)
+               if PullHeader.from_ext(frame.command.ext or {}).group == group}
+    assert len(senders) == 1, "pulls of both groups go over one connection"
+    beats = [HeartbeatData.decode(frame.command.body) for frame in wire.requests(BEAT)]
+    assert len(beats) == 2, "one heartbeat every 30 s for both"
+    assert all({data.group_name for data in beat.consumers} == {GROUP, "audit"} for beat in beats)
+    join(world)
+    world.run(2)
+    assert world.sandbox.actors.get("C").client_id != first, "another process has another id"
+
+
+@pytest.mark.seed("1.14")
+def test_a_start_goes_its_steps_in_order_and_asks_in_that_order(world: World) -> None:
+    wire = WireLog(world)
+    join(world)
+    world.run(1)
+    assert story(world, "A") == [
+        "(starting)", "check config", "copy subscriptions", "load offsets", "start consume service",
+        "register in instance", "start instance", "(running)", "fetch routes", "check subscriptions at a broker",
+        "heartbeat", "wake rebalance"]
+    steps = [entry.event.step for entry in world.entries(LifecycleStep)]
+    assert steps == list(range(1, len(steps) + 1))
+    asked = codes(wire, prefix_of(world, "A"))
+    assert asked[:4] == [ROUTE, BEAT, WHO, RequestCode.QUERY_CONSUMER_OFFSET]
+    assert asked.index(PULL) > asked.index(RequestCode.QUERY_CONSUMER_OFFSET)
+    [beat] = [HeartbeatData.decode(frame.command.body) for frame in wire.requests(BEAT, sender=prefix_of(world, "A"))
+              if frame.at_ms < wire.requests(WHO)[0].at_ms + 1][:1]
+    assert {sub.topic for sub in beat.consumers[0].subscriptions} == {"orders", f"%RETRY%{GROUP}"}
+    topics = [(frame.command.ext or {})["topic"] for frame in wire.requests(ROUTE, sender=prefix_of(world, "A"))]
+    assert topics[:2] == ["orders", f"%RETRY%{GROUP}"], "a route for each subscribed topic"
+
+
+@pytest.mark.seed("1.20", "4.2")
+def test_a_second_member_of_a_group_in_one_instance_is_an_error_at_its_start(world: World) -> None:
+    join(world)
+    world.run(2)
+    with pytest.raises(ActionRefused) as refused:
+        world.act("StartConsumer", group=GROUP, instance="A")
+    assert (refused.value.status, refused.value.field) == (409, "instance")
+
+    async def work(messages: object, context: object) -> ConsumeConcurrentlyStatus:
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    instance = application(world)
+    members = []
+    for _ in range(2):
+        member = PushConsumer(PushConsumerConfig(group="audit"), instance, work)
+        member.subscribe("orders")
+        members.append(member)
+    first, second = members
+    world.ground.sim.run(first.start())
+    wire = WireLog(world)
+    with pytest.raises(ClientError, match="audit has been created before"):
+        world.ground.sim.run(second.start())
+    assert [frame for frame in wire.frames if frame.sender.startswith("10.0.9.8:")] == [], "no broker hears of it"
+    world.run(5)
+    assert (first.state, len(first.process_queues)) == ("running", 5), "the first does not suffer"
+    assert {name for name, member in instance.consumers.items() if member is first} == {"audit"}
+
+
+@pytest.mark.seed("1.22", "D17")
+def test_a_new_member_is_told_to_every_broker_at_once_and_divides_at_once(tmp_path: Path) -> None:
+    with World(tmp_path, "cluster") as world:
+        world.run(30)
+        wire = WireLog(world)
+        began_ms = world.sandbox.clock.now_ms()
+        world.act("StartConsumer", group="audit", subscriptions=ORDERS, actor="new", work_ms=[1])
+        world.run(0.5)
+        mine = prefix_of(world, "new")
+        beats = [frame for frame in wire.requests(BEAT, sender=mine) if frame.at_ms == began_ms]
+        addresses = {(row["broker"], row["broker_id"]): row["address"] for row in world.snapshot()["brokers"]}
+        assert set(addresses) == {("broker-a", 0), ("broker-a", 1), ("broker-b", 0)}
+        assert {frame.receiver for frame in beats} == set(addresses.values()), "the slave too: there is a consumer"
+        assert wire.requests(WHO, sender=mine)[0].at_ms == began_ms
+        assert wire.requests(PULL, sender=mine)[0].at_ms - began_ms < 100
+        world.act("StartProducer", topic="orders", actor="seller", rate_per_s=1)
+        world.run(61)
+        told = {frame.receiver for frame in wire.requests(BEAT, sender=prefix_of(world, "seller"))}
+        masters = {address for (_, broker_id), address in addresses.items() if broker_id == 0}
+        assert told == masters, "a process that only sends beats to masters alone"
+
+
+@pytest.mark.seed("1.33")
+def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(world: World) -> None:
+    join(world, from_where="CONSUME_FROM_FIRST_OFFSET")
+    world.run(11)
+    world.act("SendMessages", topic="orders", count=12)
+    world.run(2)
+    wire = WireLog(world)
+    began_ms = world.sandbox.clock.now_ms()
+    world.act("StopActor", actor="A")
+    world.run(1)
+    mine, broker = prefix_of(world, "A"), broker_address(world)
+    at_end = [frame for frame in wire.frames if frame.sender.startswith(mine) and not frame.answer]
+    assert {frame.at_ms for frame in at_end} == {began_ms}
+    assert codes(wire, mine) == [COMMIT, BYE], "15 for every queue, then 35"
+    saved = {(header.topic, header.queue_id): header.commit_offset for frame in wire.requests(COMMIT)
+             if (header := UpdateOffsetHeader.from_ext(frame.command.ext or {}))}
+    assert {mq: offset for mq, offset in saved.items() if mq[0] == "orders"} == {("orders", n): 3 for n in range(4)}
+    byes = [UnregisterClientHeader.from_ext(frame.command.ext or {}) for frame in wire.requests(BYE)]
+    assert [(bye.consumer_group, bye.producer_group) for bye in byes] == [
+        (GROUP, None), (None, "CLIENT_INNER_PRODUCER")], "the group, then what the process had beside it"
+    assert {frame.receiver for frame in wire.requests(BYE)} == {broker}
+    end = story(world, "A")
+    assert end[end.index("(stopping)"):] == [
+        "(stopping)", "stop consume service", "persist offsets", "unregister", "stop pulling", "stop instance",
+        "drop queues", "(stopped)"]
+    dropped = [entry.event for entry in world.entries(QueueDropped) if entry.event.reason == "shutdown"]
+    assert len(dropped) == 5, "its queues and the one of the retry topic"
+    assert [there for here, there in world.sandbox.network.connections() if here.startswith(mine)] == []
+
+
+@pytest.mark.seed("1.33")
+def test_an_instance_ends_with_its_last_member(world: World) -> None:
+    join(world)
+    world.act("StartConsumer", group="audit", subscriptions=ORDERS, work_ms=[1], instance="A")
+    world.run(15)
+    mine = prefix_of(world, "A")
+    world.act("StopActor", actor="A")
+    world.run(1)
+    wire = WireLog(world)
+    world.run(60)
+    groups = {PullHeader.from_ext(frame.command.ext or {}).group for frame in wire.requests(PULL, sender=mine)}
+    assert groups == {"audit"}, "the other goes on pulling, committing and beating"
+    beats = [HeartbeatData.decode(frame.command.body) for frame in wire.requests(BEAT, sender=mine)]
+    assert [[data.group_name for data in beat.consumers] for beat in beats] == [["audit"], ["audit"]]
+    world.act("StopActor", actor="B")
+    world.run(1)
+    assert [there for here, there in world.sandbox.network.connections() if here.startswith(mine)] == []
