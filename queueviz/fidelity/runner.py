@@ -67,7 +67,7 @@ def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[st
 
 def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ended: Run) -> list[str]:
     """Why the ledger cannot be believed: rows nobody shows, marks of rows there are not, tests that did not pass."""
-    said = [f"{module} cannot be read: whatever it shows is not counted." for module in ended.unread]
+    said = [f"{module} could not be collected: whatever it shows is not counted." for module in ended.unread]
     for entry in listed:
         if not entry["tests"]:
             said.append(f"{entry['row']}: no test shows this row.")

@@ -122,7 +122,8 @@ def test_a_mark_without_its_difference_is_our_mistake(given: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "differences"),
-    [("settings/", {"D1", "D3"}), ("topics/", {"D25", "D30"}), ("locks/", {"D42"}), ("index/", {"D26", "D27", "D28", "D29"}), ("reset/", {"D13"}),
+    [("settings/", {"D1", "D3"}), ("topics/", {"D25", "D30"}), ("locks/", {"D42"}),
+     ("index/", {"D26", "D27", "D28", "D29"}), ("reset/", {"D13"}),
      ("part/ask/?form=help", {"D4", "D5", "D6", "D9", "D11"})],
 )  # fmt: skip
 def test_numbers_the_articles_give_otherwise_are_marked(

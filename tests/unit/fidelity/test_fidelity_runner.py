@@ -98,7 +98,7 @@ def test_a_module_nobody_can_read_is_named(tree: Path, monkeypatch: pytest.Monke
     found = run(tree, root=tree)
     assert found.unread == ["test_broken.py"]
     assert len(found.outcomes) == len(ENDS), "the others still run"
-    assert "test_broken.py cannot be read: whatever it shows is not counted." in complaints(found, "0.1")
+    assert "test_broken.py could not be collected: whatever it shows is not counted." in complaints(found, "0.1")
 
 
 def test_json_lists_each_row_with_its_tests_and_nothing_else(tree: Path, alone: None) -> None:
