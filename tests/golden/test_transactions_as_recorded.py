@@ -1,4 +1,4 @@
-"""Half messages, their ends and a check, as a real broker wrote them: ours makes the same records of the same things."""
+"""Half messages, their ends and a check as a real broker wrote them: ours makes the same records of the same things."""
 
 from collections.abc import Iterator
 from pathlib import Path
