@@ -81,6 +81,7 @@ def test_the_forecast_of_a_start_is_where_a_new_member_starts(world: World) -> N
     assert again["trace"] == ["stored"]
 
 
+@pytest.mark.seed("0.9")
 def test_places_in_the_log_are_found_and_named(world: World) -> None:
     world.act("SendMessages", topic="orders", count=10)
     world.run(1)

@@ -173,6 +173,7 @@ async def test_a_crash_is_seen_by_a_watching_tab(real_engine: Any) -> None:
     await tab.disconnect()
 
 
+@pytest.mark.seed("0.9")
 def test_the_index_page_reckons_where_a_position_lies(real_engine: Any) -> None:
     client = Client()
     slug = start(client, "index")
