@@ -97,7 +97,7 @@ def test_a_new_number_of_queues_is_known_within_thirty_seconds(world: World, wai
     assert 0 < learned[0] <= 30_000
 
 
-@pytest.mark.seed("3.38", "D25")
+@pytest.mark.seed("3.38", "4.5", "D25")
 def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World) -> None:
     settled(world)
     wire = WireLog(world)
@@ -118,7 +118,7 @@ def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World)
     assert triggers <= {"notified", "started"}
 
 
-@pytest.mark.seed("3.38", "D25")
+@pytest.mark.seed("3.38", "4.5", "D25")
 def test_a_new_number_of_queues_is_announced_to_nobody(world: World) -> None:
     settled(world)
     wire = WireLog(world)
@@ -133,7 +133,7 @@ def test_a_new_number_of_queues_is_announced_to_nobody(world: World) -> None:
     assert took_s > 1, "the next poll of the route (30 s), then the next rebalance (20 s)"
 
 
-@pytest.mark.seed("3.38", "D14", "D25")
+@pytest.mark.seed("3.38", "4.5", "D14", "D25")
 def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World) -> None:
     world.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
     members = []
