@@ -17,6 +17,7 @@ from sandbox.message.msg_id import host_bytes
 from sandbox.store.config import MessageStoreConfig, physical_memory_bytes
 from sandbox.store.durable import flushed_positions, lost_of, mapped_files, unflushed_records
 from sandbox.store.message_store import MessageStore
+from sandbox.store.unanswered import Unanswered
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class BrokerNode:
         self._ended = "stopped"
         self._disk = around.ground.disk(around.directory / record.directory, around.clock)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
+        self._unanswered = Unanswered()  # by the last process
         self.broker: Broker | None = None
 
     @property
@@ -147,8 +149,11 @@ class BrokerNode:
             broker.kill()
             self._unlisten()
 
-    def power_cut(self) -> None:
-        """The machine goes dark: memory and page cache are gone; the journal says exactly what that cost."""
+    def power_cut(self, unanswered: Unanswered | None = None) -> None:
+        """The machine goes dark: memory and page cache are gone; the journal says exactly what that cost.
+
+        `unanswered`: what a slave's master has not answered; nobody asks the slave.
+        """
         broker, self.broker, self._ended = self.running, None, "power_cut"
         store = broker.store
         flushed = self._note_flushed(store)
@@ -160,11 +165,13 @@ class BrokerNode:
         messages = [record.physical_offset for record in lost if record.is_message]
         self._around.journal.write(UnflushedLost(
             broker=self.node, from_offset=lost[0].physical_offset if lost else end, to_offset=end,
-            messages=len(messages), answered=sum(offset not in store.unanswered for offset in messages)))
+            messages=len(messages),
+            answered=sum(offset not in (unanswered or store.unanswered) for offset in messages)))
 
     def _note_flushed(self, store: MessageStore) -> dict[str, int]:
         """What survives by now.  A store that was just opened knows less than the one before it did."""
         before = self._flushed or {}
+        self._unanswered = store.unanswered
         self._flushed = {path: max(position, before.get(path, 0)) for path, position in
                          flushed_positions(store).items()}
         return self._flushed
@@ -172,6 +179,7 @@ class BrokerNode:
     def _note_recovered(self, store: MessageStore) -> None:
         """Recovery cut files: what is written there from now on is not on disk yet.  What the first start of a
         sandbox's day finds counts as written back by the kernel."""
+        store.unanswered.add(self._unanswered.below(store.max_physical_offset), 0)
         found = {file.path: file.wrote for file in mapped_files(store)}
         before = self._flushed
         self._flushed = found if before is None else {

@@ -78,6 +78,11 @@ class Nodes:
     def _masters_first(self) -> list[BrokerNode]:
         return sorted(self.brokers, key=lambda node: not node.is_master)
 
+    def power_cut(self, node: BrokerNode) -> None:
+        """What a slave loses had its OK from the master, where it had one."""
+        master = next((each for each in self.masters() if each.name == node.name and each is not node), None)
+        node.power_cut(None if master is None else master.running.store.unanswered)
+
     def promote(self, slave: BrokerNode) -> dict[str, str]:
         """Restart `slave` as master; its master, which is down, is its slave from now on.
 

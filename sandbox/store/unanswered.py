@@ -22,5 +22,9 @@ class Unanswered:
         for offset in offsets:
             self._offsets.pop(offset, None)
 
+    def below(self, end: int) -> tuple[int, ...]:
+        """Those before `end`, where a log was cut: what is written there next is another message."""
+        return tuple(offset for offset in self._offsets if offset < end)
+
     def __contains__(self, offset: object) -> bool:
         return offset in self._offsets

@@ -149,7 +149,36 @@ def test_a_power_cut_is_counted_as_recovery_finds_it(tmp_path: Path, seed: int) 
         assert world.entries(BrokerStopped)[-1].event.how == "power_cut"
 
 
+def test_what_waits_for_its_flush_when_the_power_goes_had_no_ok(tmp_path: Path) -> None:
+    """A disk that flushes nothing: senders wait, and are told nothing before the machine is dark."""
+    with World(tmp_path, seed=7) as world:
+        world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
+        world.act("ChangeBroker", broker="broker-a", changes={"flush": "SYNC_FLUSH"})
+        world.run(40)
+        node = world.sandbox.nodes.broker("broker-a")
+        held: list[Any] = []
+        node.running.store.flush._flusher = type("Slow", (), {"submit": lambda self, *work: held.append(work)})()
+        world.act("SendMessages", topic="orders", count=1)
+        world.run(1)
+        assert held, "a flush is asked for"
+        world.act("PowerCut", broker="broker-a")
+        lost = world.entries(UnflushedLost)[-1].event
+        assert (lost.messages, lost.answered) == (1, 0)
+
+
 # Slaves.
+
+def test_a_slave_that_loses_its_power_loses_what_its_master_still_has(cluster: World) -> None:
+    before = broker(cluster, "broker-a", 1).store.max_physical_offset
+    cluster.act("PowerCut", broker="broker-a", broker_id=1)
+    lost = cluster.entries(UnflushedLost)[-1].event
+    assert (lost.broker, lost.to_offset) == ("broker-a.1", before)
+    assert lost.answered == lost.messages > 0
+    cluster.act("StartBroker", broker="broker-a", broker_id=1)
+    assert broker(cluster, "broker-a", 1).store.max_physical_offset == lost.from_offset
+    cluster.run(60)
+    assert broker(cluster, "broker-a", 1).store.max_physical_offset > before, "it asks its master for it again"
+
 
 def test_a_slave_is_promoted_by_hand_and_the_dead_master_comes_back_as_its_slave(cluster: World) -> None:
     assert refusal(cluster, "PromoteSlave", broker="broker-a", broker_id=1).status == 409, "the master is alive"

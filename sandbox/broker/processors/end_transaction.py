@@ -69,7 +69,7 @@ class EndTransactionProcessor:
 
     def _remove(self, half: StoredMessage, header: EndTransactionHeader) -> None:
         """The half message has ended; where that cannot be noted it waits on, and the sender hears nothing of it."""
-        done = self._parts.store.put_message(op_message(half, self._parts.clock.now_ms(), self._store_host))
+        done = self._parts.store.put_quietly(op_message(half, self._parts.clock.now_ms(), self._store_host))
         if done.status is not PutMessageStatus.PUT_OK:
             log.error("the end of half message %d not noted: %s", half.queue_offset, done.status.value)
             return
@@ -103,7 +103,7 @@ class EndTransactionProcessor:
 
         Raises BrokerRefused when it cannot be stored: the half message waits on.
         """
-        result = self._parts.store.put_message(message)
+        result = self._parts.store.put_quietly(message)
         if result.status is PutMessageStatus.PUT_OK:
             return result.physical_end
         if result.status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):

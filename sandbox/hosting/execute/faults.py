@@ -69,7 +69,7 @@ def resume_broker(sandbox: "Sandbox", action: ResumeBroker) -> CarryOut:
 
 def power_cut(sandbox: "Sandbox", action: PowerCut) -> CarryOut:
     node = _running(sandbox, action.broker, action.broker_id)
-    return lambda seq, by: node.power_cut()
+    return lambda seq, by: sandbox.nodes.power_cut(node)
 
 
 def promote_slave(sandbox: "Sandbox", action: PromoteSlave) -> CarryOut:
