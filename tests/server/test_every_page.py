@@ -143,7 +143,8 @@ def test_a_form_acts_and_its_refusal_stands_beside_the_field(server: Server, own
     assert "illegal characters" in refused.text
 
 
-@pytest.mark.parametrize("address", ["/healthz", "/healthz/live", "/api/docs", "/api/openapi.json", "/admin/login/"])
+@pytest.mark.parametrize("address", ["/healthz", "/healthz/live", "/api/docs", "/api/openapi.json", "/admin/login/",
+                                     "/fidelity/"])  # fmt: skip
 def test_the_other_addresses_answer(server: Server, address: str) -> None:
     assert httpx.get(server.url + address).status_code == 200
 
