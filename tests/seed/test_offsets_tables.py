@@ -154,7 +154,7 @@ class Shelf:
 
 
 @pytest.mark.seed("0.6")
-def test_an_own_offset_store_gets_every_call_and_the_broker_neither_question_nor_report(world: World, caller: Caller) -> None:
+def test_an_own_offset_store_gets_every_call_and_the_broker_is_not_asked(world: World, caller: Caller) -> None:
     shelf, seen = Shelf(), []
     q0, q1 = (MessageQueue("orders", "broker-a", n) for n in (0, 1))
     shelf.table = {q0: 2, q1: 0}
