@@ -1,6 +1,7 @@
 """Time as a machine sees it whose wall clock was set wrong."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from sandbox.kernel.clock import Clock, TimerHandle
 
@@ -24,5 +25,5 @@ class SkewedClock:
     def call_later(self, delay: float, fn: Callable[[], None]) -> TimerHandle:
         return self._clock.call_later(delay, fn)
 
-    async def sleep(self, delay: float) -> None:
-        await self._clock.sleep(delay)
+    def sleep(self, delay: float) -> Coroutine[Any, Any, None]:
+        return self._clock.sleep(delay)
