@@ -36,6 +36,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
         "data": data or None,
         "client": client,
         "version": VERSIONS.get(client.get("version") or 0),
+        "frames": _frames_of(place, client),
         "phases": _phases(data),
         "marks": sorted((data.get("marks") or {}).values(), key=lambda row: int(row["seq"])),
         "timers": [(job, data["timers"][job]) for job in TIMERS if job in (data.get("timers") or {})],
@@ -43,6 +44,13 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
         "live": live_config(place, readings, {"client": name}, tab="client", timers=TIMERS, numbers=NUMBERS),
         "texts": given,
     }
+
+
+def _frames_of(place: Place, client: Mapping[str, Any]) -> str | None:
+    """A link of the process to look at: with a broker, if it has one."""
+    name_servers = {str(node["name"]) for node in place.snapshot.get("name_servers", ())}
+    with_whom = sorted(client.get("connections") or (), key=lambda name: (name in name_servers, name))
+    return f"{client['actor']}~{with_whom[0]}" if with_whom and client.get("actor") else None
 
 
 def _phases(data: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -14,6 +14,9 @@ PAGES = {
     "topics": ("orders", "topics/?topic=orders", ".queuerow"),
     "journal": ("orders", "journal/", ".journal li"),
     "settings": ("orders", "settings/", ".table"),
+    "client": ("payments", "clients/A/", "#queues tbody tr"),
+    "producer": ("payments", "clients/till/", "#timers tbody tr"),
+    "frames": ("orders", "wire/?link=A~broker-a", "#frames tbody tr"),
     "empty": ("empty", "", "#no-queues"),
 }
 

@@ -18,6 +18,8 @@ const BUTTONS = {
   refused: ["RestartActor", "RemoveActor"],
 };
 
+const clientsOf = () => `/s/${location.pathname.split("/")[2]}/clients/`;
+
 export class Cards {
   cards = new Map();
   selected = null;
@@ -93,6 +95,7 @@ export class Cards {
     attr(card.node, "data-actor", member.actor ?? "");
     text(card.badge, member.letter ?? "?");
     text(card.who, shortId(id));
+    attr(card.who, "href", `${clientsOf()}${encodeURIComponent(member.actor || id)}/`);
     attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
     oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");
     text(card.word, t(`state.${state}`));

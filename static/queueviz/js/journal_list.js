@@ -6,8 +6,8 @@ import { factText, sentence, t } from "./words.js";
 export class JournalList {
   rows = [];
 
-  constructor(root, { keep = 12, who, queue, quiet = false, stamp = false }) {
-    Object.assign(this, { root, keep, who, queue, quiet, stamp });
+  constructor(root, { keep = 12, who, queue, quiet = false, stamp = false, more }) {
+    Object.assign(this, { root, keep, who, queue, quiet, stamp, more });
     this.accept = () => true;
   }
 
@@ -36,6 +36,7 @@ export class JournalList {
     const cells = [el("span", { class: "seq num" }, number(row.seq).replace("#", "")), el("span", { class: `k k-${tone(row, known)}`, title: row.type }, known.word), el("span", { class: "txt", title: line }, line)];
     if (this.stamp) cells.splice(1, 0, el("time", { class: "num muted" }, clock(Number(row.at_ms))));
     if (this.stamp) cells.push(row.cause ? el("a", { class: "num", href: `#e${row.cause}` }, `← #${number(row.cause)}`) : el("span"));
+    if (this.more) cells.push(this.more(row));
     return el("li", this.stamp ? { id: `e${row.seq}` } : {}, ...cells);
   }
 }

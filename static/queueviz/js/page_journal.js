@@ -1,5 +1,5 @@
 /* The journal: newest facts first, filtered in place; each can be linked to, each names its cause. */
-import { $, json } from "./dom.js";
+import { $, el, json } from "./dom.js";
 import { JournalList, isQuiet } from "./journal_list.js";
 import { startShell } from "./shell.js";
 import { isTold } from "./words.js";
@@ -9,7 +9,9 @@ const FLOW = new Set(["OffsetCommitted"]);
 
 const names = json("live").names;
 const short = (id) => names[id] ?? String(id).split("#")[0];
-const list = new JournalList($("#journal"), { keep: 300, who: short, queue: (key) => key, stamp: true, quiet: true });
+/** A fact about a client leads to its page. */
+const more = (row) => (row.client_id ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
+const list = new JournalList($("#journal"), { keep: 300, who: short, queue: (key) => key, stamp: true, quiet: true, more });
 const search = $("#j-search"), causes = $("#j-causes"), quiet = $("#j-quiet");
 
 list.accept = (row) => {
