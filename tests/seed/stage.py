@@ -3,12 +3,18 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sandbox.client.config import ClientConfig
+from sandbox.client.config import ClientConfig, PushConsumerConfig
 from sandbox.client.instance import ClientInstance
+from sandbox.client.listeners import ConsumeConcurrentlyContext, ConsumeOrderlyContext
+from sandbox.client.local_offset_store import FileStore
+from sandbox.client.process_queue import offset_of
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from sandbox.hosting.world import World
 from sandbox.kernel.chance import Chance
 from sandbox.message import properties, record
-from sandbox.message.message import StoredMessage
+from sandbox.message.message import Message, StoredMessage
+from sandbox.message.queue import MessageQueue
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_RESPONSE, RemotingCommand
@@ -161,15 +167,51 @@ def broker_address(world: World, broker: str = "broker-a", broker_id: int = 0) -
                 if (row["broker"], row["broker_id"]) == (broker, broker_id))
 
 
-def application(world: World, name: str = "app", *, ip: str = "10.0.9.8", **config: Any) -> ClientInstance:
+def application(world: World, name: str = "app", *, ip: str = "10.0.9.8", files: FileStore | None = None,
+                **config: Any) -> ClientInstance:
     """A client process of our own in the world's network, on a machine of its own, to put producers and consumers in.
 
-    Its story runs with `world.ground.sim.run(…)`.
+    Its story runs with `world.ground.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
     """
     servers = config.pop("name_servers", tuple(world.sandbox.nodes.addresses))
     return ClientInstance(
         ClientConfig(name_servers=servers, ip=ip, instance_name=name, **config), clock=world.sandbox.clock,
-        chance=Chance(name), connector=world.sandbox.network.connector(ip), journal=world.sandbox.journal)
+        chance=Chance(name), connector=world.sandbox.network.connector(ip), journal=world.sandbox.journal,
+        files=files)
+
+
+class Listener:
+    """Called by a consumer of our own: notes what it is given, takes `work_s` over each batch, never fails."""
+
+    def __init__(self, world: World, *, work_s: float = 0.0) -> None:
+        self._world = world
+        self.work_s = work_s
+        self.offsets: dict[str, list[int]] = {}  # queue such as orders/broker-a/0 → in the order they came
+
+    def _note(self, messages: list[Message], mq: MessageQueue) -> None:
+        self.offsets.setdefault(mq.key, []).extend(offset_of(message) for message in messages)
+
+    async def concurrently(self, messages: list[Message],
+                           context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+        self._note(messages, context.queue)
+        await self._world.sandbox.clock.sleep(self.work_s)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def orderly(self, messages: list[Message], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
+        self._note(messages, context.queue)
+        await self._world.sandbox.clock.sleep(self.work_s)
+        return ConsumeOrderlyStatus.SUCCESS
+
+
+def member(world: World, instance: ClientInstance, config: PushConsumerConfig, *topics: str,
+           listener: Listener | None = None) -> PushConsumer:
+    """A push consumer of our own, started."""
+    hears = listener or Listener(world)
+    made = PushConsumer(config, instance, hears.orderly if config.orderly else hears.concurrently)
+    for topic in topics:
+        made.subscribe(topic)
+    world.ground.sim.run(made.start())
+    return made
 
 
 def prefix_of(world: World, label: str) -> str:

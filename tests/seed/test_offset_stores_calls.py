@@ -1,0 +1,202 @@
+"""What each call of an offset store does, seen on the wire, in the files, and in what a member says of its memory."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.client.config import MessageModel, PushConsumerConfig
+from sandbox.client.offset_store import MemoryOffsetStore
+from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
+from sandbox.hosting.client_files import ClientFiles
+from sandbox.hosting.world import World
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.headers import UpdateOffsetHeader
+from tests.seed.stage import Caller, WireLog, application, broker_address, member
+from tests.seed.test_offset_stores_places import local_table
+
+QUERY, COMMIT = RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET
+MINE = "10.0.9.8:"
+Q0, Q1 = (MessageQueue("orders", "broker-a", n) for n in (0, 1))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path) as made:
+        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
+        made.run(1)
+        yield made
+
+
+def puller(world: World, group: str = "readers", **more: object) -> PullConsumer:
+    """Pulls and keeps offsets as its application says; the calls of its store are the application's to make."""
+    files = more.pop("files", None)
+    assert files is None or isinstance(files, ClientFiles)
+    model = MessageModel.CLUSTERING if files is None else MessageModel.BROADCASTING
+    made = PullConsumer(PullConsumerConfig(group=group, model=model), application(world, "DEFAULT", files=files))
+    made.register("orders")
+    world.ground.sim.run(made.start())
+    world.ground.sim.run(made.fetch_subscribe_queues("orders"))
+    world.run(3)
+    return made
+
+
+def committed(wire: WireLog) -> list[tuple[str, int, int]]:
+    """What our process told brokers with requests 15: topic, queue id, offset."""
+    headers = [UpdateOffsetHeader.from_ext(f.command.ext or {}) for f in wire.requests(COMMIT, sender=MINE)]
+    return [(header.topic, header.queue_id, header.commit_offset) for header in headers]
+
+
+class NotedStore(MemoryOffsetStore):
+    """An application's own store that notes every update it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.updates: list[tuple[MessageQueue, int, bool]] = []
+
+    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
+        self.updates.append((mq, offset, increase_only))
+        super().update_offset(mq, offset, increase_only=increase_only)
+
+
+@pytest.mark.seed("2.7")
+@pytest.mark.parametrize(("listener", "increase_only"), [("concurrent", True), ("orderly", False)])
+def test_who_consumes_concurrently_asks_for_increase_only_and_who_consumes_in_order_does_not(
+        world: World, listener: str, increase_only: bool) -> None:
+    store = NotedStore()
+    config = PushConsumerConfig(group="clerks", listener=listener, offset_store=store)
+    member(world, application(world), config, "orders")
+    world.run(2)
+    store.updates.clear()
+    world.act("SendMessages", topic="orders", queue="broker-a:0", count=5)
+    world.run(1)
+    assert [offset for mq, offset, _ in store.updates if mq == Q0] == [1, 2, 3, 4, 5]
+    assert {flag for mq, _, flag in store.updates if mq == Q0} == {increase_only}
+
+
+@pytest.mark.seed("2.7", "0.28")
+@pytest.mark.parametrize(("listener", "left"), [("concurrent", 1_000), ("orderly", 3)])
+def test_a_smaller_offset_that_comes_late_is_ignored_where_only_increases_count(
+        world: World, listener: str, left: int) -> None:
+    """The application has set 1 000 by hand; then messages up to offset 2 are finished."""
+    clerk = member(world, application(world), PushConsumerConfig(group="clerks", listener=listener), "orders")
+    world.run(2)
+    clerk.offset_store.update_offset(Q0, 1_000, increase_only=False)
+    world.act("SendMessages", topic="orders", queue="broker-a:0", count=3)
+    world.run(1)
+    assert clerk.status("orders")[Q0] == left
+    world.run(15)
+    assert Caller(world, broker_address(world)).stored_offset("clerks", "orders", 0) == left
+
+
+@pytest.mark.seed("2.8")
+def test_what_was_read_from_the_broker_stays_in_memory_and_is_not_asked_for_again(world: World) -> None:
+    caller = Caller(world, broker_address(world))
+    caller.commit("readers", "orders", 0, 5)
+    reader, run = puller(world), world.ground.sim.run
+    assert reader.status("orders") == {}, "memory alone knows nothing"
+    wire = WireLog(world)
+
+    def asked() -> int:
+        return len(wire.requests(QUERY, sender=MINE))
+
+    assert (run(reader.consume_offset(Q0)), asked()) == (5, 1), "memory first, then the store"
+    assert (run(reader.consume_offset(Q0)), asked()) == (5, 1), "the second read needs no call"
+    assert reader.status("orders") == {Q0: 5}
+    caller.commit("readers", "orders", 0, 8)
+    assert (run(reader.consume_offset(Q0)), asked()) == (5, 1)
+    assert (run(reader.consume_offset(Q0, from_store=True)), asked()) == (8, 2), "the store says what is true now"
+    assert (run(reader.consume_offset(Q0)), asked()) == (8, 2), "and that overwrites memory"
+
+
+@pytest.mark.seed("2.8")
+def test_the_local_store_reads_its_file_once_and_keeps_the_value(world: World, tmp_path: Path) -> None:
+    files = ClientFiles(tmp_path)
+    name = "10.0.9.8@DEFAULT/readers/offsets.json"
+    reader, run = puller(world, files=files), world.ground.sim.run
+    line = '{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"orders"}:%d}}'
+    files.write(name, (line % 5).encode())
+    wire = WireLog(world)
+    assert run(reader.consume_offset(Q0)) == 5
+    files.write(name, (line % 8).encode())
+    assert run(reader.consume_offset(Q0)) == 5, "from memory"
+    assert run(reader.consume_offset(Q0, from_store=True)) == 8
+    assert run(reader.consume_offset(Q0)) == 8
+    assert wire.requests(QUERY, sender=MINE) == []
+
+
+def persist_all(world: World, reader: PullConsumer, queues: Iterable[MessageQueue]) -> None:
+    world.ground.sim.run(reader.offset_store.persist_all(queues, by="timer"))
+
+
+@pytest.mark.seed("2.9")
+def test_the_remote_store_sends_the_given_queues_and_forgets_the_others(world: World) -> None:
+    reader = puller(world)
+    for mq, offset in ((Q0, 5), (Q1, 6)):
+        reader.update_consume_offset(mq, offset)
+    wire = WireLog(world)
+    persist_all(world, reader, [])
+    assert reader.status("orders") == {Q0: 5, Q1: 6}
+    persist_all(world, reader, [Q0])
+    world.run(0.1)
+    assert committed(wire) == [("orders", 0, 5)], "an empty set told nobody anything"
+    assert reader.status("orders") == {Q0: 5}, "memory shrinks"
+    assert all(frame.command.is_oneway for frame in wire.requests(COMMIT, sender=MINE))
+    assert Caller(world, broker_address(world)).stored_offset("readers", "orders", 0) == 5
+
+
+@pytest.mark.seed("2.9")
+def test_the_local_store_writes_the_given_queues_beside_what_the_file_has(world: World, tmp_path: Path) -> None:
+    reader = puller(world, files=ClientFiles(tmp_path))
+    for mq, offset in ((Q0, 5), (Q1, 6)):
+        reader.update_consume_offset(mq, offset)
+    persist_all(world, reader, [Q0])
+    file = tmp_path / "10.0.9.8@DEFAULT" / "readers" / "offsets.json"
+    assert local_table(file.read_bytes()) == {Q0.key: 5}
+    assert reader.status("orders") == {Q0: 5, Q1: 6}, "nothing is forgotten"
+    persist_all(world, reader, [Q1])
+    assert local_table(file.read_bytes()) == {Q0.key: 5, Q1.key: 6}, "merged into the file"
+
+
+@pytest.mark.seed("2.10", "D22")
+def test_of_one_queue_the_remote_store_tells_the_broker_and_forgets(world: World) -> None:
+    reader = puller(world)
+    reader.update_consume_offset(Q0, 5)
+    reader.update_consume_offset(Q1, 6)
+    wire = WireLog(world)
+    world.ground.sim.run(reader.offset_store.persist(Q0, by="release"))
+    world.run(0.1)
+    assert committed(wire) == [("orders", 0, 5)]
+    reader.offset_store.remove_offset(Q0)
+    assert reader.status("orders") == {Q1: 6}
+
+
+@pytest.mark.seed("2.10", "D22")
+def test_of_one_queue_the_local_store_writes_its_file_and_forgets_in_memory_only(
+        world: World, tmp_path: Path) -> None:
+    """So since 4.9.8; before, both calls did nothing here, as the article says."""
+    reader, run = puller(world, files=ClientFiles(tmp_path)), world.ground.sim.run
+    reader.update_consume_offset(Q0, 5)
+    wire = WireLog(world)
+    run(reader.offset_store.persist(Q0, by="release"))
+    file = tmp_path / "10.0.9.8@DEFAULT" / "readers" / "offsets.json"
+    assert local_table(file.read_bytes()) == {Q0.key: 5}
+    reader.offset_store.remove_offset(Q0)
+    assert reader.status("orders") == {}
+    assert local_table(file.read_bytes()) == {Q0.key: 5}
+    assert run(reader.consume_offset(Q0)) == 5, "a later read finds it again in the file"
+    assert committed(wire) == []
+
+
+@pytest.mark.seed("2.11")
+@pytest.mark.parametrize(("local", "told"), [(False, [("orders", 0, 4)]), (True, [])])
+def test_only_the_remote_store_tells_the_broker_an_offset_directly(
+        world: World, tmp_path: Path, local: bool, told: list[tuple[str, int, int]]) -> None:
+    reader = puller(world, **({"files": ClientFiles(tmp_path)} if local else {}))
+    wire = WireLog(world)
+    world.ground.sim.run(reader.update_consume_offset_to_broker(Q0, 4, oneway=False))
+    world.run(20)
+    assert committed(wire) == told
+    assert reader.status("orders") == {}, "memory hears nothing of it"
+    assert list(tmp_path.rglob("offsets.json")) == []

@@ -1,0 +1,166 @@
+"""Where offset stores keep what they know: tables by topic, group and queue, and files nobody else's JSON reads."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.client.config import ConsumeFromWhere, MessageModel, PushConsumerConfig
+from sandbox.hosting.client_files import ClientFiles
+from sandbox.hosting.world import World
+from sandbox.journal.events import OffsetsPersisted, QueueTaken
+from sandbox.kernel.loose_json import loads
+from sandbox.message.queue import MessageQueue
+from tests.golden.golden_stores import MANIFEST
+from tests.seed.stage import Caller, Listener, application, broker_address, disk_of, files_of, member
+
+TABLE = "config/consumerOffset.json"
+
+LOCAL_SAMPLE = '{"offsetTable":{{"brokerName":"topic","queueId":1,"topic":"broker"}:0}}'
+"""The article's sample of a local file, with the two names swapped as it has them."""
+
+REMOTE_SAMPLE = """{
+    "offsetTable":{
+        "test@benchmark_consumer_61":{
+            0:5280,1:5312,2:5312,3:5312
+        }
+    }
+}"""
+"""The article's sample of a broker's file."""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with World(tmp_path, "orders") as made:
+        made.act("StopActor", actor="shop")
+        made.run(1)
+        yield made
+
+
+def broadcasting(group: str = "radio", **more: Any) -> PushConsumerConfig:
+    return PushConsumerConfig(group=group, model=MessageModel.BROADCASTING, **more)
+
+
+def local_table(text: bytes) -> dict[str, int]:
+    """Queue such as orders/broker-a/0 → offset, from a local file however its keys are written."""
+    rows = [(loads(key), offset) for key, offset in loads(text)["offsetTable"].items()]
+    return {f"{key['topic']}/{key['brokerName']}/{key['queueId']}": offset for key, offset in rows}
+
+
+@pytest.mark.seed("2.1")
+def test_progress_is_kept_by_topic_group_and_queue_of_each_broker(world: World) -> None:
+    world.act("CreateTopic", topic="payments", write_queues=2, read_queues=2)
+    told = {(group, topic, broker, queue_id): 10 * number
+            for number, (group, topic, broker, queue_id) in enumerate(
+                [(group, topic, broker, queue_id) for group in ("clerks", "audit") for topic in ("orders", "payments")
+                 for broker in ("broker-a", "broker-b") for queue_id in (0, 1)], start=1)}
+    callers = {broker: Caller(world, broker_address(world, broker)) for broker in ("broker-a", "broker-b")}
+    for (group, topic, broker, queue_id), offset in told.items():
+        callers[broker].commit(group, topic, queue_id, offset)
+    for group in ("clerks", "audit"):
+        for topic in ("orders", "payments"):
+            rows = world.read(f"board/{group}/{topic}").data["queues"]
+            assert {key: row["committed"] for key, row in rows.items() if key[-1] in "01"} == {
+                f"{broker}:{queue_id}": str(offset) for (whose, what, broker, queue_id), offset in told.items()
+                if (whose, what) == (group, topic)}
+    world.run(15)
+    for broker, caller in callers.items():
+        table = loads(files_of(world, broker)[TABLE])["offsetTable"]
+        mine = {key: offsets for key, offsets in table.items() if key.endswith(("@clerks", "@audit"))}
+        assert mine == {
+            f"{topic}@{group}": {str(queue_id): told[group, topic, broker, queue_id] for queue_id in (0, 1)}
+            for group in ("clerks", "audit") for topic in ("orders", "payments")}, "of its own queues only"
+        assert caller.stored_offset("clerks", "orders", 0) == told["clerks", "orders", broker, 0]
+
+
+@pytest.mark.seed("2.3", "D23")
+def test_a_local_file_lies_below_the_given_directory_by_client_and_group(world: World, tmp_path: Path) -> None:
+    """The directory given takes the place of `~/.rocketmq_offsets`, that name included."""
+    given = tmp_path / "kept" / "here"
+    radio = member(world, application(world, "DEFAULT", files=ClientFiles(given)), broadcasting(), "orders")
+    world.run(2)
+    world.act("SendMessages", topic="orders", count=8)
+    world.run(14)
+    [file] = [path for path in given.rglob("*") if path.is_file()]
+    assert file == given / "10.0.9.8@DEFAULT" / "radio" / "offsets.json"
+    first = file.read_bytes()
+    assert local_table(first) == {f"orders/{broker}/{n}": 1 for broker in ("broker-a", "broker-b") for n in range(4)}
+    assert [entry.event.entries for entry in world.entries(OffsetsPersisted)
+            if entry.event.owner == radio.client_id] == [8]
+    world.act("SendMessages", topic="orders", count=8)
+    world.run(10)
+    assert set(local_table(file.read_bytes()).values()) == {2}
+    assert file.with_name("offsets.json.bak").read_bytes() == first, "the former content stays beside it"
+    assert {path.name for path in file.parent.iterdir()} == {"offsets.json", "offsets.json.bak"}
+
+
+def begun(world: World, files: ClientFiles, *topics: str) -> dict[str, int]:
+    """Where a broadcasting member with these files begins in each queue; without a record that is the first."""
+    reader = member(world, application(world, "DEFAULT", files=files), broadcasting(
+        from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET), *topics)
+    world.run(2)
+    world.ground.sim.run(reader.shutdown())
+    return {MessageQueue(event.topic, event.broker, event.queue_id).key: event.start_offset
+            for entry in world.entries(QueueTaken) if (event := entry.event).client_id == reader.client_id}
+
+
+def as_in_the_article(broker: str, topic: str, offset: int) -> bytes:
+    """One queue in the notation of the article's sample."""
+    return f'{{"offsetTable":{{{{"brokerName":"{broker}","queueId":1,"topic":"{topic}"}}:{offset}}}}}'.encode()
+
+
+@pytest.mark.seed("2.4", "D24")
+def test_a_file_whose_keys_are_objects_says_where_a_broadcasting_member_goes_on(world: World, tmp_path: Path) -> None:
+    """The sample has the two names the wrong way round: written so, the line is about no queue of ours."""
+    assert as_in_the_article(broker="topic", topic="broker", offset=0) == LOCAL_SAMPLE.encode()
+    assert local_table(LOCAL_SAMPLE.encode()) == {"broker/topic/1": 0}
+    world.act("SendMessages", topic="orders", queue="broker-a:1", count=9)
+    found = []
+    for text in (as_in_the_article(broker="orders", topic="broker-a", offset=7),
+                 as_in_the_article(broker="broker-a", topic="orders", offset=7)):
+        files = ClientFiles(tmp_path / str(len(found)))
+        files.write("10.0.9.8@DEFAULT/radio/offsets.json", text)
+        found.append(begun(world, files, "orders")["orders/broker-a/1"])
+    assert found == [0, 7]
+
+
+@pytest.mark.seed("2.4")
+@pytest.mark.golden
+def test_the_file_of_a_real_broadcasting_client_is_gone_on_from(world: World, tmp_path: Path) -> None:
+    text = (MANIFEST / "broadcast_local_offsets.json").read_bytes()
+    assert b'"offsetTable":{{\n\t\t\t"brokerName":"broker-a",' in text, "its keys are objects"
+    world.act("CreateTopic", topic="GoldenPull", write_queues=4, read_queues=4, scope="broker-a")
+    for number in range(4):
+        world.act("SendMessages", topic="GoldenPull", queue=f"broker-a:{number}", count=5)
+    files = ClientFiles(tmp_path / "real")
+    files.write("10.0.9.8@DEFAULT/radio/offsets.json", text)
+    assert begun(world, files, "GoldenPull") == {f"GoldenPull/broker-a/{number}": 2 for number in range(4)}
+
+
+@pytest.mark.seed("2.5")
+@pytest.mark.parametrize("text", [
+    pytest.param(REMOTE_SAMPLE, id="as the article prints it"),
+    pytest.param(REMOTE_SAMPLE.replace("0:5280,1:5312,2:5312,3:5312", '"0":5280,"1":5312,"2":5312,"3":5312'),
+                 id="quoted")])
+def test_the_broker_reads_queue_ids_with_and_without_quotes(world: World, text: str) -> None:
+    world.act("StopBroker", broker="broker-a")
+    disk_of(world).write(TABLE, text.encode())
+    world.act("StartBroker", broker="broker-a")
+    caller = Caller(world, broker_address(world))
+    assert [caller.stored_offset("benchmark_consumer_61", "test", n) for n in range(4)] == [5_280, 5_312, 5_312, 5_312]
+
+
+@pytest.mark.seed("2.6")
+def test_only_a_local_store_has_something_to_load_and_takes_the_backup_when_the_file_is_broken(
+        world: World, tmp_path: Path) -> None:
+    files = ClientFiles(tmp_path / "kept")
+    name = "10.0.9.8@DEFAULT/radio/offsets.json"
+    files.write(name, b'{"offsetTable":{{"brokerName":"broker-a","queueId":1,"topic":"orders"}:4}}')
+    files.write(name, b"{{{")
+    world.act("SendMessages", topic="orders", queue="broker-a:1", count=9)
+    listener = Listener(world)
+    radio = member(world, application(world, "DEFAULT", files=files), broadcasting(), "orders", listener=listener)
+    assert radio.status("orders") == {MessageQueue("orders", "broker-a", 1): 4}, "before any queue is taken"
+    world.run(2)
+    assert listener.offsets["orders/broker-a/1"] == [4, 5, 6, 7, 8]
