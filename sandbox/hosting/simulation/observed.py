@@ -111,6 +111,7 @@ class Final(NamedTuple):
     slaves: dict[str, Inventory]
     committed: dict[tuple[str, MessageQueue], int]
     read_queues: dict[tuple[str, str], int]  # topic, broker
+    unfinished: tuple[str, ...]  # what was still to be done when we stopped waiting, in words
 
 
 class Observed(NamedTuple):

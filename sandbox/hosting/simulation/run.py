@@ -61,7 +61,7 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
             violations: list[Violation] = []
             try:
                 player.play()
-                violations = [*player.violations, *_judge(player, world, home)]
+                violations = _judge(player, world, home)
             except Exception as why:
                 player.watcher.look()
                 at_s = world.ground.sim.time()

@@ -7,7 +7,7 @@ from sandbox.hosting.simulation.troubles import KINDS, Deed, Draw, kinds_for
 from sandbox.kernel.chance import Chance
 
 WARM_UP_S = 25.0  # everybody has taken queues and committed once
-PROFILES = ("mixed", "orderly", "reset", "concurrent")
+PROFILES = ("mixed", "orderly", "reset", "concurrent", "power")
 TROUBLES = (4, 9)  # in a usual run, from and to
 CALM_BEFORE_S, CALM_AFTER_S = 35.0, 50.0
 

@@ -91,18 +91,21 @@ def draw_stage(chance: Chance, profile: str) -> Stage:
     return Stage(
         brokers=brokers, slaves=slaves, name_servers=("ns-1", "ns-2") if chance.random() < 0.4 else ("ns-1",),
         flush=chance.choice(("ASYNC_FLUSH", "ASYNC_FLUSH", "SYNC_FLUSH")), replication=replication,
-        queues=chance.choice((2, 3, 4, 4, 8)), groups=tuple(_draw_group(chance, kind, tagged) for kind in kinds),
+        queues=chance.choice((2, 3, 4, 4, 8)),
+        groups=tuple(_draw_group(chance, kind, profile, tagged=tagged) for kind in kinds),
         rate_per_s=chance.choice((0.3, 0.5, 0.5, 1.0, 1.0, 3.0)), selector=chance.choice(("round_robin", "hash")),
         tagged=tagged, latency_ms=chance.choice(((0.0, 0.0), (0.0, 5.0), (1.0, 40.0))))
 
 
-def _draw_group(chance: Chance, kind: str, tagged: bool) -> GroupShape:
+def _draw_group(chance: Chance, kind: str, profile: str, *, tagged: bool) -> GroupShape:
     retrying = kind == "retrying"
+    paces = {"orderly": (QUICK, USUAL), "concurrent": (UNEVEN,)}.get(profile) or (
+        (QUICK, USUAL) if kind == "orderly" else (QUICK, USUAL, UNEVEN))
     return GroupShape(
         name={"concurrent": "svc", "orderly": "fifo", "broadcasting": "show", "retrying": "again"}[kind],
         kind="concurrent" if retrying else kind, members=1 + chance.below(4) if kind != "broadcasting" else 2,
         expression=chance.choice(("*", "paid", "paid || lost")) if tagged else "*",
-        work_ms=chance.choice((QUICK, USUAL, UNEVEN)) if kind != "orderly" else chance.choice((QUICK, USUAL)),
+        work_ms=chance.choice(paces),
         fail_percent=chance.choice((20.0, 40.0)) if retrying else 0.0,
         strategy=chance.choice(("AVG", "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")) if kind != "broadcasting" else "AVG",
         batch=chance.choice((1, 1, 1, 4)))

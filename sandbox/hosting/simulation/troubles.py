@@ -243,5 +243,6 @@ KINDS: dict[str, Story] = {
 def kinds_for(stage: Stage, profile: str) -> list[str]:
     """What may go wrong there; a family's profile plays what it is about more often."""
     often = {"orderly": ["hang a member"] * 12 + ["slow member"] * 4 + ["burst"] * 4,
-             "concurrent": ["crash a member"] * 4 + ["slow key"] * 4 + ["burst"] * 4}.get(profile, [])
+             "concurrent": ["crash a member"] * 12 + ["slow key"] * 4 + ["burst"] * 4,
+             "power": ["power cut"] * 12 + ["burst"] * 6}.get(profile, [])
     return [*KINDS, *often]

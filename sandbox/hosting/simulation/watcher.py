@@ -1,6 +1,5 @@
 """Looks at a world from outside while it runs: its journal, its wires, its members' locks, its stores."""
 
-from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting.simulation.inventory import take_inventory
 from sandbox.hosting.simulation.observed import Ack, Final, Inventory, PowerLoss, Shared, SlaveStart
@@ -48,9 +47,7 @@ class Watcher:
         trusting: dict[MessageQueue, list[str]] = {}
         for actor in self._world.sandbox.actors.consumers(group):
             consumer = actor.consumer
-            if not actor.lives or not isinstance(consumer, PushConsumer):
-                continue
-            if not isinstance(consumer.service, ConsumeMessageOrderlyService):
+            if not isinstance(consumer, PushConsumer) or not actor.lives:
                 continue
             for queue, held in consumer.process_queues.items():
                 if not held.dropped and consumer.locks.trusts(held):
@@ -104,7 +101,8 @@ class Watcher:
         return Final(
             at_ms=self._world.sandbox.clock.now_ms(),
             masters={name: self._inventory(node.node) for name, node in masters.items()},
-            slaves={name: self._inventory(name) for name in slaves}, committed=committed, read_queues=read_queues)
+            slaves={name: self._inventory(name) for name in slaves}, committed=committed, read_queues=read_queues,
+            unfinished=tuple(self.unfinished()))
 
     # Rest.
 

@@ -16,7 +16,10 @@ def check_delivered(observed: Observed) -> list[Violation]:
     book = Book(observed)
     for entry in observed.entries:
         book.take(entry)
+    diverged = {slave.partition(".")[0] for slave in observed.diverged()}
     found = _not_due(observed)
+    found += [Violation("at least once", f"without any trouble there was no end of {what}")
+              for what in observed.final.unfinished if not any(f"/{broker}/" in what for broker in diverged)]
     for group in observed.stage.clustering:
         succeeded, elsewhere = _succeeded(observed, group), _buried_or_lost(observed, group)
         for place, stored in _readable(observed, group).items():

@@ -17,6 +17,7 @@ from sandbox.journal.events import (
 from sandbox.message.queue import MessageQueue
 
 SUCCESS, SENT_BACK, SKIPPED = "success", "sent back", "skipped"
+ENDLESS = 1 << 62
 
 
 class Progress:
@@ -27,6 +28,7 @@ class Progress:
         self._queue = queue
         self.holds = holds  # what the queue has, until the next power cut
         self._open = 0
+        self.unpromised_from = ENDLESS  # whoever reads a slave that has diverged may miss anything from here on
         self._skipped_to = 0
         self.pulled = 0
         self.done: dict[int, str] = {}
@@ -40,7 +42,8 @@ class Progress:
         self._skipped_to = max(self._skipped_to, offset)
 
     def how(self, offset: int) -> str | None:
-        return SKIPPED if offset < self._skipped_to and self.done.get(offset) is None else self.done.get(offset)
+        promised = self._skipped_to <= offset < self.unpromised_from
+        return self.done.get(offset, None if promised else SKIPPED)
 
     def is_visible(self, offset: int) -> bool:
         """Does the group want it?  What the inventory has not counts as wanted."""
@@ -56,7 +59,7 @@ class Progress:
         at = max(at, self._skipped_to)
         while at in self.done or at in beside or not self.is_visible(at):
             at += 1
-        return at
+        return at if at < self.unpromised_from else ENDLESS
 
 
 class Book:
@@ -75,6 +78,8 @@ class Book:
                                                    observed.final.masters.items()}
         for loss in reversed(self._losses):
             self._holds.setdefault(loss.node, []).insert(0, loss.before)
+        self._diverged = {slave.partition(".")[0] for slave in observed.diverged()}
+        self._diverging: dict[str, PowerLoss] = {}  # broker → the first cut since which its slave may have diverged
         self.pages: dict[tuple[str, MessageQueue], Progress] = {}
 
     def page(self, group: str, queue: MessageQueue) -> Progress | None:
@@ -84,11 +89,18 @@ class Book:
         page = self.pages.get((group, queue))
         if page is None:
             page = self.pages[group, queue] = Progress(shape, queue, self._held(queue))
+            page.unpromised_from = self._unpromised_from(queue)
         return page
 
     def _held(self, queue: MessageQueue) -> Inventory | None:
         found = self._holds.get(queue.broker)
         return found[0] if found else None
+
+    def _unpromised_from(self, queue: MessageQueue) -> int:
+        """Where a power cut left the queue's master with less than its slave."""
+        loss = self._diverging.get(queue.broker)
+        ends = loss.after.ends.get(queue) if loss is not None else None
+        return ENDLESS if loss is None else ends.high if ends is not None else 0
 
     def take(self, entry: Entry) -> None:
         """Note what this event says was done, and what was promised elsewhere before it."""
@@ -141,12 +153,15 @@ class Book:
         RocketMQ's consumers count offsets, not messages; an offset above the queue's end is corrected only while it
         is above (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
         """
+        if loss.node in self._diverged:
+            self._diverging.setdefault(loss.node, loss)
         if loss.node in self._holds:
             self._holds[loss.node].pop(0)
         for (_, queue), page in self.pages.items():
             if queue.broker != loss.node:
                 continue
             page.holds = self._held(queue)
+            page.unpromised_from = min(page.unpromised_from, self._unpromised_from(queue))
             was = loss.before.ends.get(queue)
             now = loss.after.ends.get(queue)
             if was is not None:

@@ -1,0 +1,100 @@
+"""Bugs put into the engine on purpose, to see that the simulation finds them.
+
+Each is a context manager: inside it the engine of this process has the bug.  docs/simulation.md names them.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from unittest import mock
+
+from sandbox.broker.rebalance_lock import LockEntry, RebalanceLockManager
+from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.client.queue_locks import QueueLocks
+from sandbox.client.reset import LET_DRAIN_S
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.store.flush import FlushService
+
+Planted = Callable[[], AbstractContextManager[object]]
+
+
+@contextmanager
+def largest_offset_committed() -> Iterator[None]:
+    """What finished last is committed, whatever is unfinished before it."""
+    remove = ProcessQueue.remove
+
+    def hasty(self: ProcessQueue, messages: list[Message]) -> int:
+        offset = remove(self, messages)
+        return offset if offset < 0 else max([offset, *(message.queue_offset + 1 for message in messages)])  # type: ignore[operator]
+
+    with mock.patch.object(ProcessQueue, "remove", hasty):
+        yield
+
+
+@contextmanager
+def lock_trusted_for_ever() -> Iterator[None]:
+    """A member does not look how old its lock is: after a silence it works on, beside the next owner."""
+
+    def trusts(self: QueueLocks, pq: ProcessQueue) -> bool:
+        return pq.locked
+
+    with mock.patch.object(QueueLocks, "trusts", trusts):
+        yield
+
+
+@contextmanager
+def lock_given_to_anybody() -> Iterator[None]:
+    """The broker does not look whether a lock has expired: whoever asks gets it."""
+
+    def try_lock(self: RebalanceLockManager, locks: dict[MessageQueue, LockEntry], group: str, client_id: str,
+                 mq: MessageQueue, now_ms: int) -> bool:
+        locks.pop(mq, None)
+        return honest(self, locks, group, client_id, mq, now_ms)
+
+    honest = RebalanceLockManager._try_lock
+    with mock.patch.object(RebalanceLockManager, "_try_lock", try_lock):
+        yield
+
+
+@contextmanager
+def failure_passed_over() -> Iterator[None]:
+    """In order, a message that failed is left behind instead of being tried again."""
+
+    async def must_suspend(self: ConsumeMessageOrderlyService, messages: list[Message]) -> bool:
+        return False
+
+    with mock.patch.object(ConsumeMessageOrderlyService, "_must_suspend", must_suspend):
+        yield
+
+
+@contextmanager
+def answered_before_the_flush() -> Iterator[None]:
+    """With SYNC_FLUSH the broker says SEND_OK at once, and the disk hears of it some time later."""
+
+    def when_flushed(self: FlushService, physical_end: int, done: Callable[[bool], None]) -> None:
+        done(True)
+
+    with mock.patch.object(FlushService, "when_flushed", when_flushed), mock.patch.object(FlushService, "wrote", _late):
+        yield
+
+
+def _late(self: FlushService) -> None:
+    if self._running and self._log_timer is None:
+        self._log_timer = self._clock.call_later(0.5, self._log_tick)
+
+
+@contextmanager
+def reset_overwritten() -> Iterator[None]:
+    """A reset neither stops the member nor drops its queues first: what finishes late commits over the new offset."""
+
+    async def reset_offsets(consumer: PushConsumer, topic: str, offsets: dict[MessageQueue, int]) -> None:
+        for mq in sorted(consumer.process_queues):
+            if mq.topic == topic and mq in offsets:
+                consumer.offset_store.update_offset(mq, offsets[mq], increase_only=False)
+                await consumer.offset_store.persist(mq, by="release")
+        await consumer.clock.sleep(LET_DRAIN_S)
+
+    with mock.patch("sandbox.client.push_consumer.reset_offsets", reset_offsets):
+        yield
