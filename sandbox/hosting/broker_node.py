@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig, BrokerLimits
 from sandbox.control.limits import SandboxLimits
 from sandbox.hosting.hibernate import NodeRecord
-from sandbox.hosting.presets import Preset
+from sandbox.hosting.presets import REAL, Preset
 from sandbox.hosting.surroundings import Surroundings
 from sandbox.journal.events import UnflushedLost
 from sandbox.kernel.errors import ActionRefused
@@ -38,6 +39,7 @@ class BrokerNode:
         self.ballast_bytes = 0  # what a filled disk holds beside the store
         self.clock = SkewedClock(around.clock)
         self.slave_id_of: Callable[[str], int] = lambda remote: 0  # set by `Nodes`
+        self.has_slave = False  # so is this
         self._around = around
         self._name_servers = name_servers
         self._starts = 0
@@ -61,6 +63,13 @@ class BrokerNode:
         return self.record.broker_id == MASTER_ID
 
     @property
+    def replication(self) -> str | None:
+        """A master without slaves waits for none, whatever the preset says; a slave has nobody to copy to."""
+        if not self.is_master:
+            return None
+        return self._around.preset.replication if self.has_slave else REAL.replication
+
+    @property
     def state(self) -> str:
         if self.broker is None:
             return self._ended
@@ -79,8 +88,9 @@ class BrokerNode:
         around = self._around
         self._starts += 1
         clock = ProcessClock(self.clock)  # one for both: what hangs, hangs whole
+        config = replace(store_config(around.preset, around.limits), replication=self.replication or REAL.replication)
         store = MessageStore(
-            store_config(around.preset, around.limits), disk=self._disk, clock=clock, journal=around.journal,
+            config, disk=self._disk, clock=clock, journal=around.journal,
             broker=self.name, broker_id=self.record.broker_id, store_host=store_host(self.record.address),
             flusher=around.ground.flusher)
         broker = Broker(
@@ -192,7 +202,6 @@ def store_config(preset: Preset, limits: SandboxLimits) -> MessageStoreConfig:
         commit_log_file_bytes=preset.commit_log_file_bytes,
         consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
         index_entries=preset.index_entries, max_message_bytes=preset.max_message_bytes, flush=preset.flush,
-        replication=preset.replication,
         file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes,
         memory_bytes=preset.memory_bytes or physical_memory_bytes())
 

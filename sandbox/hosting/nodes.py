@@ -46,8 +46,9 @@ class Nodes:
         self.addresses = [node.record.address for node in self.name_servers]
         self.brokers = [BrokerNode(record, around, self.addresses, f"{NODE_NETWORK}.{number}")
                         for number, record in enumerate(records, start=1) if record.kind == "broker"]
+        with_slaves = {node.name for node in self.brokers if not node.is_master}
         for node in self.brokers:
-            node.slave_id_of = self._slave_id_of
+            node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
 
     def start(self) -> None:
         """Masters before their slaves, which ask name servers for them."""
@@ -57,7 +58,10 @@ class Nodes:
             broker.start()
 
     def stop(self) -> None:
+        """Cleanly, slaves first; who hangs is killed."""
         for broker in reversed(self._masters_first()):
+            if broker.state == "hung":
+                broker.kill()
             broker.stop()
         for name_server in self.name_servers:
             name_server.stop()

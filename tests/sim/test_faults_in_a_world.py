@@ -116,6 +116,14 @@ def test_a_hung_broker_answers_nobody_and_goes_on_where_it_was(world: World) -> 
     assert len(world.snapshot()["name_servers"][0]["brokers"]) == 2
 
 
+def test_a_sandbox_with_a_hung_broker_falls_asleep_and_wakes_whole(world: World) -> None:
+    world.act("HangBroker", broker="broker-a")
+    world.sleep()
+    world.wake()
+    assert [entry.event.kind for entry in world.entries(RecoveryDone)][-2:] == ["abnormal", "normal"]
+    assert {row["state"] for row in world.snapshot()["brokers"]} == {"running"}
+
+
 def test_a_hung_broker_can_be_killed(world: World) -> None:
     world.act("HangBroker", broker="broker-a")
     world.act("KillBroker", broker="broker-a")
@@ -205,6 +213,13 @@ def test_a_slave_is_promoted_by_hand_and_the_dead_master_comes_back_as_its_slave
     assert [(node.node, node.record) for node in cluster.sandbox.nodes.brokers] == before
     assert before[0][1].directory == "broker-a"
     assert before[0][0] == "broker-a.1", "files stay with their machine"
+
+
+def test_only_a_master_with_a_slave_waits_for_one(cluster: World) -> None:
+    assert refusal(cluster, "ChangeBroker", broker="broker-b", changes={"replication": "SYNC_MASTER"}).status == 422
+    cluster.act("ChangeBroker", broker="broker-a", changes={"replication": "SYNC_MASTER"})
+    assert [(row["role"], row["replication"]) for row in cluster.snapshot()["brokers"]] == [
+        ("master", "SYNC_MASTER"), ("slave", None), ("master", "ASYNC_MASTER")]
 
 
 def test_links_and_clocks_stay_with_the_machine_when_a_slave_is_promoted(cluster: World) -> None:

@@ -136,8 +136,7 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
     if not action.changes:
         raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
     changes = dict(action.changes)
-    no_slave = all(each.is_master for each in sandbox.nodes.brokers)
-    if no_slave and changes.get("replication", REAL.replication) != REAL.replication:
+    if not node.has_slave and changes.get("replication", REAL.replication) != REAL.replication:
         raise ActionRefused(422, "{broker} has no slave to wait for.", "Leave replication at ASYNC_MASTER.",
                             field="replication", broker=action.broker)
     lock_life_ms = changes.pop(LOCK_LIFE_KEY, None)

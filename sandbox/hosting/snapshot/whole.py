@@ -64,7 +64,7 @@ def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
     return {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
         "state": node.state, "address": node.record.address, "listening": False, "flush": sandbox.preset.flush,
-        "replication": sandbox.preset.replication if node.is_master else None,
+        "replication": node.replication,
         "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
         "log": None if store is None else {**_log(store),
                                            "replicated": None if replicated is None else str(replicated)},
