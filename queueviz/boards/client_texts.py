@@ -106,11 +106,16 @@ OTHERS: dict[str, Any] = {
     "no": _("no"),
     "waits.none": _("It waits for nothing."),
 }
+PULLS: dict[str, Any] = {
+    "push": _("push: pulls ahead by long polling"),
+    "pull": _("pull: the application asks queue by queue"),
+    "lite_pull": _("lite pull: pulls ahead, the application polls"),
+}
 FRAME_KINDS: dict[str, Any] = {"request": _("request"), "answer": _("answer"), "oneway": _("one-way")}
 FRAMES: dict[str, Any] = {"held": _("{n} more, held while you are here")}
 FAMILIES = {"step.": STEPS, "timer.": TIMERS, "how.": HOW, "wait.": WAITS, "mark.": MARKS, "trigger.": TRIGGERS,
             "trace.": TRACE, "kind.": KINDS,
-            "selector.": SELECTORS, "frame.": FRAME_KINDS, "frames.": FRAMES, "": OTHERS}  # fmt: skip
+            "selector.": SELECTORS, "pulls.": PULLS, "frame.": FRAME_KINDS, "frames.": FRAMES, "": OTHERS}  # fmt: skip
 WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 # Where each of our steps stands in RocketMQ's list (spec client-behaviour 2.1, 2.3); 3 to 7 and 12 have no step of

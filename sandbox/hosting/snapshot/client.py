@@ -13,7 +13,7 @@ from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting import console
 from sandbox.hosting.actors import Actor
 from sandbox.hosting.client_lives import ClientLife
-from sandbox.hosting.consuming import ConsumerActor
+from sandbox.hosting.consuming import ConsumerActor, GroupMember
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.producing import producer_group
 from sandbox.hosting.snapshot.client_queues import queue_rows, subscription_rows
@@ -40,7 +40,7 @@ class Found(NamedTuple):
     state: str
     actor: Actor | None = None
     instance: ClientInstance | None = None  # only while the process lives
-    consumer: PushConsumer | None = None
+    consumer: GroupMember | None = None
     producer: Producer | None = None
     info: MemberInfo | None = None
     group: str | None = None
@@ -90,7 +90,7 @@ def _find(sandbox: "Sandbox", who: str) -> Found | None:
 def _of_actor(actor: Actor) -> Found:
     instance = actor.instance if actor.lives else None
     if isinstance(actor, ConsumerActor):
-        consumer = actor.consumer if isinstance(actor.consumer, PushConsumer) and actor.lives else None
+        consumer = actor.consumer if actor.lives else None
         return Found(actor.client_id, actor.label, "consumer", actor.state, actor, instance, consumer, None, None,
                      actor.group)
     return Found(actor.client_id, actor.label, "producer", actor.state, actor, instance, None, actor.producer, None,
@@ -147,14 +147,12 @@ def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[
     row["address"] = info.channel.remote if info is not None and found.kind == "wire" else None
     if isinstance(found.actor, ConsumerActor):
         settings = found.actor.settings
-        row |= {"model": settings.model, "listener": settings.listener, "from_where": settings.from_where,
-                "strategy": settings.strategy, "threads": settings.threads, "batch": settings.batch,
-                "offset_store": settings.offset_store}
+        row |= {"pulls": settings.kind, "model": settings.model, "listener": settings.listener,
+                "from_where": settings.from_where, "strategy": settings.strategy, "threads": found.actor.threads,
+                "batch": settings.batch, "offset_store": settings.offset_store}
     if found.consumer is not None:
         row["strategy"] = found.consumer.strategy.name
-        row["busy"] = found.consumer.busy
-        row["limits"] = {"count": found.consumer.threshold_for_queue,
-                         "bytes": found.consumer.threshold_bytes_for_queue, "span": found.consumer.config.max_span}
+        row["busy"] = getattr(found.actor, "busy", None)
     return row
 
 
@@ -182,7 +180,7 @@ def _timers(found: Found) -> dict[str, Row]:
     """The timer table (spec client-behaviour 2.2).  `how`: runs, empty, off, each (a timer per request)."""
     if found.instance is None:
         return {}
-    own = found.consumer.timer_rows() if found.consumer is not None else found.instance.timer_rows()
+    own = found.consumer.timer_rows() if isinstance(found.consumer, PushConsumer) else found.instance.timer_rows()
     rows = {name: {**row._asdict(), "how": "empty" if name == "adjust pool" else "runs"} for name, row in own.items()}
     for name, (first_ms, period_ms), how in (("fetch name servers", FETCH_NAME_SERVERS_MS, "off"),
                                              ("response scan", RESPONSE_SCAN_MS, "each")):

@@ -4,6 +4,7 @@ from typing import Any
 
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.push_consumer import PushConsumer
+from sandbox.hosting.consuming import GroupMember
 from sandbox.hosting.groups import GroupView
 from sandbox.message.queue import MessageQueue
 
@@ -12,7 +13,7 @@ Row = dict[str, Any]
 RUNS_SHOWN = 24  # of cached offsets
 
 
-def queue_rows(view: GroupView | None, consumer: PushConsumer | None, client_id: str) -> dict[str, Row]:
+def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: str) -> dict[str, Row]:
     """By `topic/broker/id`.  Of a wire client: what it pulled last, the rest is its own business."""
     if view is None:
         return {}
@@ -30,11 +31,11 @@ def _place(view: GroupView, mq: MessageQueue) -> Row:
             "max": _text(high)}
 
 
-def _held(consumer: PushConsumer, mq: MessageQueue, pq: ProcessQueue) -> Row:
+def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> Row:
     """`runs`: cached and taken offsets, each run with both ends; `runs_more`: how many runs are left out."""
     runs = pq.unfinished_runs()
     oldest = pq.oldest()
-    orderly = consumer.config.orderly
+    orderly = isinstance(consumer, PushConsumer) and consumer.config.orderly
     return {
         "in_memory": _text(consumer.offset_store.read_memory(mq)), "next_pull": str(pq.next_offset),
         "cached": pq.cached, "taken": pq.count - pq.cached, "bytes": pq.bytes, "span": pq.span,
@@ -50,7 +51,7 @@ def _held(consumer: PushConsumer, mq: MessageQueue, pq: ProcessQueue) -> Row:
     }
 
 
-def subscription_rows(view: GroupView | None, consumer: PushConsumer | None) -> dict[str, Row]:
+def subscription_rows(view: GroupView | None, consumer: GroupMember | None) -> dict[str, Row]:
     """What the process asks for; without one, what brokers hold for its group."""
     if consumer is not None:
         wanted = [subscription.data() for subscription in consumer.subscriptions.values()]

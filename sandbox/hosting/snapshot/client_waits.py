@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sandbox.client.config import MessageModel
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
+from sandbox.hosting.consuming import GroupMember
 from sandbox.hosting.groups import GroupView
 from sandbox.message.queue import MessageQueue
 
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 WAITS_SHOWN = 64
 
 
-def waits(sandbox: "Sandbox", view: GroupView | None, consumer: PushConsumer | None) -> dict[str, Row]:
+def waits(sandbox: "Sandbox", view: GroupView | None, consumer: GroupMember | None) -> dict[str, Row]:
     """By what is waited for.
 
     `why`: route (no name server told it), rebalance (no queue was shared out yet), lock (another member's), master
@@ -28,6 +28,8 @@ def waits(sandbox: "Sandbox", view: GroupView | None, consumer: PushConsumer | N
     if consumer is None or view is None:
         return {}
     rows = _routes(consumer.instance, consumer.topics())
+    if not isinstance(consumer, PushConsumer):
+        return rows  # what else it waits for is its application's business
     table = consumer.timer_rows()
     claimed = consumer.rebalancer.claimed()
     again_ms = table["rebalance"].due_ms
@@ -59,7 +61,7 @@ def _not_taken(sandbox: "Sandbox", view: GroupView, consumer: PushConsumer, mq: 
     broker = view.masters.get(mq.broker)
     if broker is None:
         return _row("master", queue=mq.key, again_ms=again_ms)
-    if consumer.config.orderly and consumer.config.model is MessageModel.CLUSTERING:
+    if consumer.config.orderly:  # broadcasting too: 4.9.8 asks for a lock there as well
         lock = broker.locks.table.get(view.group, {}).get(mq)
         if lock is not None and lock.client_id != consumer.client_id:
             return _row("lock", queue=mq.key, again_ms=again_ms, holder=lock.client_id,

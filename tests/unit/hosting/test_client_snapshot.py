@@ -209,6 +209,21 @@ def test_the_queue_named_next_is_the_queue_taken_next(tmp_path: Path) -> None:
             assert [key for key, end in ends().items() if end != before[key]] == [said]
 
 
+@pytest.mark.parametrize("kind", ["pull", "lite_pull"])
+def test_members_that_pull_by_themselves_show_their_queues_too(tmp_path: Path, kind: str) -> None:
+    with World(tmp_path) as world:
+        world.act("CreateTopic", topic="T", write_queues=2, read_queues=2)
+        world.act("StartConsumer", group="G", actor="A", kind=kind,
+                  subscriptions=[{"topic": "T", "expression": "*"}])
+        world.run(25)
+        data = read(world, "A")
+        assert {"T/broker-a/0", "T/broker-a/1"} <= set(data["queues"])
+        assert (data["client"]["pulls"], data["client"]["state"]) == (kind, "running")
+        assert "commit" in data["timers"]
+        assert "clean" not in data["timers"]
+        assert "T" in data["subscriptions"]
+
+
 def test_nobody_of_that_name_is_no_channel(tmp_path: Path) -> None:
     with World(tmp_path) as world, pytest.raises(ChannelUnknown):
         read(world, "nobody")
