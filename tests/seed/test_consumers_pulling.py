@@ -98,7 +98,7 @@ def test_a_new_queue_gets_a_process_queue_and_a_pull(world: World) -> None:
         assert (first.header.max_messages, first.header.sys_flag & 2) == (32, 2), "at most 32, and it may be kept"
 
 
-@pytest.mark.seed("1.24")
+@pytest.mark.seed("1.24", "4.26")
 def test_a_lost_queue_is_committed_once_more_and_pulled_no_more(world: World) -> None:
     join(world)
     world.run(12)
@@ -130,7 +130,7 @@ def test_a_lost_queue_is_committed_once_more_and_pulled_no_more(world: World) ->
     assert pulls(wire, a, 0)[-1].asked_ms > joined_ms + 30_000
 
 
-@pytest.mark.seed("1.25")
+@pytest.mark.seed("1.25", "2.12")
 @pytest.mark.parametrize(("age_s", "made_anew"), [(115, False), (125, True)])
 def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, age_s: float, made_anew: bool) -> None:
     """Answers get lost and the process stands still for a while; brokers do not miss it before 120 s."""
@@ -226,7 +226,7 @@ def test_a_pull_that_finds_something_is_answered_at_once_and_another_is_parked(w
     assert pulls(wire, prefix_of(world, "A"), 0)[-2].code == ResponseCode.SUCCESS, "what it waited for wakes it"
 
 
-@pytest.mark.seed("D38")
+@pytest.mark.seed("4.15", "D38")
 def test_after_no_new_and_after_no_matched_message_the_next_pull_goes_out_at_once(world: World) -> None:
     """With a tag of which nothing comes: 19 when nothing at all came, 20 when others did."""
     join(world, subscriptions=[["orders", "red"]])
