@@ -4,7 +4,7 @@ from sandbox.broker import remarks
 from sandbox.broker import topic_names as names
 from sandbox.broker.delay import postpone
 from sandbox.broker.parts import Answer, BrokerParts, Handler
-from sandbox.broker.processors.send_checks import VERSION_WITH_MAX_RECONSUME, why_not_put
+from sandbox.broker.processors.send_checks import VERSION_WITH_MAX_RECONSUME
 from sandbox.broker.stored_text import host_of
 from sandbox.broker.topics import DEAD_LETTER_QUEUES
 from sandbox.journal.events import MessageDeadLettered, MessageRetried
@@ -74,7 +74,7 @@ class SendBackProcessor:
             stored.sys_flag, stored.flag, stored.born_ms, host_of(stored.born_host), stored.reconsume_times + 1,
             0, wait_store_ok=False))
         if result.status is not PutMessageStatus.PUT_OK:
-            raise BrokerRefused(*why_not_put(result.status, parts.store))
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, result.status.name)  # not the codes a send is answered with
         self._tell(header, stored, level, dead=dead)
 
     def _tell(self, header: SendBackHeader, stored: StoredMessage, level: int, *, dead: bool) -> None:
