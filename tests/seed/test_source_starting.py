@@ -1,0 +1,209 @@
+"""How a consumer begins and finds its way: steps and their time, routes, member lists, brokers that are gone."""
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.client.config import ProducerConfig, PushConsumerConfig
+from sandbox.client.producer import Producer
+from sandbox.hosting.world import World
+from sandbox.journal.events import (
+    LifecycleStep,
+    MessagesConsumed,
+    QueueDropped,
+    QueueTaken,
+    RouteLearned,
+    SendFailed,
+    TopicChanged,
+)
+from sandbox.message.message import Message
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.headers import PullHeader
+from tests.seed.stage import WireLog, application, broker_address, member, prefix_of
+
+ROUTE, WHO, PULL = (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_CONSUMER_LIST_BY_GROUP,
+                    RequestCode.PULL_MESSAGE)
+SEND = RequestCode.SEND_MESSAGE_V2
+GROUP = "order-svc"
+
+
+def topics_of(wire: WireLog, code: int, sender: str = "") -> Counter[str]:
+    return Counter((frame.command.ext or {})["topic"] for frame in wire.requests(code, sender=sender))
+
+
+def empty(home: Path, *, queues: int = 4, **world: Any) -> World:
+    made = World(home, **world)
+    made.act("CreateTopic", topic="orders", write_queues=queues, read_queues=queues)
+    made.run(1)
+    return made
+
+
+@pytest.mark.seed("4.3")
+def test_nobody_traces_messages_by_messages(tmp_path: Path) -> None:
+    """No trace dispatcher: consumers and producers work, and nothing is ever sent to the trace topic."""
+    with World(tmp_path, "orders") as world:
+        wire = WireLog(world)
+        world.act("StartConsumer", group="fifo", subscriptions=[["orders", "*"]], listener="orderly", work_ms=[1])
+        world.run(120)
+        assert len(world.entries(MessagesConsumed)) > 500
+        sent = Counter((frame.command.ext or {}).get("b") for frame in wire.requests(SEND))
+        assert set(sent) == {"orders"}
+        assert "RMQ_SYS_TRACE_TOPIC" not in topics_of(wire, ROUTE)
+        made = {entry.event.topic for entry in world.entries(TopicChanged)}
+        assert not any("TRACE" in topic for topic in made)
+        assert not any("TRACE" in row["topic"] and any(int(queue["max"]) for queue in row["queues"])
+                       for row in world.snapshot()["topics"])
+
+
+@pytest.mark.seed("4.4")
+@pytest.mark.parametrize(("model", "shares"), [
+    ("CLUSTERING", [{0}, {1}, {2}]), ("BROADCASTING", [{0, 1, 2}, {0, 1, 2}, {0, 1, 2}])])
+def test_three_members_have_one_of_three_queues_each_or_all_three_each(tmp_path: Path, model: str,
+                                                                       shares: list[set[int]]) -> None:
+    with empty(tmp_path, queues=3) as world:
+        world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], copies=3, model=model, work_ms=[1])
+        world.run(25)
+        world.act("SendMessages", topic="orders", count=30)
+        world.run(5)
+        read: dict[str, set[int]] = {}
+        counted: Counter[str] = Counter()
+        for entry in world.entries(MessagesConsumed):
+            read.setdefault(world.sandbox.label_of(entry.event.client_id), set()).add(entry.event.queue_id)
+            counted.update(entry.event.keys)
+        assert [read[label] for label in "ABC"] == shares
+        assert set(counted.values()) == {1 if model == "CLUSTERING" else 3}
+
+
+@pytest.mark.seed("4.9")
+def test_a_process_refreshes_the_routes_of_all_topics_it_reads_or_writes(tmp_path: Path) -> None:
+    with empty(tmp_path) as world:
+        for topic in ("payments", "parcels", "letters"):
+            world.act("CreateTopic", topic=topic, write_queues=1, read_queues=1)
+        process = application(world)
+        member(world, process, PushConsumerConfig(group="clerks"), "orders", "parcels")
+        producer = Producer(ProducerConfig(group="shop"), process)
+        world.ground.sim.run(producer.start())
+        for topic in ("payments", "parcels"):
+            world.ground.sim.run(producer.send(Message.make(topic, b"body")))
+        world.run(5)
+        wire = WireLog(world)
+        world.run(60)
+        asked = topics_of(wire, ROUTE, "10.0.9.8:")
+        assert asked.pop("%RETRY%clerks") == 2
+        assert asked.pop("TBW102", 2) == 2
+        assert asked == {"orders": 2, "parcels": 2, "payments": 2}, "each topic once every 30 s, twofold use or not"
+
+
+@pytest.mark.seed("4.10")
+def test_until_a_client_has_heard_of_a_dead_broker_its_sends_are_tried_again_at_another(tmp_path: Path) -> None:
+    with World(tmp_path, "orders") as world:
+        world.run(20)
+        shop = next(row for row in world.snapshot()["producers"] if row["actor"] == "shop")
+        killed_ms = world.sandbox.clock.now_ms()
+        world.act("KillBroker", broker="broker-b")
+        world.run(60)
+        failed = [entry for entry in world.entries(SendFailed) if entry.event.client_id == shop["client_id"]]
+        learned_ms = next(entry.at_ms for entry in world.entries(RouteLearned)
+                          if entry.at_ms > killed_ms and entry.event.client_id == shop["client_id"])
+        assert 0 < learned_ms - killed_ms <= 30_000, "nobody tells it; it asks every 30 s"
+        assert len(failed) > 5
+        assert {(entry.event.broker, entry.event.retried) for entry in failed} == {("broker-b", True)}
+        assert max(entry.at_ms for entry in failed) <= learned_ms
+        after = next(row for row in world.snapshot()["producers"] if row["actor"] == "shop")
+        assert after["failed"] == shop["failed"] == 0, "the application notices nothing but time"
+        assert after["sent"] - shop["sent"] == pytest.approx(60 * 6, abs=6)
+
+
+@pytest.mark.seed("4.11")
+def test_the_member_list_is_asked_of_a_broker_that_has_the_topic(tmp_path: Path) -> None:
+    with World(tmp_path, "orders") as world:
+        world.act("CreateTopic", topic="local", write_queues=2, read_queues=2, scope="broker-b")
+        process = application(world)
+        member(world, process, PushConsumerConfig(group="locals"), "local")
+        wire = WireLog(world)
+        world.run(300)
+        asked = wire.requests(WHO, sender="10.0.9.8:")
+        assert {(frame.command.ext or {})["consumerGroup"] for frame in asked} == {"locals"}
+        rounds: dict[int, list[str]] = {}
+        for frame in asked:
+            rounds.setdefault(frame.at_ms, []).append(frame.receiver)
+        assert len(rounds) >= 14
+        assert {receivers[0] for receivers in rounds.values()} == {broker_address(world, "broker-b")}, "for its topic"
+        assert len({receivers[1] for receivers in rounds.values()}) == 2, "its retry topic is at both"
+        either = {frame.receiver for frame in wire.requests(WHO, sender=prefix_of(world, "A"))}
+        assert either == {broker_address(world, "broker-a"), broker_address(world, "broker-b")}, "any that has it"
+
+
+@pytest.mark.seed("4.11")
+def test_no_member_list_within_three_seconds_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    with empty(tmp_path) as world:
+        process = application(world)
+        clerk = member(world, process, PushConsumerConfig(group="clerks"), "orders")
+        world.run(25)
+        held = set(clerk.process_queues)
+        wire = WireLog(world)
+        world.act("HangBroker", broker="broker-a")
+        world.run(60)
+        asked = [frame.at_ms for frame in wire.requests(WHO, sender="10.0.9.8:")]
+        gaps_s = [(later - earlier) / 1000 for earlier, later in pairwise(asked)]
+        assert len(held) == 5, "four queues and the retry topic's"
+        assert any(3 <= gap <= 4 for gap in gaps_s), "the next topic's turn comes when 3 s are over"
+        assert all(gap >= 3 for gap in gaps_s)
+        assert set(clerk.process_queues) == held
+        assert world.entries(QueueDropped) == []
+
+
+@pytest.mark.seed("4.33")
+def test_a_concurrent_start_takes_its_steps_and_others_let_go_when_they_hear(tmp_path: Path) -> None:
+    """Over wires of 20 ms.  Without a notification the others only look every 20 s."""
+    waits_s = {}
+    for notified in (True, False):
+        with empty(tmp_path / str(notified), latency_ms=(20, 20)) as world:
+            world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1])
+            world.run(31)
+            world.act("ChangeGroup", group=GROUP, changes={"notify_ids_changed": notified})
+            wire, began_ms = WireLog(world), world.sandbox.clock.now_ms()
+            world.act("StartConsumer", group=GROUP)
+            world.run(45)
+            steps = [entry for entry in world.entries(LifecycleStep) if entry.at_ms >= began_ms]
+            assert len(steps) == 10
+            took = {entry.event.name: entry.event.took_ms for entry in steps}
+            assert {name for name, took_ms in took.items() if took_ms} == {"fetch routes", "heartbeat"}
+            began = {entry.at_ms - began_ms for entry in steps if entry.event.name == "wake rebalance"}
+            assert began == {sum(took.values())}
+            assert sum(took.values()) < 1_000
+            first = next(frame.at_ms for frame in wire.requests(PULL, sender=prefix_of(world, "B"))
+                         if PullHeader.from_ext(frame.command.ext or {}).topic == "orders")
+            assert first - began_ms < 1_000, "it pulls at once, whoever else still does"
+            let_go = [entry.at_ms - began_ms for entry in world.entries(QueueDropped)]
+            taken = [entry.at_ms - began_ms for entry in world.entries(QueueTaken)
+                     if entry.at_ms >= began_ms and entry.event.topic == "orders"]
+            assert max(taken) < 1_000
+            waits_s[notified] = max(let_go) / 1000
+    assert waits_s[True] < 1
+    assert 1 < waits_s[False] <= 20
+
+
+@pytest.mark.seed("D40")
+def test_a_stop_ends_with_the_state_and_unregisters_before_the_services_of_the_process(tmp_path: Path) -> None:
+    with empty(tmp_path) as world:
+        world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1], listener="orderly")
+        world.run(12)
+        world.act("SendMessages", topic="orders", count=12)
+        world.run(1)
+        wire = WireLog(world)
+        world.act("StopActor", actor="A")
+        world.run(1)
+        asked = [frame.code for frame in wire.frames
+                 if not frame.answer and frame.sender.startswith(prefix_of(world, "A"))]
+        order = [code for at, code in enumerate(asked) if at == 0 or asked[at - 1] != code]
+        assert order == [RequestCode.UNLOCK_BATCH_MQ, RequestCode.UPDATE_CONSUMER_OFFSET,
+                         RequestCode.UNREGISTER_CLIENT]
+        [unlocked] = wire.answers(RequestCode.UNLOCK_BATCH_MQ)
+        assert unlocked.command.code == ResponseCode.SUCCESS, "and that was waited for"
+        steps = [entry.event.name for entry in world.entries(LifecycleStep) if entry.event.phase == "stop"]
+        assert steps == ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop instance",
+                         "drop queues"]
