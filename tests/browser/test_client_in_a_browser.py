@@ -41,10 +41,12 @@ def test_after_a_crash_the_wait_for_the_lock_is_named_and_runs_out(site: Site) -
     site.open("clients/B/")
     expect(site.page.locator("#state")).to_have_text("Crashed")
     expect(site.page.locator("#gone")).to_be_visible()
+    expect(site.page.locator("#timers")).to_be_hidden()
     expect(site.page.locator("#phases .steps li")).to_have_count(10)
     assert site.act(action="RestartActor", actor="B") == 204
     expect(site.page.locator("#state")).to_have_text("Running", timeout=PATIENCE_MS)
     expect(site.page.locator("#gone")).to_be_hidden()
+    expect(site.page.locator("#timers tbody tr")).to_have_count(8)
 
 
 def test_nothing_changes_when_the_first_paint_is_taken_over(site: Site) -> None:

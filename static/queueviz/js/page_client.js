@@ -17,6 +17,7 @@ function paint(data) {
   const pill = $("#state");
   for (const tone of ["ok", "bad", "plain"]) cls(pill, tone, tone === (TONES[data.client.state] ?? "plain"));
   hide($("#gone"), data.client.lives);
+  if ($("#process")) hide($("#process"), !data.client.lives); // nobody waits, nothing falls due
   steps(data.steps ?? {});
   emptyOr("#waits", "#no-waits", !Object.keys(data.waits ?? {}).length);
   emptyOr("#pending", "#no-pending", !Object.keys(data.pending ?? {}).length);

@@ -10,7 +10,7 @@ const table = $("#frames"), box = $("#frame");
 const page = startShell({ keys: { ArrowDown: () => step(1), ArrowUp: () => step(-1) } });
 const { clock, config } = page;
 const fields = new Fields($("#main"), clock);
-let held = null, latest = null, chosen = null;
+let held = null, shown = null, latest = null, chosen = null;
 if (box) new FrameBytes(box);
 
 if (config.channels.wire) show(page, config.channels.wire, (data) => {
@@ -22,16 +22,16 @@ const isHeld = () => table && (table.matches(":hover") || table.contains(documen
 
 function paint() {
   const frames = latest.frames ?? {};
-  if (!isHeld()) held = null;
-  else held ??= { ...frames };
-  fields.paint({ ...latest, frames: held ?? frames });
+  held = shown && isHeld() ? (held ?? shown) : null;
+  shown = held ?? { ...frames };
+  fields.paint({ ...latest, frames: shown });
   for (const link of $$(".links a")) attr(link, "aria-current", link.closest("[data-key]").dataset.key === config.link ? "page" : null);
   const more = held ? Object.keys(frames).filter((no) => !(no in held)).length : 0;
   const said = $("#held");
   if (!said) return;
   hide(said, !more);
   text(said, more ? t("frames.held", { n: more }) : "");
-  emptyOr("#frames", "#no-frames", !Object.keys(held ?? frames).length);
+  emptyOr("#frames", "#no-frames", !Object.keys(shown).length);
   for (const button of rows()) {
     attr(button, "data-no", button.closest("[data-key]").dataset.key);
     attr(button, "tabindex", button === (current() ?? rows()[0]) ? "0" : "-1");
