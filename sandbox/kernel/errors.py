@@ -12,6 +12,7 @@ SandboxError
 │   ├── StoreFull            the disk, or the limit that stands for it, is used up
 │   └── Locked               another process holds this directory
 ├── ProtocolViolation        bytes on the wire are not RocketMQ's; end the connection
+├── BadExpression            a filter text that does not compile; `at` says where
 ├── ActionRefused            an action cannot be carried out now; `hint` says what to do
 └── EngineBusy               the engine did not answer in time; try again
 
@@ -80,6 +81,14 @@ class Locked(StoreError):
 
 class ProtocolViolation(SandboxError):
     """Bytes that are no frame.  End the connection: what follows cannot be trusted."""
+
+
+class BadExpression(SandboxError):
+    """A filter text that does not compile.  `at` counts its characters from 0."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(f"{message} (character {at + 1})")
+        self.at = at
 
 
 class ActionRefused(SandboxError):

@@ -1,0 +1,153 @@
+"""What a compiled SQL92 filter consists of; every node answers for one message's properties.
+
+Truth has three values: True, False and None, which is "unknown".  Where Java throws, `evaluate` raises Incomparable;
+what stands right of a decided AND or OR is not evaluated, so that it cannot throw there.
+RocketMQ: the classes of `filter.expression` (spec broker-behaviour 14).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from sandbox.message.sql_values import Incomparable, Value, order, order_of_doubles, to_double
+
+Properties = Mapping[str, str]
+
+
+class Constant(NamedTuple):
+    value: Value
+
+    def evaluate(self, properties: Properties) -> Value:
+        return self.value
+
+
+class Property(NamedTuple):
+    """None when the message lacks it; never a number and never a truth value by itself."""
+
+    name: str
+
+    def evaluate(self, properties: Properties) -> Value:
+        return properties.get(self.name)
+
+
+class Negated(NamedTuple):
+    """A minus sign: unknown for everything but numbers, and so for every property."""
+
+    inner: "Node"
+
+    def evaluate(self, properties: Properties) -> Value:
+        value = self.inner.evaluate(properties)
+        return -value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+class AsTruth(NamedTuple):
+    """A property where a truth value belongs: never true, as its value is a text."""
+
+    inner: Property
+
+    def evaluate(self, properties: Properties) -> Value:
+        return None if self.inner.evaluate(properties) is None else False
+
+
+class Not(NamedTuple):
+    inner: "Node"
+
+    def evaluate(self, properties: Properties) -> Value:
+        value = self.inner.evaluate(properties)
+        return None if value is None else not value
+
+
+class And(NamedTuple):
+    parts: "tuple[Node, ...]"
+
+    def evaluate(self, properties: Properties) -> Value:
+        unknown = False
+        for part in self.parts:
+            value = part.evaluate(properties)
+            if value is False:
+                return False
+            unknown = unknown or value is None
+        return None if unknown else True
+
+
+class Or(NamedTuple):
+    parts: "tuple[Node, ...]"
+
+    def evaluate(self, properties: Properties) -> Value:
+        unknown = False
+        for part in self.parts:
+            value = part.evaluate(properties)
+            if value is True:
+                return True
+            unknown = unknown or value is None
+        return None if unknown else False
+
+
+class Equal(NamedTuple):
+    """Unknown on the left is unknown, unless both sides are: those are equal.  Unknown on the right only is unequal."""
+
+    left: "Node"
+    right: "Node"
+
+    def evaluate(self, properties: Properties) -> Value:
+        left, right = self.left.evaluate(properties), self.right.evaluate(properties)
+        if left is None:
+            return True if right is None else None
+        return right is not None and order(left, right) == 0
+
+
+class IsNull(NamedTuple):
+    inner: "Node"
+
+    def evaluate(self, properties: Properties) -> Value:
+        return self.inner.evaluate(properties) is None
+
+
+class Ordered(NamedTuple):
+    """`<` and its like: unknown if a side is; two texts are compared as doubles."""
+
+    left: "Node"
+    right: "Node"
+    holds: Callable[[int], bool]
+
+    def evaluate(self, properties: Properties) -> Value:
+        left = self.left.evaluate(properties)
+        if left is None:
+            return None
+        right = self.right.evaluate(properties)
+        if right is None:
+            return None
+        if isinstance(left, str) and isinstance(right, str):
+            return self.holds(order_of_doubles(to_double(left), to_double(right)))
+        return self.holds(order(left, right))
+
+
+class In(NamedTuple):
+    """Is the text one of these?  `wanted` is False for NOT IN; unknown without the property."""
+
+    name: Property
+    texts: frozenset[str]
+    wanted: bool
+
+    def evaluate(self, properties: Properties) -> Value:
+        value = self.name.evaluate(properties)
+        return None if value is None else (value in self.texts) is self.wanted
+
+
+Node = Constant | Property | Negated | AsTruth | Not | And | Or | Equal | IsNull | Ordered | In
+
+_TRUTHS = (AsTruth, Not, And, Or, Equal, IsNull, Ordered, In)
+
+
+def is_truth(node: Node) -> bool:
+    """Does it give a truth value, or unknown?  TRUE, FALSE and NULL do, too."""
+    if isinstance(node, Constant):
+        return node.value is None or isinstance(node.value, bool)
+    return isinstance(node, _TRUTHS)
+
+
+def is_true(node: Node, properties: Properties) -> bool:
+    """Exactly true; false, unknown and what Java throws at are not."""
+    try:
+        return node.evaluate(properties) is True
+    except Incomparable:
+        return False
