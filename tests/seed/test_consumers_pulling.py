@@ -172,7 +172,7 @@ def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, 
     assert len(got) == len(set(got)) == 20
 
 
-@pytest.mark.seed("1.26")
+@pytest.mark.seed("1.26", "4.15")
 def test_a_lost_answer_costs_the_wait_for_it_and_the_pull_goes_on(world: World) -> None:
     join(world)
     world.run(41)
