@@ -34,11 +34,12 @@ class NameServer:
         self._handlers = self._processor.handlers()
         self._channels: dict[Channel, None] = {}
         self._timer: TimerHandle | None = None
+        self.next_scan_ms: int | None = None  # when it looks for silent brokers
         self.running = False
 
     def start(self) -> None:
         self.running = True
-        self._timer = self._clock.call_later(self.config.scan_first_ms / 1000, self._scan)
+        self._scan_after(self.config.scan_first_ms)
         self._journal.write(NameServerStarted(name_server=self.name))
 
     def stop(self) -> None:
@@ -98,7 +99,11 @@ class NameServer:
 
     def _scan(self) -> None:
         """Drop brokers that have not registered for too long."""
-        self._timer = self._clock.call_later(self.config.scan_period_ms / 1000, self._scan)
+        self._scan_after(self.config.scan_period_ms)
         for gone, channel in self.route_info.scan(self.config.broker_expired_ms):
             channel.close()
             self._processor.removed(gone, "expired")
+
+    def _scan_after(self, wait_ms: int) -> None:
+        self._timer = self._clock.call_later(wait_ms / 1000, self._scan)
+        self.next_scan_ms = self._clock.now_ms() + wait_ms

@@ -12,6 +12,7 @@ from sandbox.hosting.snapshot.frames import read_wire
 from sandbox.hosting.snapshot.locks import read_locks
 from sandbox.hosting.snapshot.storage import read_index, read_store
 from sandbox.hosting.snapshot.topics import read_topics
+from sandbox.hosting.snapshot.topology import read_topology
 from sandbox.kernel.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             return read_index(_running(sandbox, node))
         case "topics", []:
             return read_topics(sandbox)
+        case "topology", []:
+            return read_topology(sandbox)
         case "wire", [] | [_]:
             return read_wire(sandbox, rest[0] if rest else None)
         case "client", [who]:
