@@ -7,16 +7,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
-from sandbox.client.push_consumer import PushConsumer
-from sandbox.client.results import ConsumeConcurrentlyStatus
 from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, PullAnswered
-from sandbox.message.message import Message
-from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, UnregisterClientHeader, UpdateOffsetHeader
-from tests.seed.stage import Caller, WireLog, application, broker_address
+from tests.seed.stage import Caller, WireLog, broker_address
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
@@ -98,28 +93,6 @@ def test_an_offset_of_0_is_a_value_too_and_the_last_message_leaves_its_successor
     assert caller.stored_offset(GROUP, "orders", 0) == 0
     world.run(12)
     assert [offset for _, offset in reports(wire)] == [0, 0, 3], "after the last one nothing is cached: 2 + 1"
-
-
-async def succeed(messages: list[Message], context: Any) -> ConsumeConcurrentlyStatus:
-    return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-
-
-@pytest.mark.seed("0.28")
-def test_who_may_only_increase_cannot_take_an_offset_back(world: World, caller: Caller) -> None:
-    for _ in range(8):
-        caller.send("orders", 0)
-    config = PushConsumerConfig(group=GROUP, from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-    consumer = PushConsumer(config, application(world, first_persist_ms=1_000, persist_offsets_ms=1_000), succeed)
-    consumer.subscribe("orders")
-    wire = WireLog(world)
-    world.ground.sim.run(consumer.start())
-    world.run(1.5)
-    queue = MessageQueue("orders", "broker-a", 0)
-    for late, increase_only, reported in ((3, True, 8), (7, True, 8), (9, True, 9), (8, True, 9), (3, False, 3)):
-        consumer.offset_store.update_offset(queue, late, increase_only=increase_only)
-        before = len(reports(wire))
-        world.run(1)
-        assert [offset for _, offset in reports(wire)[before:]] == [reported], late
 
 
 @pytest.mark.seed("0.29", "4.17")

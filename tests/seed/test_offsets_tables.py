@@ -1,24 +1,16 @@
-"""Where progress is kept: the broker's table and its file, the members' own files, a store of the application's."""
+"""Where progress is kept: the broker's table with its file, and the files of broadcasting members."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
-from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
-from sandbox.client.push_consumer import PushConsumer
-from sandbox.client.results import ConsumeConcurrentlyStatus, ReadOffsetType
 from sandbox.hosting.world import World
 from sandbox.journal.events import OffsetsPersisted
 from sandbox.kernel.loose_json import loads
-from sandbox.message.message import Message
-from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import RequestCode
-from sandbox.remoting.headers import TopicGroupHeader
 from tests.golden.golden_stores import unpack
-from tests.seed.stage import Caller, WireLog, application, broker_address, disk_of, files_of
+from tests.seed.stage import Caller, WireLog, broker_address, disk_of, files_of
 
 GROUP = "order-svc"
 TABLE = "config/consumerOffset.json"
@@ -113,84 +105,3 @@ def test_a_broadcasting_group_tells_the_broker_nothing_of_its_offsets(world: Wor
     assert written == {f"{client_id}/each/offsets.json"}
     own = loads(world.ask("offset-file", owner="each")["text"])["offsetTable"]
     assert {loads(queue)["queueId"]: offset for queue, offset in own.items()} == {0: 4, 1: 4}
-
-
-class Shelf:
-    """An application's own offset store: notes who calls, and keeps what it is told between lives."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, Any]] = []
-        self.table: dict[MessageQueue, int] = {}
-
-    def names(self) -> set[str]:
-        return {name for name, _ in self.calls}
-
-    async def load(self) -> None:
-        self.calls.append(("load", None))
-
-    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
-        self.calls.append(("read_offset", mq))
-        return self.table.get(mq)
-
-    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
-        self.calls.append(("update_offset", (mq, offset)))
-        self.table[mq] = offset
-
-    async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
-        self.calls.append(("persist_all", sorted(queues)))
-
-    async def persist(self, mq: MessageQueue, *, by: str) -> None:
-        self.calls.append(("persist", mq))
-
-    def remove_offset(self, mq: MessageQueue) -> None:
-        self.calls.append(("remove_offset", mq))
-
-    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
-        self.calls.append(("clone_offset_table", topic))
-        return {mq: offset for mq, offset in self.table.items() if mq.topic == topic}
-
-    async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        self.calls.append(("update_consume_offset_to_broker", (mq, offset)))
-
-
-@pytest.mark.seed("0.6")
-def test_an_own_offset_store_gets_every_call_and_the_broker_is_not_asked(world: World, caller: Caller) -> None:
-    shelf, seen = Shelf(), []
-    q0, q1 = (MessageQueue("orders", "broker-a", n) for n in (0, 1))
-    shelf.table = {q0: 2, q1: 0}
-
-    async def listener(messages: list[Message], context: Any) -> ConsumeConcurrentlyStatus:
-        seen.extend((context.queue.queue_id, message.queue_offset) for message in messages)
-        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-
-    def member(name: str) -> PushConsumer:
-        config = PushConsumerConfig(group=GROUP, offset_store=shelf,
-                                    from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-        made = PushConsumer(config, application(world, name), listener)
-        made.subscribe("orders")
-        return made
-
-    for queue_id in (0, 0, 0, 0, 1):
-        caller.send("orders", queue_id)
-    wire = WireLog(world)
-    first, second = member("first"), member("second")
-    world.ground.sim.run(first.start())
-    assert shelf.calls[0] == ("load", None), "before anything is asked of it"
-    world.run(2)
-    assert sorted(seen) == [(0, 2), (0, 3), (1, 0)], "what it says is where the member begins"
-    assert (shelf.table[q0], shelf.table[q1]) == (4, 1)
-    caller.ask(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, TopicGroupHeader("orders", GROUP).to_ext())
-    world.run(10)  # the timer
-    world.ground.sim.run(second.start())
-    world.run(2)
-    assert ("persist", q1) in shelf.calls, "the second member takes over a queue"
-    assert shelf.calls.index(("persist", q1)) < len(shelf.calls) - shelf.calls[::-1].index(("remove_offset", q1))
-    world.ground.sim.run(first.shutdown())
-    world.ground.sim.run(second.shutdown())
-    reader = PullConsumer(PullConsumerConfig(group="by-hand", offset_store=shelf), application(world, "reader"))
-    world.ground.sim.run(reader.start())
-    world.ground.sim.run(reader.update_consume_offset_to_broker(q0, 1, oneway=True))
-    world.ground.sim.run(reader.shutdown())
-    assert shelf.names() == {"load", "read_offset", "update_offset", "persist_all", "persist", "remove_offset",
-                             "clone_offset_table", "update_consume_offset_to_broker"}
-    assert wire.requests(QUERY) == wire.requests(UPDATE) == []
