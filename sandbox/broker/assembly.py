@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.connections import Connections
+from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.consumers import ConsumerManager
 from sandbox.broker.delay import ScheduleMessageService
@@ -48,12 +49,14 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
     topics = TopicConfigManager(config, clock, journal, topic_changed, delay_levels=len(store.config.delay_levels_ms))
     consumer_offsets, producers = ConsumerOffsetManager(config.name, journal), ProducerManager(config, clock)
     transactions = OpenTransactions(store, consumer_offsets, journal)
+    filters = ConsumerFilterManager(clock)
     return BrokerParts(
         config=config, store=store, clock=clock, chance=chance, journal=journal, connections=connections,
         topics=topics,
         subscription_groups=SubscriptionGroupManager(config, clock, journal, groups_changed),
         consumer_offsets=consumer_offsets,
-        consumers=ConsumerManager(config, clock, journal, to_clients.notify_consumer_ids_changed),
+        consumers=ConsumerManager(config, clock, journal, to_clients.notify_consumer_ids_changed, filters),
+        filters=filters,
         producers=producers,
         locks=RebalanceLockManager(clock, journal),
         hold=PullRequestHoldService(clock, store.max_offset, scan_ms=scan_ms),

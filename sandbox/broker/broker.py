@@ -33,7 +33,7 @@ class Broker:
     """A `Listener` and everything behind it; one object is one life of one process.
 
     RocketMQ: `BrokerController`.  Boards read `topics`, `subscription_groups`, `consumer_offsets`, `consumers`,
-    `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats`, `store` and, of a
+    `filters`, `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats`, `store` and, of a
     slave, `replica` and `slave_sync`; they change nothing.
     """
 
@@ -51,6 +51,7 @@ class Broker:
         self.subscription_groups = parts.subscription_groups
         self.consumer_offsets = parts.consumer_offsets
         self.consumers = parts.consumers
+        self.filters = parts.filters
         self.producers = parts.producers
         self.locks = parts.locks
         self.pulls = parts.pulls
@@ -79,7 +80,8 @@ class Broker:
         """Open the store, run the timers, register.  Raises Locked or StoreError when the store cannot be opened."""
         self.store.load()
         try:
-            self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay)
+            self._files.load(self.topics, self.subscription_groups, self.consumer_offsets, self.delay,
+                             self.filters)
             self.store.start()
         except BaseException:
             self.store.crash()
@@ -96,6 +98,8 @@ class Broker:
                     lambda: self._files.save_offsets(self.consumer_offsets))
         self._every("delay offsets", config.flush_delay_offset_ms, config.flush_delay_offset_ms,
                     lambda: self._files.save_delay(self.delay))
+        self._every("filters", config.flush_consumer_filter_ms, config.flush_consumer_filter_ms,
+                    lambda: self._files.save_filters(self.filters))
         self._every("channels", config.channel_scan_ms, config.channel_scan_ms, self._scan_channels)
         self._journal.write(BrokerStarted(broker=config.name, broker_id=config.broker_id, address=config.address,
                                           role=self.store.role))
@@ -110,6 +114,7 @@ class Broker:
         self._end()
         self._files.save_offsets(self.consumer_offsets)
         self._files.save_delay(self.delay)
+        self._files.save_filters(self.filters)
         self.store.close()
         self._journal.write(BrokerStopped(broker=self.config.name, broker_id=self.config.broker_id, how="clean"))
 
@@ -223,11 +228,11 @@ class Broker:
     # What else happens.
 
     def _arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int, _store_ms: int,
-                 _properties: dict[str, str] | None) -> None:
+                 properties: dict[str, str] | None) -> None:
         if topic == SCHEDULE_TOPIC:
             self.delay.notify_message_arriving(queue_id, tags_code)
         if self.config.long_polling and self.config.is_master:
-            self.hold.notify_message_arriving(topic, queue_id, next_offset, tags_code)
+            self.hold.notify_message_arriving(topic, queue_id, next_offset, tags_code, properties)
 
     def _topic_changed(self, topic: TopicConfig | None) -> None:
         self._files.save_topics(self.topics)

@@ -54,6 +54,7 @@ class BrokerConfig:
     channel_scan_ms: int = 10_000
     channel_idle_ms: int = 120_000
     flush_delay_offset_ms: int = 10_000
+    flush_consumer_filter_ms: int = 10_000
     property_filter: bool = False
     reject_transaction: bool = False
     transaction_timeout_ms: int = 6_000

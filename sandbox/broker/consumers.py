@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from sandbox.broker.config import BrokerConfig
+from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.journal.events import MemberJoined, MemberLeft, MembersNotified, SubscriptionChanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -49,13 +50,18 @@ class ConsumerGroup:
 
 
 class ConsumerManager:
-    """RocketMQ: `ConsumerManager`, `DefaultConsumerIdsChangeListener` (spec broker-behaviour 5)."""
+    """RocketMQ: `ConsumerManager`, `DefaultConsumerIdsChangeListener` (spec broker-behaviour 5).
 
-    def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal, notify: Notify) -> None:
+    `filters` hears of every heartbeat and of groups whose last member says goodbye or whose last connection ends.
+    """
+
+    def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal, notify: Notify,
+                 filters: ConsumerFilterManager) -> None:
         self._config = config
         self._clock = clock
         self._journal = journal
         self._notify = notify
+        self._filters = filters
         self.groups: dict[str, ConsumerGroup] = {}
 
     def register(self, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int, *,
@@ -69,6 +75,7 @@ class ConsumerManager:
         topics = self._update_subscriptions(group, data.subscriptions, client_id)
         if (joined or topics) and notify_group:
             self._announce(group, "member" if joined else "topics")
+        self._filters.register(group.name, data.subscriptions)
 
     def unregister(self, group_name: str, channel: Channel, *, notify_group: bool) -> None:
         """A member says goodbye."""
@@ -148,8 +155,8 @@ class ConsumerManager:
 
     def _remove(self, group: ConsumerGroup, channel: Channel, reason: str) -> bool:
         info = group.channels.pop(channel, None)
-        if not group.channels:
-            self.groups.pop(group.name, None)
+        if not group.channels and self.groups.pop(group.name, None) is not None and reason != "expired":
+            self._filters.unregister(group.name)
         if info is not None:
             self._journal.write(MemberLeft(broker=self._config.node, group=group.name, client_id=info.client_id,
                                            reason=reason))

@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.delay import ScheduleMessageService
 from sandbox.broker.subscription_groups import SubscriptionGroupManager
@@ -18,10 +19,11 @@ TOPICS = "topics"
 GROUPS = "subscriptionGroup"
 CONSUMER_OFFSETS = "consumerOffset"
 DELAY_OFFSETS = "delayOffset"
+FILTERS = "consumerFilter"
 
 
 class ConfigFiles:
-    """Reads the four tables at start; topics and groups are written with every change, offsets every few seconds.
+    """Reads the five tables at start; topics and groups are written with every change, the others every few seconds.
 
     A full disk loses the file, not the table: the next change writes it again.
     RocketMQ: the `ConfigManager` of each (spec store-format 10).
@@ -33,10 +35,10 @@ class ConfigFiles:
         self._broker = broker
 
     def load(self, topics: TopicConfigManager, groups: SubscriptionGroupManager, offsets: ConsumerOffsetManager,
-             delay: ScheduleMessageService) -> None:
+             delay: ScheduleMessageService, filters: ConsumerFilterManager) -> None:
         """Raises StoreError when a file is JSON but not the table it should be."""
         for name, take_over in ((TOPICS, topics.load), (GROUPS, groups.load), (CONSUMER_OFFSETS, offsets.load),
-                                (DELAY_OFFSETS, delay.load)):
+                                (DELAY_OFFSETS, delay.load), (FILTERS, filters.load)):
             content = self._store.config_file(name).read()
             try:
                 take_over(content)
@@ -58,6 +60,12 @@ class ConfigFiles:
     def save_delay(self, delay: ScheduleMessageService) -> None:
         if delay.changed and self._write(DELAY_OFFSETS, delay.to_json()):
             delay.changed = False
+
+    def save_filters(self, filters: ConsumerFilterManager) -> None:
+        """A broker that never met a SQL92 subscription has no such file."""
+        filters.clean()
+        if filters.changed and self._write(FILTERS, filters.to_json()):
+            filters.changed = False
 
     def write_delay(self, content: dict[str, Any]) -> None:
         """A slave keeps its master's delay offsets for the day it is started as a master."""

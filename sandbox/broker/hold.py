@@ -33,7 +33,7 @@ class HeldPull:
 
 
 class PullRequestHoldService:
-    """Wakes parked pulls by arrival (if the tag matches) and by a scan that looks at every queue and at the time.
+    """Wakes parked pulls by arrival (if the message matches) and by a scan that looks at every queue and at the time.
 
     RocketMQ: `PullRequestHoldService` (spec broker-behaviour 3.4).
     """
@@ -72,13 +72,13 @@ class PullRequestHoldService:
         for key in [key for key, pulls in self._held.items() if any(pull.channel is channel for pull in pulls)]:
             self._keep(key, [pull for pull in self._held[key] if pull.channel is not channel])
 
-    def notify_message_arriving(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
+    def notify_message_arriving(self, topic: str, queue_id: int, next_offset: int, tags_code: int,
+                                properties: dict[str, str] | None = None) -> None:
         """A message is readable: its queue reaches to `next_offset`.  Answers the pulls that waited for it."""
         now_ms = self._clock.now_ms()
 
         def concerned(pull: HeldPull) -> bool:
-            codes = pull.wanted.codes if pull.wanted is not None else None
-            news = next_offset > pull.offset and (codes is None or tags_code in codes)
+            news = next_offset > pull.offset and _matches(pull.wanted, tags_code, properties)
             return news or now_ms >= pull.due_ms
 
         self._try_again((topic, queue_id), concerned)
@@ -110,3 +110,10 @@ class PullRequestHoldService:
         else:
             del self._held[key]
 
+
+def _matches(wanted: MessageFilter | None, tags_code: int, properties: dict[str, str] | None) -> bool:
+    if wanted is None:
+        return True
+    if wanted.codes is not None and tags_code not in wanted.codes:
+        return False
+    return not wanted.by_properties or properties is None or wanted.wants(properties)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.connections import Connections
+from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.consumers import ConsumerManager
 from sandbox.broker.delay import ScheduleMessageService
@@ -44,6 +45,7 @@ class BrokerParts:
     subscription_groups: SubscriptionGroupManager
     consumer_offsets: ConsumerOffsetManager
     consumers: ConsumerManager
+    filters: ConsumerFilterManager
     producers: ProducerManager
     locks: RebalanceLockManager
     hold: PullRequestHoldService

@@ -1,10 +1,11 @@
 """HEART_BEAT, UNREGISTER_CLIENT, CHECK_CLIENT_CONFIG: who is there."""
 
 from sandbox.broker import remarks
+from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.topic_names import retry_topic
-from sandbox.kernel.errors import BrokerRefused
-from sandbox.message.filter import TAG
+from sandbox.kernel.errors import BadExpression, BrokerRefused
+from sandbox.message.filter import SQL92, TAG
 from sandbox.remoting.bodies import CheckClientBody, HeartbeatData
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
@@ -55,11 +56,20 @@ class ClientManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {})
 
     def check(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Tag expressions always pass; SQL92 is off here."""
-        kind = CheckClientBody.decode(c.body).subscription.expression_type or TAG
+        """Tag expressions always pass; others must compile, where this broker filters by properties at all."""
+        asked = CheckClientBody.decode(c.body).subscription
+        kind = asked.expression_type or TAG
         if kind == TAG:
             return c.reply(ResponseCode.SUCCESS)
-        return c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{remarks.SQL_OFF}{kind}")
+        if not self._parts.config.property_filter:
+            return c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{remarks.SQL_OFF}{kind}")
+        if kind != SQL92:
+            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=f"nobody compiles {kind}")
+        try:
+            compiled(asked.sub_string)
+        except BadExpression as why:
+            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=str(why))
+        return c.reply(ResponseCode.SUCCESS)
 
 
 def language_name(number: int) -> str:

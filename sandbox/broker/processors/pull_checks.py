@@ -3,10 +3,11 @@
 from functools import lru_cache
 
 from sandbox.broker import remarks
+from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import BrokerParts
 from sandbox.broker.subscription_groups import SubscriptionGroupConfig
-from sandbox.kernel.errors import BrokerRefused
-from sandbox.message.filter import SQL92, TAG, MessageFilter, TagFilter, parse_tags
+from sandbox.kernel.errors import BadExpression, BrokerRefused
+from sandbox.message.filter import SQL92, TAG, MessageFilter, parse_tags
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.headers import PullHeader
@@ -46,21 +47,22 @@ class PullChecks:
             return group, self._asked(header)
         return group, self._registered(header, group)
 
-    def _asked(self, header: PullHeader) -> TagFilter:
-        """By the text the pull carries."""
+    def _asked(self, header: PullHeader) -> MessageFilter:
+        """By the text the pull carries.  RocketMQ delivers everything for a text that does not compile; we refuse."""
         kind, text = header.expression_type or TAG, header.subscription or ""
+        parse_failed = BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)
         if kind != TAG and not text:
-            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)
-        if kind == SQL92:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{remarks.SQL_OFF}{kind}")
+            raise parse_failed
         if kind != TAG:
-            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)
+            self._check_property_filter(kind)
+            if kind != SQL92:
+                raise parse_failed
         try:
-            return _filter_of(text)
-        except ValueError:
-            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED) from None
+            return compiled(text) if kind == SQL92 else _filter_of(text)
+        except (ValueError, BadExpression):
+            raise parse_failed from None
 
-    def _registered(self, header: PullHeader, config: SubscriptionGroupConfig) -> TagFilter:
+    def _registered(self, header: PullHeader, config: SubscriptionGroupConfig) -> MessageFilter:
         """By what the group's last heartbeats said."""
         members = self._parts.consumers.groups.get(header.group)
         if members is None:
@@ -74,8 +76,21 @@ class PullChecks:
         if sub.sub_version < header.sub_version:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, remarks.SUBSCRIPTION_NOT_LATEST)
         if (sub.expression_type or TAG) != TAG:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{remarks.SQL_OFF}{sub.expression_type}")
+            return self._compiled_at_heartbeat(header, sub.expression_type)
         try:
             return _filter_of(sub.sub_string)
         except ValueError:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED) from None
+
+    def _compiled_at_heartbeat(self, header: PullHeader, kind: str) -> MessageFilter:
+        data = self._parts.filters.get(header.topic, header.group)
+        if data is None:
+            raise BrokerRefused(ResponseCode.FILTER_DATA_NOT_EXIST, remarks.FILTER_DATA_MISSING)
+        if data.version < header.sub_version:
+            raise BrokerRefused(ResponseCode.FILTER_DATA_NOT_LATEST, remarks.FILTER_DATA_NOT_LATEST)
+        self._check_property_filter(kind)
+        return data.filter
+
+    def _check_property_filter(self, kind: str) -> None:
+        if not self._config.property_filter:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{remarks.SQL_OFF}{kind}")
