@@ -214,31 +214,33 @@ class Producer:
         self, topic: str, outgoing: Outgoing, unique_key: str, deadline_ms: int
     ) -> SendResult:
         queues = await self._queues(topic)
+        clock = self.instance.clock
         last_broker: str | None = None
         tried: list[str] = []
         problem: SandboxError | None = None
         for attempt in range(1, self.config.retry_times + 2):
             mq = self.faults.select(queues, last_broker)
             last_broker = mq.broker
-            if self.instance.clock.now_ms() > deadline_ms:
+            if clock.now_ms() >= deadline_ms:
                 break
             tried.append(mq.broker)
-            last = attempt == self.config.retry_times + 1
             try:
                 result = await self._attempts.once(mq, outgoing, unique_key, deadline_ms)
             except SandboxError as why:
                 problem = why
-                retried = not last and self._may_retry(why)
-                self._attempts.note_failure(mq.topic, mq.broker, status_text(why), attempt, retried=retried)
-                if self._may_retry(why):
-                    continue
-                self.failed += 1
-                raise
+                may_retry = self._may_retry(why)
+                again = may_retry and attempt <= self.config.retry_times and clock.now_ms() < deadline_ms
+                self._attempts.note_failure(mq.topic, mq.broker, status_text(why), attempt, retried=again)
+                if not may_retry:
+                    self.failed += 1
+                    raise
+                continue
             if result.status is SendStatus.SEND_OK:
                 return result
-            retried = self.config.retry_another_broker_when_not_stored and not last
-            self._attempts.note_failure(mq.topic, mq.broker, result.status.value, attempt, retried=retried)
-            if not retried:
+            wanted = self.config.retry_another_broker_when_not_stored and attempt <= self.config.retry_times
+            again = wanted and clock.now_ms() < deadline_ms
+            self._attempts.note_failure(mq.topic, mq.broker, result.status.value, attempt, retried=again)
+            if not again:
                 return result
         raise self._given_up(topic, tried, problem)
 

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.client.allocate import strategy
-from sandbox.client.config import PushConsumerConfig
+from sandbox.client.config import ProducerConfig, PushConsumerConfig
+from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.journal.events import MessagesFiltered, QueuesAssigned
+from sandbox.journal.events import MessagesFiltered, QueuesAssigned, SendFailed
+from sandbox.kernel.errors import SandboxError
+from sandbox.message.message import Message
 from sandbox.remoting.bodies import TopicConfig
-from tests.sim.client_world import Work, World, owned
+from tests.sim.client_world import BROKER_ADDRESS, Work, World, owned
 
 
 @pytest.fixture
@@ -101,3 +104,17 @@ def test_a_topic_wanted_later_is_read_after_the_next_poll_and_one_wanted_no_more
     a.unsubscribe("T")
     world.pass_s(21)
     assert owned(a, "T") == []
+
+
+def test_a_send_that_used_up_its_time_in_one_attempt_is_one_attempt() -> None:
+    """RocketMQ: the time of all attempts together is `sendMsgTimeout`."""
+    world = World(2, seed=7)
+    sender = Producer(ProducerConfig(group="P"), world.instance("sender"))
+    world.run(sender.start())
+    world.run(sender.send(Message.make("T", b"x")))  # the route is known, the connection is open
+    world.cruel.partition(BROKER_ADDRESS, "*")
+    with pytest.raises(SandboxError):
+        world.run(sender.send(Message.make("T", b"x")))
+    failures = [entry.event for entry in world.journal.since(0) if isinstance(entry.event, SendFailed)]
+    assert [(event.attempt, event.retried, event.status) for event in failures] == [(1, False, "SendTimeout")]
+    world.loop.close()
