@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sandbox.hosting.world import World
-from sandbox.journal.events import DelayedMessageDue
+from sandbox.journal.events import DelayedMessageDue, MessagesConsumed, PullAnswered
 from sandbox.store.findings import ERROR
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
@@ -24,6 +24,29 @@ def test_a_delayed_message_is_delivered_when_its_broker_s_clock_is_set_right_and
         world.act("SkewClock", broker="broker-a", skew_ms=0)
         world.run(1)
         assert len(world.entries(DelayedMessageDue)) == 1
+
+
+def test_a_queue_is_given_up_though_its_broker_is_away_when_the_corrected_offset_is_committed(tmp_path: Path) -> None:
+    """RocketMQ: `executeTaskLater` persists, and a failure of that is only logged."""
+    with World(tmp_path) as world:
+        world.act("CreateTopic", topic="T", write_queues=1, read_queues=1)
+        world.act("StartConsumer", group="G", subscriptions=[["T", "*"]], work_ms=[1])
+        world.run(15)
+        world.act("SendMessages", topic="T")
+        world.run(40)  # that is on disk now, and so is topics.json
+        world.act("SendMessages", topic="T", count=40)
+        world.run_until(lambda: len(world.entries(MessagesConsumed)) == 41, within_s=5, step_s=0.01)
+        world.act("PowerCut", broker="broker-a")
+        world.run(2)
+        world.act("StartBroker", broker="broker-a")
+        world.run_until(lambda: any(entry.event.code == 21 for entry in world.entries(PullAnswered)), within_s=30)
+        world.act("KillBroker", broker="broker-a")
+        world.run(15)
+        world.act("StartBroker", broker="broker-a")
+        world.run(5)
+        world.act("SendMessages", topic="T", key="late")
+        world.run(40)
+        assert "late" in [key for entry in world.entries(MessagesConsumed) for key in entry.event.keys]
 
 
 def test_a_store_agrees_with_itself_though_its_broker_s_clock_was_set_back(tmp_path: Path) -> None:
