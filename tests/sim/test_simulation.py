@@ -54,7 +54,9 @@ def test_every_trouble_is_drawn_and_every_shape_of_cluster() -> None:
     assert {(stage.flush, stage.replication) for stage in stages} == {
         (flush, replication) for flush in ("ASYNC_FLUSH", "SYNC_FLUSH")
         for replication in ("ASYNC_MASTER", "SYNC_MASTER")}
-    assert {group.kind for stage in stages for group in stage.groups} == {"concurrent", "orderly", "broadcasting"}
+    assert {group.kind for stage in stages for group in stage.groups} == {
+        "concurrent", "orderly", "broadcasting", "pull", "lite_pull"}
+    assert any(stage.transactional for stage in stages)
 
 
 def test_processes_come_to_the_same_results_as_one() -> None:

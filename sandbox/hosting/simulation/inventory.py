@@ -1,6 +1,6 @@
 """What a store holds, read message by message from its queues."""
 
-from sandbox.broker.topic_names import SCHEDULE_TOPIC
+from sandbox.broker.topic_names import HALF_TOPIC, SCHEDULE_TOPIC
 from sandbox.hosting.simulation.observed import Inventory, Place, QueueEnds, Stored
 from sandbox.message import properties
 from sandbox.message.queue import MessageQueue
@@ -24,7 +24,7 @@ def take_inventory(store: MessageStore, node: str, now_ms: int) -> Inventory:
             messages[queue, offset] = Stored(
                 queue, offset, unit.physical_offset, unit.store_bytes, found.get(properties.UNIQ_KEY, ""),
                 found.get(properties.KEYS, ""), found.get(properties.TAGS, ""),
-                found.get(properties.REAL_TOPIC, "") if topic == SCHEDULE_TOPIC else "",
+                found.get(properties.REAL_TOPIC, "") if topic in (SCHEDULE_TOPIC, HALF_TOPIC) else "",
                 unit.tags_code if topic == SCHEDULE_TOPIC else 0)
     by_position = {stored.physical_offset: stored for stored in messages.values()}
     return Inventory(node, now_ms, ends, messages, by_position, store.min_physical_offset, store.flushed_offset,

@@ -33,7 +33,7 @@ class Stored(NamedTuple):
     unique_key: str
     key: str
     tags: str
-    real_topic: str  # where a delayed message is going; empty for others
+    real_topic: str  # where a delayed or half message is going; empty for others
     due_ms: int  # when a delayed message is due
 
 

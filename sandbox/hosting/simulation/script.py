@@ -44,7 +44,7 @@ def write_script(seed: int, *, profile: str = "mixed", minutes: float | None = N
         ends_s = max([ends_s, *(deed.at_s for deed in deeds)])
     if profile == "reset" or chance.random() < 0.5:  # a reset nothing else disturbs, when the troubles are over
         begins_s = ends_s + (CALM_BEFORE_S if deeds else 0.0)
-        group = chance.choice(stage.clustering) if stage.clustering else None
+        group = chance.choice(stage.resettable) if stage.resettable else None
         if group is not None:
             deeds.append(draw.calm_reset(begins_s, group))
             ends_s = begins_s + CALM_AFTER_S

@@ -29,7 +29,7 @@ class GroupShape(NamedTuple):
     """A group's members are labelled `name.1`, `name.2`, …; one alone bears the name."""
 
     name: str
-    kind: str  # concurrent, orderly, broadcasting
+    kind: str  # concurrent, orderly, broadcasting, pull, lite_pull
     members: int
     expression: str = "*"
     work_ms: tuple[int, int] = USUAL
@@ -44,8 +44,15 @@ class GroupShape(NamedTuple):
         return tuple(f"{self.name}.{number}" for number in range(1, self.members + 1))
 
     @property
-    def clustering(self) -> bool:
-        return self.kind != "broadcasting"
+    def pushed(self) -> bool:
+        """Its members have listeners.  Only they hear of a reset (spec client-behaviour 9)."""
+        return self.kind in ("concurrent", "orderly", "broadcasting")
+
+    @property
+    def counts(self) -> bool:
+        """It shares queues and commits what it has finished.  A lite pull consumer that commits by itself commits what
+        it gave out, finished or not (spec client-behaviour 10.2), so nothing is promised to it."""
+        return self.kind in ("concurrent", "orderly", "pull")
 
 
 class Stage(NamedTuple):
@@ -61,11 +68,17 @@ class Stage(NamedTuple):
     rate_per_s: float
     selector: str
     tagged: bool
+    transactional: bool
     latency_ms: tuple[float, float]
 
     @property
-    def clustering(self) -> tuple[GroupShape, ...]:
-        return tuple(group for group in self.groups if group.clustering)
+    def counting(self) -> tuple[GroupShape, ...]:
+        """Groups to which at least once is promised."""
+        return tuple(group for group in self.groups if group.counts)
+
+    @property
+    def resettable(self) -> tuple[GroupShape, ...]:
+        return tuple(group for group in self.groups if group.counts and group.pushed)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -73,7 +86,8 @@ class Stage(NamedTuple):
 
     @property
     def producers(self) -> tuple[str, ...]:
-        return tuple(f"shop-{tag}" for tag in TAGS) if self.tagged else ("shop",)
+        shops = tuple(f"shop-{tag}" for tag in TAGS) if self.tagged else ("shop",)
+        return (*shops, "bank") if self.transactional else shops
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -87,14 +101,17 @@ def draw_stage(chance: Chance, profile: str) -> Stage:
     tagged = chance.random() < 0.3
     kinds = FAMILIES.get(profile) or chance.choice(MIXTURES)
     slaves = tuple(name for name in brokers if chance.random() < 0.35)
+    groups = [_draw_group(chance, kind, profile, tagged=tagged) for kind in kinds]
+    if profile == "mixed":
+        groups += _draw_pulling(chance.fork("pulling"), tagged=tagged)
     replication = "SYNC_MASTER" if slaves == brokers and chance.random() < 0.6 else "ASYNC_MASTER"
     return Stage(
         brokers=brokers, slaves=slaves, name_servers=("ns-1", "ns-2") if chance.random() < 0.4 else ("ns-1",),
         flush=chance.choice(("ASYNC_FLUSH", "ASYNC_FLUSH", "SYNC_FLUSH")), replication=replication,
-        queues=chance.choice((2, 3, 4, 4, 8)),
-        groups=tuple(_draw_group(chance, kind, profile, tagged=tagged) for kind in kinds),
+        queues=chance.choice((2, 3, 4, 4, 8)), groups=tuple(groups),
         rate_per_s=chance.choice((0.3, 0.5, 0.5, 1.0, 1.0, 3.0)), selector=chance.choice(("round_robin", "hash")),
-        tagged=tagged, latency_ms=chance.choice(((0.0, 0.0), (0.0, 5.0), (1.0, 40.0))))
+        tagged=tagged, transactional=profile == "mixed" and chance.fork("transactions").random() < 0.2,
+        latency_ms=chance.choice(((0.0, 0.0), (0.0, 5.0), (1.0, 40.0))))
 
 
 def _draw_group(chance: Chance, kind: str, profile: str, *, tagged: bool) -> GroupShape:
@@ -109,6 +126,17 @@ def _draw_group(chance: Chance, kind: str, profile: str, *, tagged: bool) -> Gro
         fail_percent=chance.choice((20.0, 40.0)) if retrying else 0.0,
         strategy=chance.choice(("AVG", "AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")) if kind != "broadcasting" else "AVG",
         batch=chance.choice((1, 1, 1, 4)))
+
+
+def _draw_pulling(chance: Chance, *, tagged: bool) -> list[GroupShape]:
+    """Sometimes a group that pulls by itself."""
+    kind = chance.choice(("pull", "pull", "lite_pull"))
+    if chance.random() < 0.75:
+        return []
+    return [GroupShape(
+        name=kind.replace("_", "-"), kind=kind, members=1 + chance.below(2), work_ms=QUICK,
+        expression=chance.choice(("*", "paid")) if tagged else "*",
+        fail_percent=10.0 if kind == "pull" and chance.random() < 0.3 else 0.0)]
 
 
 def record_of(stage: Stage, seed: int, config: HostConfig) -> SandboxRecord:
@@ -134,9 +162,14 @@ def setting_up(stage: Stage) -> list[Action]:
         actions.append(StartConsumer(
             group=group.name, actor=group.name, copies=group.members, work_ms=group.work_ms, batch=group.batch,
             subscriptions=(Subscription(TOPIC, group.expression),), fail_percent=group.fail_percent,
-            listener="orderly" if group.kind == "orderly" else "concurrent", strategy=group.strategy,  # type: ignore[arg-type]
-            model="CLUSTERING" if group.clustering else "BROADCASTING"))
+            kind="push" if group.pushed else group.kind, strategy=group.strategy,  # type: ignore[arg-type]
+            listener="orderly" if group.kind == "orderly" else "concurrent",
+            model="BROADCASTING" if group.kind == "broadcasting" else "CLUSTERING"))
     for number, label in enumerate(stage.producers):
+        if label == "bank":
+            actions.append(StartProducer(actor=label, topic=TOPIC, rate_per_s=0.3, body_bytes=60, key="transfer-{n}",
+                                         tag=TAGS[0] if stage.tagged else "", transactional=True))
+            continue
         keys = KEYS if stage.selector == "hash" else ()
         actions.append(StartProducer(
             actor=label, topic=TOPIC, rate_per_s=stage.rate_per_s / len(stage.producers), body_bytes=60,

@@ -60,12 +60,15 @@ class Draw:
         return {"a": a, "b": b} if chance.random() < 0.5 else {"a": b, "b": a}
 
     def group(self) -> GroupShape:
-        return self.chance.choice(self.stage.clustering or self.stage.groups)
+        return self.chance.choice(self.stage.counting or self.stage.groups)
 
     def while_s(self, at_s: float, *, long: float = 0.3) -> float:
         """When a trouble that began at `at_s` ends: soon, or (with that chance) after everybody gave up waiting."""
         low, high = LONG_S if self.chance.random() < long else SHORT_S
         return at_s + self.chance.between(low, high)
+
+    def resettable(self) -> GroupShape:
+        return self.chance.choice(self.stage.resettable or self.stage.groups)
 
     def burst_name(self) -> str:
         self._bursts += 1
@@ -230,8 +233,8 @@ KINDS: dict[str, Story] = {
     "slow link": _delay,
     "kill the process": _one(KILL_PROCESS, lambda draw: {}),
     "full disk": _full_disk,
-    "reset back": _one("ResetOffsets", lambda draw: draw.reset_fields(draw.group(), back=True)),
-    "reset forward": _one("ResetOffsets", lambda draw: draw.reset_fields(draw.group(), back=False)),
+    "reset back": _one("ResetOffsets", lambda draw: draw.reset_fields(draw.resettable(), back=True)),
+    "reset forward": _one("ResetOffsets", lambda draw: draw.reset_fields(draw.resettable(), back=False)),
     "strategy": _one("SetStrategy", _strategy),
     "more queues": _grow,
     "fewer queues": _shrink,

@@ -121,7 +121,7 @@ class Watcher:
                     continue
                 if topic not in table or queue_id >= table[topic].read_queues:
                     continue
-                groups = [group.name for group in self._stage.clustering if topic in (TOPIC, f"%RETRY%{group.name}")]
+                groups = [group.name for group in self._stage.counting if topic in (TOPIC, f"%RETRY%{group.name}")]
                 for group in groups:
                     if high and (node.running.consumer_offsets.get(group, topic, queue_id) or 0) < high:
                         left.append(f"{group} in {topic}/{node.name}/{queue_id}")

@@ -20,7 +20,7 @@ def check_delivered(observed: Observed) -> list[Violation]:
     found = _not_due(observed)
     found += [Violation("at least once", f"without any trouble there was no end of {what}")
               for what in observed.final.unfinished if not any(f"/{broker}/" in what for broker in diverged)]
-    for group in observed.stage.clustering:
+    for group in observed.stage.counting:
         succeeded, elsewhere = _succeeded(observed, group), _buried_or_lost(observed, group)
         for place, stored in _readable(observed, group).items():
             queue, offset = place

@@ -37,7 +37,7 @@ def _outside(observed: Observed) -> list[Violation]:
     final = observed.final
     for inventory in final.masters.values():
         for queue, ends in inventory.ends.items():
-            for group in observed.stage.clustering:
+            for group in observed.stage.counting:
                 if queue.topic not in (TOPIC, f"%RETRY%{group.name}") or ends.high == 0:
                     continue
                 if queue.queue_id >= final.read_queues.get((queue.topic, queue.broker), 0):

@@ -3,7 +3,7 @@
 from sandbox.hosting.simulation.checkers.progress import SUCCESS, Book
 from sandbox.hosting.simulation.observed import Observed
 from sandbox.hosting.simulation.violation import Violation
-from sandbox.journal.events import Entry, MessagesConsumed
+from sandbox.journal.events import Entry, MessagesConsumed, SandboxWoken
 from sandbox.message.queue import MessageQueue
 
 ENDED, BEGUN = 0, 1  # at one moment, what ended counts before what began
@@ -14,14 +14,16 @@ def check_order(observed: Observed) -> list[Violation]:
     orderly = {group.name for group in observed.stage.groups if group.kind == "orderly"}
     if not orderly:
         return []
-    moments: list[tuple[int, int, int, Entry]] = []
+    moments: list[tuple[int, int, int, int, Entry]] = []
+    life = 0  # of the sandbox: its time may go back when its process was killed
     for entry in observed.entries:
-        moments.append((entry.at_ms, ENDED, entry.seq, entry))
+        life += isinstance(entry.event, SandboxWoken)
+        moments.append((life, entry.at_ms, ENDED, entry.seq, entry))
         if isinstance(entry.event, MessagesConsumed) and entry.event.group in orderly:
-            moments.append((entry.event.started_ms, BEGUN, entry.seq, entry))
-    moments.sort(key=lambda moment: moment[:3])
+            moments.append((life, entry.event.started_ms, BEGUN, entry.seq, entry))
+    moments.sort(key=lambda moment: moment[:4])
     book, found = Book(observed), []
-    for _, what, _, entry in moments:
+    for _, _, what, _, entry in moments:
         if what == ENDED:
             book.take(entry)
         else:

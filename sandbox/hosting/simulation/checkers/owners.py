@@ -59,15 +59,12 @@ def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation
             found.append(Violation("owners", f"{what} and never had its lock"))
         elif event.started_ms - before[mine].at_ms > TRUSTED_MS + ANSWER_MS:
             found.append(Violation("owners", f"{what}, {event.started_ms - before[mine].at_ms} ms after its last lock"))
-        elif any(_is_other(grant, event) for grant in before[mine + 1:]) and not _forgotten(
-                stops, queue.broker, event.started_ms):
-            other = next(grant for grant in before[mine + 1:] if _is_other(grant, event))
-            found.append(Violation("owners", f"{what}, though {other.client_id} had got its lock at {other.at_ms}"))
+        elif not _forgotten(stops, queue.broker, event.started_ms):
+            others = [grant for grant in before[mine + 1:] if grant.client_id != event.client_id
+                      and grant.at_ms < event.started_ms and grant.seq < entry.seq]  # time goes back with a kill
+            found += [Violation("owners", f"{what}, though {other.client_id} had got its lock at {other.at_ms}")
+                      for other in others[:1]]
     return found
-
-
-def _is_other(grant: _Grant, event: MessagesConsumed) -> bool:
-    return grant.client_id != event.client_id and grant.at_ms < event.started_ms
 
 
 def _forgotten(stops: list[tuple[int, str]], broker: str, at_ms: int) -> bool:

@@ -66,7 +66,7 @@ class Book:
     """All clustering groups' progress, kept up by `take` in the order of the journal."""
 
     def __init__(self, observed: Observed) -> None:
-        self._groups = {group.name: group for group in observed.stage.clustering}
+        self._groups = {group.name: group for group in observed.stage.counting}
         self._by_key: dict[str, list[Place]] = {}
         for place, known in observed.places().items():
             for stored in known:

@@ -79,8 +79,8 @@ def _not_replicated(observed: Observed) -> list[Violation]:
 
 
 def _holds(inventory: Inventory, ack: Ack) -> bool:
-    """Where the answer said: a delayed message's answer has the offset in its level's queue, beside the queue it was
-    sent to.  Retention may have taken it: then its place in the log is gone."""
+    """Where the answer said: for a delayed or half message that is the offset in the queue where it waits, beside the
+    queue it was sent to.  Retention may have taken it: then its place in the log is gone."""
     if ack.physical_offset < inventory.log_begins:
         return True
     stored = inventory.by_position.get(ack.physical_offset)
