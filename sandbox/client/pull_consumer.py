@@ -21,6 +21,7 @@ from sandbox.client.send_back import send_back
 from sandbox.client.start_offset import StartOffset
 from sandbox.client.subscription import Subscription
 from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
@@ -187,8 +188,9 @@ class PullConsumer:
     # Messages.
 
     async def pull(
-        self, mq: MessageQueue, offset: int, *, expression: str = "*", max_messages: int = 32, block: bool = False
-    ) -> PullResult:
+        self, mq: MessageQueue, offset: int, *, expression: str = "*", expression_type: str = TAG,
+        max_messages: int = 32, block: bool = False,
+    ) -> PullResult:  # fmt: skip
         """Ask for messages from `offset` on, within 10 s; with `block` the broker waits up to 20 s for the first.
 
         RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an expression nobody can read.
@@ -196,7 +198,7 @@ class PullConsumer:
         await self.instance.clock.going_on()
         if self.state != "running":
             raise ClientError(f"consumer {self.group} is {self.state}, not running")
-        subscription = Subscription(mq.topic, expression, version=0)
+        subscription = Subscription(mq.topic, expression, version=0, expression_type=expression_type)
         self._subscribe_by_itself(mq.topic)
         answer = await self._api.pull(
             mq, subscription, offset=offset, count=max_messages, suspend_ms=BROKER_SUSPEND_MS,

@@ -9,7 +9,8 @@ from sandbox.remoting.bodies import SubscriptionData
 class Subscription:
     """One topic of one consumer.  `version` grows whenever the expression or the assignment changes.
 
-    RocketMQ: `SubscriptionData` with `FilterAPI`; the broker filters by hash, we filter again by text.
+    RocketMQ: `SubscriptionData` with `FilterAPI`; the broker filters by hash, we filter again by text.  An expression
+    of another type is sent as it is: nobody but a broker reads it, and its word is final.
     """
 
     def __init__(self, topic: str, expression: str, *, version: int, expression_type: str = TAG) -> None:
@@ -24,6 +25,8 @@ class Subscription:
             except ValueError as why:
                 raise ClientError(f"{expression} is no tag expression: {why}") from why
             self.expression = self._filter.expression or ALL
+        elif not expression:
+            raise ClientError(f"an expression of type {expression_type} cannot be empty")
 
     def wanted(self, messages: list[Message]) -> list[Message]:
         """Those whose tag text is asked for; what collided by hash stays out."""

@@ -95,7 +95,8 @@ class BrokerNode:
             flusher=around.ground.flusher)
         broker = Broker(
             BrokerConfig(name=self.name, address=self.record.address, broker_id=self.record.broker_id,
-                         slave_read=around.preset.slave_read, limits=broker_limits(around.limits)),
+                         slave_read=around.preset.slave_read, property_filter=around.preset.property_filter,
+                         limits=broker_limits(around.limits)),
             store=store, clock=clock, chance=around.chance.fork(f"{self.record.directory} {self._starts}"),
             journal=around.journal, connector=around.network.connector(self.ip), name_servers=self._name_servers)
         store.ha.slave_id_of = self.slave_id_of

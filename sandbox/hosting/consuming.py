@@ -17,7 +17,7 @@ from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.presets import MIB, Preset
 from sandbox.hosting.pulling import Loop, PollLoop, PullLoop
 from sandbox.hosting.work import Work, spread
-from sandbox.kernel.errors import ClientError
+from sandbox.kernel.errors import BrokerRefused, ClientError
 from sandbox.message.queue import MessageQueue
 
 GroupMember = PushConsumer | PullConsumer | LitePullConsumer
@@ -76,8 +76,8 @@ class ConsumerActor:
         if settings.kind == "push":
             listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
             pusher = PushConsumer(consumer_config(settings, preset, strategy), instance, listener)
-            for topic, expression in settings.subscriptions:
-                pusher.subscribe(topic, expression)
+            for sub in settings.subscriptions:
+                pusher.subscribe(sub.topic, sub.expression, expression_type=sub.kind)
             pusher.handler = self.handler
             self.consumer = pusher
         elif settings.kind == "pull":
@@ -96,10 +96,9 @@ class ConsumerActor:
         consumer = self.consumer
         try:
             if isinstance(consumer, LitePullConsumer):
-                for topic, expression in self.settings.subscriptions:
-                    await consumer.subscribe(topic, expression)
+                await _subscribe(consumer, self.settings.subscriptions)
             await consumer.start()
-        except ClientError as why:
+        except (ClientError, BrokerRefused) as why:  # a broker refuses what it cannot filter by
             self.refused = str(why)
             return
         if self.loop is not None:
@@ -164,11 +163,11 @@ class ConsumerActor:
             self._resubscribe(change.expression)
 
     def _resubscribe(self, expression: str) -> None:
-        subscriptions = tuple(Subscription(sub.topic, expression) for sub in self.settings.subscriptions)
+        subscriptions = tuple(sub._replace(expression=expression) for sub in self.settings.subscriptions)
         self.settings = replace(self.settings, subscriptions=subscriptions)
         if isinstance(self.consumer, PushConsumer) and self.lives:
             for sub in subscriptions:
-                self.consumer.subscribe(sub.topic, sub.expression)
+                self.consumer.subscribe(sub.topic, sub.expression, expression_type=sub.kind)
         elif isinstance(self.consumer, LitePullConsumer) and self.lives:
             self.consumer.tasks.spawn(_subscribe(self.consumer, subscriptions), "subscribe anew")
 
@@ -234,4 +233,4 @@ def _timestamp_ms(settings: StartConsumer, instance: ClientInstance) -> int:
 
 async def _subscribe(consumer: LitePullConsumer, subscriptions: tuple[Subscription, ...]) -> None:
     for sub in subscriptions:
-        await consumer.subscribe(sub.topic, sub.expression)
+        await consumer.subscribe(sub.topic, sub.expression, expression_type=sub.kind)

@@ -12,7 +12,7 @@ from sandbox.client.process_queue import ProcessQueue, offset_of
 from sandbox.client.pull_consumer import PullConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus, PullStatus, ReadOffsetType
 from sandbox.client.start_offset import compute_pull_from_where
-from sandbox.control.actions import StartConsumer
+from sandbox.control.actions import StartConsumer, Subscription
 from sandbox.hosting.work import Work
 from sandbox.journal.events import QueueTaken
 from sandbox.kernel.errors import ClientError, SandboxError
@@ -78,7 +78,8 @@ class PullLoop:
         if pq.dropped or not await self._has_begun(mq, pq):
             return False
         pq.last_pull_ms = self._clock.now_ms()
-        result = await consumer.pull(mq, pq.next_offset, expression=self._expression(mq.topic),
+        wanted = self._wanted(mq.topic)
+        result = await consumer.pull(mq, pq.next_offset, expression=wanted.expression, expression_type=wanted.kind,
                                      max_messages=PULL_AT_MOST)
         if pq.dropped:
             return False
@@ -130,8 +131,8 @@ class PullLoop:
             queue_id=mq.queue_id, start_offset=start.offset, trace=start.trace, from_where=where.value))
         return True
 
-    def _expression(self, topic: str) -> str:
-        return next((sub.expression for sub in self._settings().subscriptions if sub.topic == topic), "*")
+    def _wanted(self, topic: str) -> Subscription:
+        return next((sub for sub in self._settings().subscriptions if sub.topic == topic), Subscription(topic))
 
 
 class PollLoop:

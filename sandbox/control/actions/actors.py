@@ -11,8 +11,11 @@ StrategyName = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MAC
 
 
 class Subscription(NamedTuple):
+    """`expression` are tags joined by `||`, or for SQL92 a condition on the properties of a message."""
+
     topic: str
     expression: str = "*"
+    kind: Literal["TAG", "SQL92"] = "TAG"
 
 
 class RowToSend(NamedTuple):
@@ -78,6 +81,7 @@ class StartConsumer:
 class ChangeActor:
     """Change what is given; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
 
+    A new `expression` is of the kind that the consumer's subscriptions are.
     Of a transactional producer, `fail_percent` are rolled back, and `handler` "undecided" leaves all open until the
     broker asks, "silent" even then.
     """

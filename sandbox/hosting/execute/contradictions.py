@@ -13,6 +13,7 @@ from sandbox.hosting.deciding import WAYS
 from sandbox.hosting.dividing import NEED_MORE
 from sandbox.hosting.producer_actor import ProducerActor
 from sandbox.kernel.errors import ActionRefused, ClientError
+from sandbox.message.filter import TAG
 
 MADE_UP = ("rate_per_s", "key", "keys", "tag", "body_bytes")
 """What a producer with a feed takes from the feed."""
@@ -64,7 +65,7 @@ def check_consumer(action: StartConsumer) -> None:
     if len(set(topics)) < len(topics):
         raise _no("subscriptions", "A consumer subscribes to a topic once.", "Join the tags with ||.")
     for subscription in action.subscriptions:
-        check_expression("subscriptions", subscription.expression)
+        check_expression("subscriptions", subscription.expression, subscription.kind)
 
 
 def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") -> None:
@@ -91,7 +92,8 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
     if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
         raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
     if change.expression is not None:
-        check_expression("expression", change.expression)
+        for kind in {subscription.kind for subscription in actor.settings.subscriptions}:
+            check_expression("expression", change.expression, kind)
 
 
 def given_changes(change: ChangeActor) -> list[str]:
@@ -113,11 +115,13 @@ def check_messages(action: SendMessages) -> None:
                       "Send the rows one by one, with milliseconds since 1970.")
 
 
-def check_expression(field: str, expression: str) -> None:
+def check_expression(field: str, expression: str, kind: str) -> None:
+    """What a client refuses by itself; whether a SQL92 text compiles is for a broker to say."""
     try:
-        Subscription("topic", expression, version=0)
+        Subscription("topic", expression, version=0, expression_type=kind)
     except ClientError as why:
-        raise _no(field, "{why}.", "Write * or tags joined by ||.", why=str(why)) from why
+        hint = "Write * or tags joined by ||." if kind == TAG else "Write a condition, such as TAGS = 'paid'."
+        raise _no(field, "{why}.", hint, why=str(why)) from why
 
 
 def check_row(field: str, row: str) -> tuple[str, int]:

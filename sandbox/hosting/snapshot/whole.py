@@ -64,7 +64,7 @@ def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
     return {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
         "state": node.state, "address": node.record.address, "listening": False, "flush": sandbox.preset.flush,
-        "replication": node.replication,
+        "replication": node.replication, "property_filter": sandbox.preset.property_filter,
         "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
         "log": None if store is None else {**_log(store),
                                            "replicated": None if replicated is None else str(replicated)},
@@ -144,13 +144,13 @@ def _queue(topic: str, key: str, row: Row) -> Row:
 
 def _subscription(view: GroupView) -> list[Row]:
     """What brokers hold for the group; before its first heartbeat, what its actors will ask for."""
-    found: dict[str, str] = {sub.topic: sub.expression for actor in view.actors
-                             for sub in actor.settings.subscriptions}
+    found: dict[str, tuple[str, str]] = {sub.topic: (sub.expression, sub.kind) for actor in view.actors
+                                         for sub in actor.settings.subscriptions}
     for broker in view.masters.values():
         group = broker.consumers.groups.get(view.group)
         if group is not None:
-            found |= {topic: data.sub_string for topic, data in group.subscriptions.items()}
-    return [{"topic": topic, "expression": found[topic]} for topic in sorted(found)
+            found |= {topic: (data.sub_string, data.expression_type) for topic, data in group.subscriptions.items()}
+    return [{"topic": topic, "expression": found[topic][0], "kind": found[topic][1]} for topic in sorted(found)
             if topic != retry_topic(view.group)]
 
 

@@ -99,7 +99,7 @@ const fill = {
     if (key) $("[data-slow-key]", form).value = key;
   },
   consumer(form) {
-    const join = () => (form.elements.subscriptions.value = JSON.stringify([{ topic: $("[data-topic]", form).value, expression: $("[data-expression]", form).value || "*" }]));
+    const join = () => (form.elements.subscriptions.value = JSON.stringify([{ topic: $("[data-topic]", form).value, expression: $("[data-expression]", form).value || "*", kind: $("[data-filter]", form).value }]));
     form.addEventListener("input", join);
     join();
   },
