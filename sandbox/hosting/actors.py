@@ -239,7 +239,9 @@ class Actors:
         # a broadcasting member keeps DEFAULT, so that its offset file is found again (spec client-behaviour 1.1)
         name = "DEFAULT" if broadcasts else instance_name(pid, self.processes)
         config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid,
-                              stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push")
+                              stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
+                              lock_renew_ms=around.preset.client_lock_interval_ms,
+                              lock_max_live_ms=around.preset.client_lock_max_live_ms)
         return ClientInstance(config, clock=around.clock, chance=around.chance.fork(actor.label),
                               connector=around.network.connector(ip), journal=around.journal,
                               files=self.files_of(actor))

@@ -64,6 +64,7 @@ class SandboxRecord:
     origins: dict[str, str] = field(default_factory=dict)  # topic/broker → how it came to be
     links: list[dict[str, Any]] = field(default_factory=list)  # those something is wrong with, as a snapshot has them
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
+    lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' life, where changed
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     failed: str | None = None
 

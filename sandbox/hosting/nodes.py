@@ -128,6 +128,15 @@ class Nodes:
         for node in self.brokers:
             node.clock.skew_ms = skews.get(node.record.directory, 0)
 
+    def lock_lives(self) -> dict[str, int]:
+        """How long brokers keep a lock, ms, by directory; those that nobody changed are left out."""
+        return {node.record.directory: node.lock_life_ms for node in self.brokers if node.lock_life_ms is not None}
+
+    def keep_locks(self, lives: dict[str, int]) -> None:
+        """From their next start on."""
+        for node in self.brokers:
+            node.lock_life_ms = lives.get(node.record.directory)
+
     def name_server(self, name: str) -> NameServerNode:
         """Raises ActionRefused (404)."""
         for node in self.name_servers:

@@ -73,6 +73,7 @@ class Sandbox:
         self.wire = WireRecorder(self.network, self.clock, ground.wall, self.journal, self.limits,
                                  self.whereabouts.name_of)
         self.nodes.skew(record.skews)
+        self.nodes.keep_locks(record.lock_lives)
         self.steps = Steps(self.clock, self.journal, ground.loop)
         self.walls = Walls(ground.wall, self.journal)
         self.console = Console(around, self.actors, self.nodes.addresses)
@@ -223,6 +224,7 @@ class Sandbox:
             record.actors = self.actors.records()
         record.strategies = self.actors.strategies
         record.links, record.skews = self.links.rows(), self.nodes.skews()
+        record.lock_lives = self.nodes.lock_lives()
         record.ledgers = {group: ledger.record() for group, ledger in sorted(self.actors.ledgers.items())}
         try:
             hibernate.save(self.directory, record)

@@ -16,7 +16,7 @@ from sandbox.control.actions import (
 )
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.execute.carry import CarryOut
-from sandbox.hosting.presets import FIXED_BY_FIRST_MESSAGE, REAL, preset_of
+from sandbox.hosting.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of
 from sandbox.journal.events import BrokerConfigChanged
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.bodies import TopicConfig
@@ -130,7 +130,10 @@ def change_group(sandbox: "Sandbox", action: ChangeGroup) -> CarryOut:
 
 
 def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
-    """The lock's life changes at once; sizes and flushing take a restart of the broker, which happens now."""
+    """The lock's life changes at once; sizes and flushing take a restart of the broker, which happens now.
+
+    What is a property of client processes, as how often they renew locks, counts for those that start from now on.
+    """
     node = sandbox.nodes.broker(action.broker)
     running = node.running
     if not action.changes:
@@ -143,8 +146,9 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
     if lock_life_ms is not None:
         lock_life_ms = _whole(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
     preset = preset_of(sandbox.record.preset, {**sandbox.record.changes, **changes})
+    restart = bool(changes.keys() - set(OF_NEW_CLIENTS))
     hung = [each for each in sandbox.nodes.brokers if each.state == "hung"]
-    if changes and hung:
+    if restart and hung:
         raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.",
                             broker=hung[0].node)
     fixed = [key for key in changes if key in FIXED_BY_FIRST_MESSAGE]
@@ -159,6 +163,7 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
         if changes:
             sandbox.record.changes.update(changes)
             sandbox.change_preset(preset)
+        if restart:
             sandbox.nodes.restart()
         sandbox.journal.write(BrokerConfigChanged(node.name, node.record.broker_id, dict(action.changes)))
 

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.snapshot.board import assignment
 from sandbox.hosting.snapshot.members import member_rows
-from sandbox.hosting.snapshot.queues import CLIENT_TRUST_MS, RENEW_MS, lock_row
+from sandbox.hosting.snapshot.queues import lock_row
 from sandbox.message.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -21,13 +22,23 @@ RECENT_MS = 25_000  # a refused member asks again with its next rebalance, after
 
 def read_locks(sandbox: "Sandbox", group: str) -> Row:
     view = GroupView(sandbox, group)
-    lives_ms = next((broker.locks.max_live_ms for broker in view.masters.values()), 60_000)
     return {
-        "lives": {"broker_ms": lives_ms, "client_ms": CLIENT_TRUST_MS, "renew_ms": RENEW_MS},
+        "lives": _lives(sandbox, view),
         "queues": _queue_rows(sandbox, view), "members": member_rows(sandbox, view, None),
         "attempts": _attempts(sandbox, view),
         "brokers": {node.node: node.state for node in sandbox.nodes.brokers},
     }
+
+
+def _lives(sandbox: "Sandbox", view: GroupView) -> Row:
+    """The broker's, and the clients' two: of a member that runs, else what the next one would start with."""
+    broker_ms = next((broker.locks.max_live_ms for broker in view.masters.values()), MAX_LIVE_MS)
+    running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
+    if running is not None:
+        return {"broker_ms": broker_ms, "client_ms": running.lock_max_live_ms, "renew_ms": running.lock_renew_ms}
+    preset = sandbox.preset
+    return {"broker_ms": broker_ms, "client_ms": preset.client_lock_max_live_ms,
+            "renew_ms": preset.client_lock_interval_ms}
 
 
 def _queue_rows(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:

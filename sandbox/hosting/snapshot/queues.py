@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-RENEW_MS = 20_000  # how often a client renews its locks
-CLIENT_TRUST_MS = 30_000  # how long it trusts one (spec client-behaviour 5.4)
-
 
 def queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: str | None) -> Row:
     """A row of the board, clustering: one per queue."""
@@ -41,17 +38,24 @@ def broadcast_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, actor: 
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:
-    """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until somebody asks."""
+    """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until somebody asks.
+
+    How long it is trusted and how often renewed are the holder's own (spec client-behaviour 5.4).
+    """
     entry = broker.locks.table.get(view.group, {}).get(mq)
     if entry is None:
         return None
     holder = view.holder(mq)
-    pq = holder[1] if holder is not None and holder[0].client_id == entry.client_id else None
-    trusted_ms = pq.last_lock_ms + CLIENT_TRUST_MS if pq is not None and pq.locked else None
     renewed_ms = view.rightly_ms(mq.broker, entry.last_update_ms)
+    trusted_ms: int | None = None
+    again_ms: int | None = None
+    if holder is not None and holder[0].client_id == entry.client_id and holder[0].instance is not None:
+        config, pq = holder[0].instance.config, holder[1]
+        trusted_ms = pq.last_lock_ms + config.lock_max_live_ms if pq.locked else None
+        again_ms = renewed_ms + config.lock_renew_ms
     return {"holder": entry.client_id, "granted_at_ms": view.rightly_ms(mq.broker, entry.granted_ms),
             "expires_at_ms": renewed_ms + broker.locks.max_live_ms, "trusted_until_ms": trusted_ms,
-            "renew_at_ms": renewed_ms + RENEW_MS if pq is not None else None}
+            "renew_at_ms": again_ms}
 
 
 def _ends(sandbox: "Sandbox", broker: Broker, mq: MessageQueue) -> Row:
