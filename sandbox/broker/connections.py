@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sandbox.journal.events import ClientConnected, ClientDisconnected
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock, TimerHandle
-from sandbox.remoting.channel import Channel
+from sandbox.remoting.channel import LOOPBACK, Channel
 from sandbox.remoting.command import RemotingCommand, SerializeType
 
 
@@ -20,7 +20,7 @@ class Connection:
     client_id: str | None = None
     language: str = ""
     version: int = 0
-    transport: str = "loopback"
+    transport: str = LOOPBACK
 
 
 class Connections:
@@ -63,7 +63,7 @@ class Connections:
         if connection is None or connection.client_id == client_id:
             return
         connection.client_id, connection.language, connection.version = client_id, language, version
-        connection.transport = getattr(channel, "transport_kind", "loopback")
+        connection.transport = channel.transport_kind
         self._journal.write(ClientConnected(client_id=client_id, address=channel.remote, language=language,
                                             transport=connection.transport, version=version))
 

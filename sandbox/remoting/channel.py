@@ -5,17 +5,23 @@ from typing import Protocol
 
 from sandbox.remoting.command import RemotingCommand
 
+LOOPBACK = "loopback"
+"""The transport of connections inside one process."""
+
 
 class Channel(Protocol):
     """One connection, seen from one end.
 
-    `remote` is the other end's `ip:port`.  `send` never blocks and never re-enters: the other end
+    `remote` is the other end's `ip:port`, `transport_kind` what it came over (loopback, tcp).  `send` never blocks and never re-enters: the other end
     hears it in a later turn.  After `close` (by either end) `send` does nothing, nothing more is
     heard, and `on_close` (a listener's `disconnected`) is called once at each end, in a later turn.
     """
 
     remote: str
     is_open: bool
+
+    @property
+    def transport_kind(self) -> str: ...
 
     def send(self, command: RemotingCommand) -> None: ...
     def close(self) -> None: ...

@@ -8,7 +8,7 @@ gives a `carry`, which sooner or later calls `arrive` on the other end, or loses
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.remoting.channel import ByteListener, Listener
+from sandbox.remoting.channel import LOOPBACK, ByteListener, Listener
 from sandbox.remoting.command import RemotingCommand
 
 FIRST_PORT, LAST_PORT = 32_768, 60_999  # local ports of clients, as Linux gives them
@@ -26,6 +26,8 @@ Soon = Callable[[Callable[[], None]], Any]
 
 class End:
     """One end of a connection; a `Channel` for those who use it."""
+
+    transport_kind = LOOPBACK
 
     __slots__ = ("_carry", "_heard", "_inbox", "_on_close", "_soon", "is_open", "local", "peer", "remote")
 

@@ -275,6 +275,20 @@ def test_producers_are_slowed_to_the_limit_and_none_fails(tmp_path: Path) -> Non
         assert len(world.entries(LimitReached)) == pytest.approx(20, abs=2)
 
 
+def test_a_burst_of_more_than_a_second_may_store_is_stored_whole_at_any_speed(tmp_path: Path) -> None:
+    with World(tmp_path) as world:
+        world.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
+        world.act("SendMessages", topic="orders", count=1)
+        world.act("SendMessages", topic="orders", count=4_999)
+        world.run(5)
+        assert stored(world) == 5_000
+        world.act("SetRate", rate=0.1)
+        world.act("SendMessages", topic="orders", count=4_000)
+        world.run(20)
+        assert stored(world) == 9_000
+        assert not world.entries(SendFailed)
+
+
 def test_keyframes_come_with_growth_and_hold_the_snapshot(world: World) -> None:
     def keyframes() -> list[Event]:
         return [entry.event for entry in world.entries(Keyframe)]

@@ -7,6 +7,7 @@ from sandbox.journal.events import HandlerFailed, LimitReached, MessagesStored, 
 from sandbox.message import batch, msg_id, record
 from sandbox.message.message import StoredMessage
 from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.exchange import End
 from sandbox.remoting.headers import SendHeader
 from tests.unit.broker.stage import BROKER, Client, Stage, small_store
 
@@ -188,7 +189,9 @@ def test_a_flush_that_does_not_come_is_status_10_and_the_message_is_stored() -> 
     assert stage.broker.store.max_offset("orders", 0) == 1
 
 
-def test_more_messages_a_second_than_allowed_are_refused_and_said_once() -> None:
+def test_more_messages_a_second_than_allowed_over_the_wire_are_refused_and_said_once(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(End, "transport_kind", "tcp")
     stage = Stage(limits=BrokerLimits(messages_per_s=3))
     stage.topic("orders")
     producer = stage.client()

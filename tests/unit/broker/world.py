@@ -28,6 +28,8 @@ class Time:
 class FakeChannel:
     """A connection whose other end is a list."""
 
+    transport_kind = "loopback"
+
     def __init__(self, remote: str = "127.0.0.1:50001") -> None:
         self.remote = remote
         self.is_open = True
