@@ -33,12 +33,17 @@ def channel(place: Place) -> str | None:
     return f"locks/{place.slug}/{quote(str(group['group']), safe='')}" if group else None
 
 
+def lives_of(data: Mapping[str, Any] | None) -> Mapping[str, int]:
+    """The three numbers of a lock: how long the broker keeps it, the client trusts it, and when it is renewed."""
+    return (data or {}).get("lives") or {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
+
+
 def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     name = channel(place)
     data = data_of(readings, name) or {}
     group = place.group(orderly=True)
     now_ms = now_of(place, readings, name)
-    lives = data.get("lives") or {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
+    lives = lives_of(data)
     members = rows.member_views(data)
     return {
         "group": group["group"] if group else None,
