@@ -27,6 +27,7 @@ function paint(data, jump) {
   cards.sync(data.members);
   cards.paint(boardLike(data), now, shorts);
   for (const key of keys) line(key, data, members);
+  for (const [name, ms] of Object.entries(data.lives ?? {})) text($(`[data-life="${name}"]`), duration(ms));
   rings(now);
   attempts(data, jump);
 }
