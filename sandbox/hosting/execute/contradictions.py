@@ -120,8 +120,9 @@ def check_expression(field: str, expression: str, kind: str) -> None:
     try:
         Subscription("topic", expression, version=0, expression_type=kind)
     except ClientError as why:
-        hint = "Write * or tags joined by ||." if kind == TAG else "Write a condition, such as TAGS = 'paid'."
-        raise _no(field, "{why}.", hint, why=str(why)) from why
+        if kind == TAG:
+            raise _no(field, "{why}.", "Write * or tags joined by ||.", why=str(why)) from why
+        raise _no(field, "{why}.", "Write a condition, such as TAGS = 'paid'.", why=str(why)) from why
 
 
 def check_row(field: str, row: str) -> tuple[str, int]:

@@ -41,7 +41,7 @@ class PullSuspended(NamedTuple):
 
 
 class PullAnswered(NamedTuple):
-    """flow"""
+    """flow; `skipped_by_hash` counts by tags: what a SQL92 condition leaves out is counted nowhere"""
 
     group: str
     client_id: str
