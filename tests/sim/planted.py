@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from unittest import mock
 
+from sandbox.broker.processors.send_back import SendBackProcessor
 from sandbox.broker.rebalance_lock import LockEntry, RebalanceLockManager
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.process_queue import ProcessQueue
@@ -15,7 +16,11 @@ from sandbox.client.queue_locks import QueueLocks
 from sandbox.client.reset import LET_DRAIN_S
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.command import RemotingCommand
 from sandbox.store.flush import FlushService
+from sandbox.store.ha_service import HAService
+from sandbox.store.results import PutMessageStatus
 
 Planted = Callable[[], AbstractContextManager[object]]
 
@@ -83,6 +88,35 @@ def answered_before_the_flush() -> Iterator[None]:
 def _late(self: FlushService) -> None:
     if self._running and self._log_timer is None:
         self._log_timer = self._clock.call_later(0.5, self._log_tick)
+
+
+@contextmanager
+def slave_not_awaited() -> Iterator[None]:
+    """A SYNC_MASTER says SEND_OK and does not wait for its slave."""
+
+    def when_replicated(self: HAService, physical_end: int, done: Callable[[PutMessageStatus], None]) -> None:
+        done(PutMessageStatus.PUT_OK)
+
+    with mock.patch.object(HAService, "when_replicated", when_replicated):
+        yield
+
+
+@contextmanager
+def queues_left_long() -> Iterator[None]:
+    """Recovery cuts the log, and leaves the queues pointing beyond its end."""
+    with mock.patch("sandbox.store.recovery.truncate_queue"):
+        yield
+
+
+@contextmanager
+def clumsy_handler() -> Iterator[None]:
+    """A handler of the broker meets what its writer did not think of."""
+
+    def send_back(self: SendBackProcessor, c: RemotingCommand, channel: Channel) -> None:
+        raise ZeroDivisionError("how many tries are left")
+
+    with mock.patch.object(SendBackProcessor, "send_back", send_back):
+        yield
 
 
 @contextmanager
