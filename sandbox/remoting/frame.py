@@ -24,26 +24,41 @@ _ONLY_TEXT = {str}
 class FrameDecoder:
     """Cuts a byte stream into commands.  Feed it anything, in any pieces.
 
-    A ProtocolViolation ends the stream: the decoder must not be fed again.
+    A ProtocolViolation ends the stream.  Whole frames that came before the bad one, in the same piece, are returned;
+    then `violation` says what the next `feed` raises.
     """
 
-    __slots__ = ("_have", "_max_frame_bytes", "_need", "_parts")
+    __slots__ = ("_max_frame_bytes", "_need", "_tail", "violation")
 
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._parts: list[bytes] = []  # of one frame; joined once, however small they come
-        self._have = 0
+        self._tail = bytearray()  # of one frame; as long as what came of it, however small the pieces
         self._need = 0
+        self.violation: ProtocolViolation | None = None
+
+    @property
+    def held_bytes(self) -> int:
+        """What has come of a frame that is not whole yet."""
+        return len(self._tail)
 
     def feed(self, data: bytes) -> list[RemotingCommand]:
-        if self._parts:
-            self._parts.append(data)
-            self._have += len(data)
-            if self._have < self._need:
+        if self.violation is not None:
+            raise self.violation
+        if self._tail:
+            self._tail += data
+            if len(self._tail) < self._need:
                 return []
-            data = b"".join(self._parts)
-            self._parts.clear()
+            data, self._tail = bytes(self._tail), bytearray()
         commands: list[RemotingCommand] = []
+        try:
+            self._cut(data, commands)
+        except ProtocolViolation as why:
+            self.violation = why
+            if not commands:
+                raise
+        return commands
+
+    def _cut(self, data: bytes, commands: list[RemotingCommand]) -> None:
         at, end = 0, len(data)
         while end - at >= 8:
             total, mark = _LENGTHS.unpack_from(data, at)
@@ -61,9 +76,7 @@ class FrameDecoder:
         else:
             self._need = 8
         if at < end:
-            self._parts.append(data[at:] if at else data)
-            self._have = end - at
-        return commands
+            self._tail += data[at:]
 
 
 def decode_parts(serialize_type: int, header: bytes, body: bytes | None) -> RemotingCommand:
