@@ -9,6 +9,7 @@ from typing import Any
 from queueviz.boards.client_texts import WORDS
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.js_texts import TEXTS
+from queueviz.boards.topology_texts import WORDS as TOPOLOGY_WORDS
 from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, number, second
 
 SIMPLE = {"number": number, "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
@@ -77,7 +78,7 @@ def queue(key: str) -> str:
 
 
 def word(key: str) -> str:
-    found = WORDS.get(key) or TEXTS.get(key)
+    found = WORDS.get(key) or TEXTS.get(key) or TOPOLOGY_WORDS.get(key)
     return str(found) if found is not None else key.partition(".")[2] or key
 
 

@@ -17,6 +17,7 @@ from queueviz.boards.plain import JOURNAL, SETTINGS
 from queueviz.boards.reset import DIALOG, RESET
 from queueviz.boards.side import SIDE
 from queueviz.boards.topics import TOPIC_FORM, TOPIC_SHEET, TOPICS
+from queueviz.boards.topology import MAP, PANEL, TOPOLOGY
 
 
 class Tab(NamedTuple):
@@ -26,13 +27,15 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {
-    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPICS, JOURNAL, SETTINGS, CLIENT, FRAMES)
+    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS, CLIENT, FRAMES)
 }
-PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET)}
+PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
+                                                 PANEL)}
 TABS = (
     Tab("board", "", _("Board")),
     Tab("locks", "locks/", _("Locks")),
     Tab("index", "index/", _("Index")),
+    Tab("topology", "topology/", _("Topology")),
     Tab("topics", "topics/", _("Topics")),
     Tab("journal", "journal/", _("Journal")),
 )

@@ -91,8 +91,11 @@ class FindMessages:
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
+    """What a name server says of a topic; `everywhere`: what each of them says, to be compared."""
+
     topic: Name
     name_server: Name = "ns-1"
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.server.server import Server
 
-PAGES = ("", "locks/", "index/", "topics/", "journal/", "reset/", "settings/")
-PARTS = ("board", "locks", "index", "topics", "rail", "reset-dialog", "topic-form")
+PAGES = ("", "locks/", "index/", "topology/", "topics/", "journal/", "reset/", "settings/")
+PARTS = ("board", "locks", "index", "topology", "topics", "rail", "reset-dialog", "topic-form")
 LANGUAGES = ("en", "zh-hans")
 
 

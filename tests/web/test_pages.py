@@ -15,8 +15,9 @@ from sandbox.kernel.errors import ActionRefused, Locked
 from tests.web.fake_port import FakePort
 
 HTMX = {"HX-Request": "true"}
-TABS = ("", "locks/", "index/", "reset/", "topics/", "journal/", "settings/")
-PARTS = ("board", "rail", "reset-dialog", "topics", "topic-form", "locks", "index")
+TABS = ("", "locks/", "index/", "reset/", "topology/", "topics/", "journal/", "settings/")
+PARTS = ("board", "rail", "reset-dialog", "topics", "topic-form", "locks", "index", "topology", "topology-map",
+         "topology-panel")
 
 
 def _without(page: HttpResponse, slug: str) -> str:

@@ -8,6 +8,7 @@ from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere
 from sandbox.control.questions import OffsetFile, Route, StartOffset
 from sandbox.hosting.beginnings import beginning
 from sandbox.hosting.consuming import ConsumerActor
+from sandbox.hosting.nodes import NameServerNode
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 
@@ -18,15 +19,25 @@ Row = dict[str, Any]
 
 
 def route(sandbox: "Sandbox", question: Route) -> Row:
-    """What one name server answers a client that asks for the topic."""
+    """What one name server answers a client that asks for the topic, or what all do: one that is down knows nothing."""
+    if question.everywhere:
+        return {"topic": question.topic,
+                "servers": [{"name_server": node.name, "state": node.state, **_told(node, question.topic)}
+                            for node in sandbox.nodes.name_servers]}
     for node in sandbox.nodes.name_servers:
         if node.name == question.name_server and node.name_server is not None:
-            found = node.name_server.route_info.route(question.topic)
-            answer = None if found is None else orjson.loads(found.encode())
-            return {"topic": question.topic, "name_server": node.name, "known": found is not None, "route": answer,
-                    "code": 0 if found is not None else 17}
+            return {"topic": question.topic, "name_server": node.name, **_told(node, question.topic)}
     raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
                         name=question.name_server)
+
+
+def _told(node: NameServerNode, topic: str) -> Row:
+    """`code` as its answer has it: 0, or 17 for a topic nobody told it of; None while it is down."""
+    if node.name_server is None:
+        return {"known": None, "route": None, "code": None}
+    found = node.name_server.route_info.route(topic)
+    answer = None if found is None else orjson.loads(found.encode())
+    return {"known": found is not None, "route": answer, "code": 0 if found is not None else 17}
 
 
 def offset_file(sandbox: "Sandbox", question: OffsetFile) -> Row:

@@ -59,7 +59,7 @@ def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
     row: Row = {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
         "state": node.state, "address": node.record.address, "flush": sandbox.preset.flush,
-        "replication": node.replication, "skew_ms": node.clock.skew_ms, "disk": None, "used": None, "min": None,
+        "replication": node.replication, "skew_ms": node.clock.skew_ms, "disk": None, "used_percent": None, "min": None,
         "max": None, "flushed": None, "replicated": None, "locks": None, "behind": None, "replica": None,
     }
     if node.broker is None:
@@ -67,7 +67,7 @@ def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
     store, locks = node.broker.store, node.broker.locks
     held = sum(locks.holder(group, mq) is not None for group, table in locks.table.items() for mq in table)
     replicated = store.replicated_offset if node.is_master else None
-    row |= {"disk": store.disk_state, "used": round(store.cleaning.used_ratio(), 3),
+    row |= {"disk": store.disk_state, "used_percent": round(store.cleaning.used_ratio() * 100),
             "min": str(store.min_physical_offset), "max": str(store.max_physical_offset),
             "flushed": str(store.flushed_offset),
             "replicated": None if replicated is None else str(replicated), "locks": held}

@@ -1,0 +1,83 @@
+"""Topology: name servers, brokers and clients, who is connected with whom, and what can be done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from queueviz.boards import topology_plan as plan
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.faults import faults_of
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.topology_texts import SIGNS, topology_words
+
+Row = dict[str, Any]
+
+
+def _channel(place: Place) -> str:
+    return f"topology/{place.slug}"
+
+
+def _data(place: Place, readings: Mapping[str, Any]) -> Mapping[str, Any]:
+    return data_of(readings, _channel(place)) or plan.as_it_slept(place.snapshot)
+
+
+def _map(place: Place, readings: Mapping[str, Any]) -> Row:
+    data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
+    return {"servers": plan.servers(data, now_ms), "brokers": plan.brokers(data), "clients": plan.clients(data),
+            "shape": plan.shape(data), "now_ms": now_ms}  # fmt: skip
+
+
+def _twin(place: Place, readings: Mapping[str, Any]) -> Row:
+    data = _data(place, readings)
+    links = [{**plan.linked(row), "broken": plan.is_broken(row)} for row in data["links"].values()]
+    return {**_map(place, readings), "link_rows": links}
+
+
+def _panel(place: Place, readings: Mapping[str, Any]) -> Row:
+    """What the address chose: `node=` a server or a broker, `link=` a link, `group=` clients that stand together."""
+    data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
+    node, link = place.query.get("node", ""), place.query.get("link", "")
+    found: Row = {"chosen": None, "now_ms": now_ms}
+    if node in data["brokers"] or node in data["name_servers"]:
+        kind = "broker" if node in data["brokers"] else "server"
+        deeds = next((row.deeds for row in faults_of(place.snapshot)["brokers"] if row.node == node), ())
+        found |= {"chosen": kind, "node": node, "deeds": deeds, "links": plan.links_of(data, node),
+                  "views": plan.views_of(data, node),
+                  "row": data["brokers"].get(node) or data["name_servers"][node]}  # fmt: skip
+    elif link in data["links"]:
+        row = plan.linked(data["links"][link])
+        found |= {"chosen": "link", "link": link, "row": row, "broken": plan.is_broken(row), "ways": _ways(row)}
+    elif stack := next((box for box in plan.clients(data) if box.key == node and box.stack), None):
+        found |= {"chosen": "stack", "box": stack, "rows": [(name, data["clients"][name]) for name in stack.nodes]}
+    return found
+
+
+def _ways(row: Mapping[str, Any]) -> list[Row]:
+    """Both ways at once, then each by itself."""
+    a, b = row["a"], row["b"]
+    return [{"a": a, "b": b, "one_way": False, "arrow": "↔"}, {"a": a, "b": b, "one_way": True, "arrow": "→"},
+            {"a": b, "b": a, "one_way": True, "arrow": "→"}]  # fmt: skip
+
+
+def _page(place: Place, readings: Mapping[str, Any]) -> Row:
+    given = texts()
+    given["texts"] |= topology_words()
+    name = _channel(place)
+    live = live_config(place, readings, {"topology": name} if data_of(readings, name) else {}, tab="topology",
+                       signs=SIGNS, most_boxes=plan.MOST_BOXES, late_ms=plan.LATE_MS)  # fmt: skip
+    return {**_map(place, readings), **_panel(place, readings), "live": live, "texts": given,
+            "topics": [str(topic["topic"]) for topic in place.topics],
+            "topic": place.query.get("topic") or place.topic(None)}  # fmt: skip
+
+
+TOPOLOGY = BoardPage(
+    name="topology", path="topology/", template="queueviz/boards/topology.html",
+    twin="queueviz/partials/twin_topology.html", channels=lambda place: [_channel(place)],
+    context=lambda place, readings: {**_twin(place, readings), **_page(place, readings)},
+)  # fmt: skip
+MAP = Part(name="topology-map", template="queueviz/partials/topology_map.html",
+           channels=lambda place: [_channel(place)], context=_map)  # fmt: skip
+PANEL = Part(name="topology-panel", template="queueviz/partials/topology_panel.html",
+             channels=lambda place: [_channel(place)], context=_panel)  # fmt: skip

@@ -1,0 +1,184 @@
+"""What the Topology page draws, from what its channel says: boxes, rings, links in words.
+
+`topology.js` says the same of every later frame.  Where the lines run is the browser's affair: it knows how large the
+boxes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from queueviz.boards.live_fields import ago, word
+from queueviz.boards.topology_texts import SIGNS
+from queueviz.templatetags.formats import UNKNOWN, duration
+
+Row = Mapping[str, Any]
+
+MOST_BOXES = 40  # clients with a box of their own; more stand together, one box per group
+LATE_MS = 5_000  # after the next registration was due
+
+
+class Ring(NamedTuple):
+    """One broker as one name server sees it.  `share` of its time is left; `label` are whole seconds."""
+
+    key: str
+    broker: str
+    share: float
+    label: str
+    says: str
+    tone: str  # ok, late, none
+    sentence: str
+
+
+class Box(NamedTuple):
+    """A node, or several clients together: `nodes` are the names of those in it, as links name them."""
+
+    key: str
+    nodes: tuple[str, ...]
+    row: Row
+    sign: str
+    rings: tuple[Ring, ...] = ()
+    stack: str | None = None  # the group
+
+
+def servers(data: Row, now_ms: int) -> list[Box]:
+    return [Box(name, (name,), row, _sign(row), tuple(_rings(data, name, row, now_ms)))
+            for name, row in data["name_servers"].items()]  # fmt: skip
+
+
+def brokers(data: Row) -> list[Box]:
+    return [Box(name, (name,), row, _sign(row)) for name, row in data["brokers"].items()]
+
+
+def clients(data: Row) -> list[Box]:
+    """Producers first; above `MOST_BOXES` one box per group."""
+    rows = data["clients"]
+    names = sorted(rows, key=lambda name: (rows[name]["kind"] != "producer", _group(rows[name]), name))
+    if len(rows) <= MOST_BOXES:
+        return [Box(name, (name,), rows[name], _sign(rows[name])) for name in names]
+    stacks: dict[str, list[str]] = {}
+    for name in names:
+        stacks.setdefault(_group(rows[name]), []).append(name)
+    return [Box(f"group:{group}", tuple(inside), {"state": _worst(rows, inside), "kind": rows[inside[0]]["kind"]},
+                SIGNS.get(_worst(rows, inside), "?"), stack=group)
+            for group, inside in stacks.items()]  # fmt: skip
+
+
+def shape(data: Row) -> str:
+    """Two pictures of the same shape differ in states and numbers only."""
+    inside = (f"{name}:{','.join(member['label'] for member in row['members'])}"
+              for name, row in sorted(data["clients"].items()))  # fmt: skip
+    return "|".join((",".join(data["name_servers"]), ",".join(data["brokers"]), ";".join(inside)))
+
+
+def ring(server: str, broker: str, view: Row | None, lives: Row, next_scan_ms: int | None, now_ms: int) -> Ring:
+    key, last_ms = f"{server}~{broker}", None if view is None else view["last_update_ms"]
+    if last_ms is None:
+        said = word("view.unknown")
+        return Ring(key, broker, 0.0, UNKNOWN, said, "none",
+                    word("view.nothing").format(server=server, broker=broker))  # fmt: skip
+    age_ms, left_ms = now_ms - last_ms, last_ms + lives["expiry_ms"] - now_ms
+    tone = "late" if age_ms > lives["register_ms"] + LATE_MS else "ok"
+    if left_ms <= 0:
+        wait_ms = max(0, (next_scan_ms or now_ms) - now_ms)
+        said = word("view.scan").format(left=duration(-(-wait_ms // 1000) * 1000))
+    else:
+        said = word("view.silent" if tone == "late" else "view.heard").format(age=ago(age_ms))
+    left_s = max(0, -(-left_ms // 1000))
+    sentence = word("view.sentence").format(server=server, broker=broker, age=ago(age_ms), left=f"{left_s} s")
+    return Ring(key, broker, max(0.0, min(1.0, left_ms / lives["expiry_ms"])), str(left_s), said, tone, sentence)
+
+
+def link_word(row: Row) -> str:
+    """What was done to a link, one word where both ways are alike; else whether it is open at all."""
+    there, back = _way(row["there_cut"], row["there_ms"]), _way(row["back_cut"], row["back_ms"])
+    if there == back:
+        return there or word("way.whole" if row["connections"] else "way.none")
+    return ", ".join(f"{arrow} {said}" for arrow, said in (("→", there), ("←", back)) if said)
+
+
+def is_broken(row: Row) -> bool:
+    return bool(row["there_cut"] or row["back_cut"] or row["there_ms"] or row["back_ms"])
+
+
+def links_of(data: Row, node: str) -> dict[str, Row]:
+    """Of one node, with the other end and the words for them."""
+    return {key: linked(row, node) for key, row in data["links"].items() if node in (row["a"], row["b"])}
+
+
+def linked(row: Row, node: str | None = None) -> Row:
+    return {**row, "peer": row["b"] if row["a"] == node else row["a"], "said": link_word(row)}
+
+
+def views_of(data: Row, node: str) -> dict[str, Row]:
+    """Of a broker what each name server that is up believes of it; of a name server what it believes of each broker."""
+    expiry_ms, found = data["lives"]["expiry_ms"], dict[str, Row]()
+    for key, row in data["views"].items():
+        server, _, broker = key.partition("~")
+        if node in (server, broker):
+            last_ms = row["last_update_ms"]
+            found[broker if node == server else server] = {
+                **row, "known": row["known_as"] or word("view.unknown"),
+                "expires_ms": None if last_ms is None else last_ms + expiry_ms,
+            }  # fmt: skip
+    return found
+
+
+def as_it_slept(snapshot: Row) -> Row:
+    """What is left of a sandbox that sleeps (catalogue 9): who was there, and which links somebody had cut."""
+    found: dict[str, Row] = {}
+    for group in snapshot.get("groups", ()):
+        for member in group["members"]:
+            found[member.get("actor") or member["client_id"]] = _asleep(member, "consumer", group["group"])
+    for producer in snapshot.get("producers", ()):
+        found[producer["actor"]] = _asleep(producer, "producer", f"PG_{producer['actor']}")
+    servers_ = snapshot.get("name_servers", ())
+    return {
+        "lives": {"expiry_ms": 120_000, "scan_ms": 10_000, "register_ms": 30_000},
+        "name_servers": {row["name"]: {"state": row["state"], "address": None, "next_scan_ms": None, "topics": None}
+                         for row in servers_},
+        "brokers": {_node(row): {**_NOTHING, **row, **(row["log"] or {})} for row in snapshot.get("brokers", ())},
+        "clients": found, "views": {}, "links": {},
+    }  # fmt: skip
+
+
+_NOTHING = {"used_percent": None, "locks": None, "behind": None, "replica": None, "skew_ms": 0, "min": None,
+            "max": None, "flushed": None, "replicated": None}  # fmt: skip
+
+
+def _asleep(row: Row, kind: str, group: str) -> Row:
+    label = row.get("actor") or row["client_id"]
+    return {"kind": kind, "state": row["state"], "client_id": row.get("client_id"), "colour": None,
+            "name_server": None,
+            "members": [{"label": label, "kind": kind, "group": group, "state": row["state"]}]}  # fmt: skip
+
+
+def _node(row: Row) -> str:
+    return f"{row['broker']}.{row['broker_id']}" if row["broker_id"] else str(row["broker"])
+
+
+def _rings(data: Row, server: str, row: Row, now_ms: int) -> list[Ring]:
+    if row["state"] != "running":
+        return []
+    return [ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
+            for broker in data["brokers"]]  # fmt: skip
+
+
+def _way(cut: bool, delay_ms: int) -> str:
+    if cut:
+        return word("way.cut")
+    return word("way.slow").format(delay=duration(delay_ms)) if delay_ms else ""
+
+
+def _sign(row: Row) -> str:
+    return SIGNS.get(row["state"], "?")
+
+
+def _group(row: Row) -> str:
+    return str(row["members"][0]["group"]) if row["members"] else ""
+
+
+def _worst(rows: Row, names: list[str]) -> str:
+    states = [str(rows[name]["state"]) for name in names]
+    return next((state for state in states if state != "running"), "running")

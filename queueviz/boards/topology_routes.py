@@ -1,0 +1,60 @@
+"""One topic's route as each name server tells it, beside each other, and where they differ (question `route`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+Row = Mapping[str, Any]
+FIELDS = ("read", "write", "rights", "addresses")
+READ, WRITE = 4, 2
+
+
+class Cell(NamedTuple):
+    text: str | None  # None: this name server has no such row
+    differs: bool
+
+
+class Table(NamedTuple):
+    """What one name server says.  `rows`: broker → cells in the order of `FIELDS`."""
+
+    name_server: str
+    is_up: bool
+    known: bool
+    rows: list[tuple[str, list[Cell]]]
+
+
+def tables(answer: Row) -> list[Table]:
+    """A name server that is down says nothing, so nobody differs from it."""
+    given = answer.get("servers") or [answer]
+    told = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in given}
+    names = sorted({broker for rows in told.values() if rows for broker in rows})
+    up = [rows for rows in told.values() if rows is not None]
+    return [Table(row["name_server"], row["known"] is not None, bool(row["known"]),
+                  [(broker, _cells(broker, told[row["name_server"]], up)) for broker in names])
+            for row in given]  # fmt: skip
+
+
+def _cells(broker: str, own: Row | None, up: list[Row]) -> list[Cell]:
+    if own is None:
+        return [Cell(None, differs=False) for _ in FIELDS]
+    found = []
+    for field in FIELDS:
+        said = {rows.get(broker, {}).get(field) for rows in up}
+        found.append(Cell(own.get(broker, {}).get(field), differs=len(said) > 1))
+    return found
+
+
+def _rows(route: Row | None) -> dict[str, dict[str, str]]:
+    """Of each broker name its QueueData and BrokerData as text."""
+    if route is None:
+        return {}
+    addresses = {row["brokerName"]: row["brokerAddrs"] for row in route["brokerDatas"]}
+    return {row["brokerName"]: {
+        "read": str(row["readQueueNums"]), "write": str(row["writeQueueNums"]), "rights": _rights(row["perm"]),
+        "addresses": ", ".join(f"{number} → {at}" for number, at in sorted(addresses[row["brokerName"]].items())),
+    } for row in route["queueDatas"]}  # fmt: skip
+
+
+def _rights(perm: int) -> str:
+    return f"{'R' if perm & READ else '-'}{'W' if perm & WRITE else '-'} ({perm})"

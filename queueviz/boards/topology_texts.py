@@ -1,0 +1,50 @@
+"""Words and signs of the Topology page, for the templates and for the moving page alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+STATES: dict[str, Any] = {
+    "starting": _("starting"), "running": _("running"), "hung": _("hung"), "stopping": _("stopping"),
+    "stopped": _("stopped"), "crashed": _("crashed"), "refused": _("refused"), "killed": _("killed"),
+    "power_cut": _("power cut"),
+}  # fmt: skip
+SIGNS = {"starting": "◌", "running": "●", "hung": "‖", "stopping": "◌", "stopped": "■", "crashed": "✕", "refused": "✕",
+         "killed": "✕", "power_cut": "↯"}  # fmt: skip
+ROLES: dict[str, Any] = {"master": _("master"), "slave": _("slave")}
+LINKS: dict[str, Any] = {
+    "data": _("messages and heartbeats"), "route": _("routes"), "register": _("registration"),
+    "replica": _("replication"),
+}  # fmt: skip
+REPLICAS: dict[str, Any] = {"connected": _("connected"), "behind": _("behind"), "lost": _("lost")}
+DISKS: dict[str, Any] = {"ok": _("ok"), "full": _("full"), "failing": _("failing")}
+WAYS: dict[str, Any] = {
+    "cut": _("cut"),
+    "slow": _("{delay} slower"),
+    "whole": _("open"),
+    "none": _("no connection"),
+}
+VIEWS: dict[str, Any] = {
+    "heard": _("{age} ago"),
+    "silent": _("silent for {age}"),
+    "scan": _("goes with the scan in {left}"),
+    "unknown": _("not registered"),
+    "down": _("down: knows nothing"),
+    "sentence": _("{server} heard {broker} {age} ago and forgets it in {left}, if it stays silent"),
+    "nothing": _("{server} does not know {broker}"),
+}
+OTHERS: dict[str, Any] = {
+    "line": _("{a} to {b}, {kind}: {state}. Opens its frames."),
+    "line.panel": _("{a} to {b}, {kind}: {state}. Choose it."),
+    "behind": _("behind"),
+}
+FAMILIES = {"node.": STATES, "role.": ROLES, "link.": LINKS, "replica.": REPLICAS, "disk.": DISKS, "way.": WAYS,
+            "view.": VIEWS, "topology.": OTHERS}  # fmt: skip
+WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
+
+
+def topology_words() -> dict[str, str]:
+    """In the reader's language, ready for JSON."""
+    return {name: str(word) for name, word in WORDS.items()}
