@@ -81,7 +81,7 @@ class World:
     def __init__(self, home: Path, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox",
                  latency_ms: tuple[float, float] = (0.0, 0.0), config: HostConfig | None = None,
                  record: SandboxRecord | None = None) -> None:
-        """`record` is a sandbox on paper that no template has: other nodes, other files; then `template` says nothing."""
+        """`record`, instead of a template: a sandbox on paper with other nodes or other files."""
         self._home = home
         self._config = config or HostConfig()
         self.ground = SimGround(seed, latency_ms)

@@ -12,9 +12,10 @@ LOOPBACK = "loopback"
 class Channel(Protocol):
     """One connection, seen from one end.
 
-    `remote` is the other end's `ip:port`, `transport_kind` what it came over (loopback, tcp).  `send` never blocks and never re-enters: the other end
-    hears it in a later turn.  After `close` (by either end) `send` does nothing, nothing more is
-    heard, and `on_close` (a listener's `disconnected`) is called once at each end, in a later turn.
+    `remote` is the other end's `ip:port`, `transport_kind` what it came over (loopback, tcp).  `send` never
+    blocks and never re-enters: the other end hears it in a later turn.  After `close` (by either end) `send`
+    does nothing, nothing more is heard, and `on_close` (a listener's `disconnected`) is called once at each end,
+    in a later turn.
     """
 
     remote: str
