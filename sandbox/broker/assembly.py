@@ -13,13 +13,16 @@ from sandbox.broker.hold import PullRequestHoldService
 from sandbox.broker.parts import BrokerParts, Handler
 from sandbox.broker.processors.admin_groups import GroupAdminProcessor
 from sandbox.broker.processors.admin_offsets import OffsetAdminProcessor
+from sandbox.broker.processors.admin_statistics import StatisticsProcessor
 from sandbox.broker.processors.admin_topics import TopicAdminProcessor
 from sandbox.broker.processors.client_manage import ClientManageProcessor
 from sandbox.broker.processors.consumer_manage import ConsumerManageProcessor
+from sandbox.broker.processors.details import DetailsProcessor
 from sandbox.broker.processors.end_transaction import EndTransactionProcessor
 from sandbox.broker.processors.pull import PullProcessor
 from sandbox.broker.processors.query import QueryProcessor
 from sandbox.broker.processors.reset_offset import ResetOffsetProcessor
+from sandbox.broker.processors.resume_check import ResumeCheckProcessor
 from sandbox.broker.processors.runtime import RuntimeProcessor
 from sandbox.broker.processors.send import SendProcessor
 from sandbox.broker.processors.send_back import SendBackProcessor
@@ -62,7 +65,7 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         hold=PullRequestHoldService(clock, store.max_offset, scan_ms=scan_ms),
         pulls=PullTable(),
         delay=ScheduleMessageService(config, store, clock, journal, store.dispatch),
-        stats=BrokerStats(clock),
+        stats=BrokerStats(clock, config.cluster),
         to_clients=to_clients, transactions=transactions,
         transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
                                                   transactions))
@@ -81,7 +84,8 @@ def processors_of(parts: BrokerParts) -> Processors:
     all_of_them = (SendProcessor(parts), PullProcessor(parts), QueryProcessor(parts), SendBackProcessor(parts),
                    ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
                    OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts),
-                   ThroughClientsProcessor(parts), EndTransactionProcessor(parts))
+                   ThroughClientsProcessor(parts), EndTransactionProcessor(parts), StatisticsProcessor(parts),
+                   ResumeCheckProcessor(parts), DetailsProcessor(parts))
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())

@@ -54,6 +54,10 @@ class ConsumerOffsetManager:
         """The record as it stands; None: nobody has committed yet."""
         return self.table.get(OffsetKey(topic, group), {}).get(queue_id)
 
+    def queues_of(self, group: str, topic: str) -> list[tuple[int, int]]:
+        """Queue ids and offsets of one row."""
+        return sorted(self.table.get(OffsetKey(topic, group), {}).items())
+
     def topics_of(self, group: str) -> list[str]:
         return sorted(key.topic for key in self.table if key.group == group)
 

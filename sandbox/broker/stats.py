@@ -1,5 +1,6 @@
 """How much goes through a broker: totals, and rates over the last ten seconds."""
 
+from sandbox.broker import stats_items as items
 from sandbox.kernel.clock import Clock
 
 WINDOW_S = 10
@@ -40,11 +41,16 @@ class Rate:
 
 
 class BrokerStats:
-    """Put per topic, get per group and topic.  RocketMQ: `BrokerStatsManager`, in part."""
+    """Put per topic, get per group and topic: rates for boards, and `items` as administrators ask for them.
 
-    def __init__(self, clock: Clock) -> None:
+    RocketMQ: `BrokerStatsManager`.  `cluster` is the key of the counters of the whole broker.
+    """
+
+    def __init__(self, clock: Clock, cluster: str) -> None:
         self._clock = clock
-        self._turn: dict[str, list[int]] = {}  # topic: messages and bytes
+        self._cluster = cluster
+        self.items = items.StatsTable(clock)
+        self._turn: dict[str, list[int]] = {}  # topic: messages, bytes, requests
         self._put: dict[str, Rate] = {}
         self._get: dict[tuple[str, str], Rate] = {}
         self._all_put = Rate()
@@ -58,22 +64,28 @@ class BrokerStats:
         """Note messages of this turn; `settle` counts them, so that a turn asks the time once."""
         noted = self._turn.get(topic)
         if noted is None:
-            self._turn[topic] = [count, size]
+            self._turn[topic] = [count, size, 1]
         else:
             noted[0] += count
             noted[1] += size
+            noted[2] += 1
 
     def settle(self) -> None:
         """The turn is over."""
         if not self._turn:
             return
         now_s = int(self._clock.monotonic())
-        for topic, (count, size) in self._turn.items():
+        total = 0
+        for topic, (count, size, requests) in self._turn.items():
             rate = self._put.get(topic)
             if rate is None:
                 rate = self._put[topic] = Rate()
             rate.add(now_s, count, size)
             self._all_put.add(now_s, count, size)
+            self.items.add(items.TOPIC_PUT_NUMS, topic, count, requests)
+            self.items.add(items.TOPIC_PUT_SIZE, topic, size, requests)
+            total += count
+        self.items.add(items.BROKER_PUT_NUMS, self._cluster, total, 0)
         self._turn.clear()
 
     def get(self, group: str, topic: str, count: int, size: int) -> None:
@@ -83,6 +95,14 @@ class BrokerStats:
             rate = self._get[group, topic] = Rate()
         rate.add(now_s, count, size)
         self._all_get.add(now_s, count, size)
+        key = items.stats_key(topic, group)
+        self.items.add(items.GROUP_GET_NUMS, key, count)
+        self.items.add(items.GROUP_GET_SIZE, key, size)
+        self.items.add(items.BROKER_GET_NUMS, self._cluster, count, 0)
+
+    def sent_back(self, group: str, topic: str) -> None:
+        """A consumer gave one message back."""
+        self.items.add(items.SNDBCK_PUT_NUMS, items.stats_key(topic, group), 1)
 
     def put_per_s(self, topic: str | None = None) -> float:
         """Messages stored per second in a topic, or in all."""
@@ -106,10 +126,12 @@ class BrokerStats:
         return self._all_get.count
 
     def forget_topic(self, topic: str) -> None:
+        self.items.forget_topic(topic)
         self._put.pop(topic, None)
         for key in [key for key in self._get if key[1] == topic]:
             del self._get[key]
 
     def forget_group(self, group: str) -> None:
+        self.items.forget_group(group)
         for key in [key for key in self._get if key[0] == group]:
             del self._get[key]

@@ -29,8 +29,8 @@ OTHER_STATE = {113, 115, 127, 139, 178, 205, 218, 220, 221, 317, 321, 324, 345, 
 JAVA_WORDS = {82, 170}
 # Passed on to a client, which says nothing here.
 SILENT_CLIENT = {387, 394, 404, 410, 418}
-# Spans, daily statistics, units of a queue, request-reply.
-NOT_SERVED = {457, 473, 475, 477, 720}
+# Request-reply.
+NOT_SERVED = {720}
 EXPLAINED = OTHER_STATE | JAVA_WORDS | SILENT_CLIENT | NOT_SERVED
 
 

@@ -2,13 +2,12 @@
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.message.queue import MessageQueue
-from sandbox.remoting.bodies import ConsumeStats, TopicOffset, TopicStats
-from sandbox.remoting.bodies.offsets import GroupOffset
+from sandbox.remoting.bodies import TopicOffset, TopicStats
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.fields import text, text_or_none
-from sandbox.remoting.headers import ConsumeStatsHeader, QueueHeader, SearchOffsetHeader, TopicHeader
+from sandbox.remoting.fields import is_true, text, text_or_none
+from sandbox.remoting.headers import QueueHeader, SearchOffsetHeader, TopicHeader
 from sandbox.remoting.json_body import Queue, dumps
 
 
@@ -27,7 +26,6 @@ class OffsetAdminProcessor:
                 RequestCode.GET_ALL_CONSUMER_OFFSET: self.all_consumer_offsets,
                 RequestCode.GET_ALL_DELAY_OFFSET: self.all_delay_offsets,
                 RequestCode.GET_TOPIC_STATS_INFO: self.topic_stats,
-                RequestCode.GET_CONSUME_STATS: self.consume_stats,
                 RequestCode.CLONE_GROUP_OFFSET: self.clone}  # fmt: skip
 
     def search(self, c: RemotingCommand, _: Channel) -> Answer:
@@ -65,34 +63,19 @@ class OffsetAdminProcessor:
             rows[MessageQueue(name, self._parts.config.name, queue_id)] = TopicOffset(max(0, low), high, newest_ms or 0)
         return c.reply(ResponseCode.SUCCESS, body=TopicStats(rows).encode())
 
-    def consume_stats(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Every read queue of every topic the group has committed in, if it still subscribes to it."""
-        header = ConsumeStatsHeader.from_ext(c.ext)
-        parts = self._parts
-        group = parts.consumers.groups.get(header.group)
-        topics = [header.topic] if header.topic else parts.consumer_offsets.topics_of(header.group)
-        rows: dict[Queue, GroupOffset] = {}
-        for name in topics:
-            topic = parts.topics.get(name)
-            if topic is None or (group is not None and group.subscriptions and name not in group.subscriptions):
-                continue
-            for queue_id in range(topic.read_queues):
-                rows[MessageQueue(name, parts.config.name, queue_id)] = self._group_offset(header.group, name, queue_id)
-        tps = parts.stats.get_per_s(header.group, header.topic)
-        return c.reply(ResponseCode.SUCCESS, body=ConsumeStats(rows, tps).encode())
-
     def clone(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Give one group the positions of another, in one topic or in all that exist here."""
+        """Give one group the positions of another, in one topic or in all that exist here.
+
+        Unless `offline`, a topic the source is online for without subscribing to it is left alone.  (RocketMQ 4.9.8
+        clones nothing when no topic is given, by oversight.)
+        """
         source, target, topic = text(c.ext, "srcGroup"), text(c.ext, "destGroup"), text_or_none(c.ext, "topic")
+        online = None if is_true(c.ext, "offline") else self._parts.consumers.groups.get(source)
         for name in [topic] if topic else self._parts.consumer_offsets.topics_of(source):
-            if name in self._parts.topics.table:
+            left = online is not None and online.subscriptions and name not in online.subscriptions
+            if name in self._parts.topics.table and not left:
                 self._parts.consumer_offsets.clone(source, target, name)
         return c.reply(ResponseCode.SUCCESS)
-
-    def _group_offset(self, group: str, topic: str, queue_id: int) -> GroupOffset:
-        consumed = max(0, self._parts.consumer_offsets.get(group, topic, queue_id) or 0)
-        last_ms = self._store.store_time(topic, queue_id, consumed - 1) if consumed > 0 else None
-        return GroupOffset(self._store.max_offset(topic, queue_id), consumed, max(0, last_ms or 0))
 
 
 def _offset(c: RemotingCommand, offset: int) -> Answer:

@@ -1,6 +1,6 @@
 """Bodies about offsets: statistics of topics and groups, resets, whole tables."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_json, queue_key, queue_of, reading, table
 
@@ -49,22 +49,29 @@ class ConsumeStats(NamedTuple):
     queues: dict[Queue, GroupOffset]
     consume_tps: float = 0.0
 
-    def encode(self) -> bytes:
-        return dumps({"consumeTps": self.consume_tps, "offsetTable": {
+    def to_json(self) -> dict[str, Any]:
+        return {"consumeTps": self.consume_tps, "offsetTable": {
             queue_key(queue): {"brokerOffset": row.broker_offset, "consumerOffset": row.consumer_offset,
                                "lastTimestamp": row.last_ms}
             for queue, row in self.queues.items()
-        }})
+        }}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        value = table(value)
+        return cls({
+            queue_of(key): GroupOffset(number(row["brokerOffset"]), number(row["consumerOffset"]),
+                                       number(row["lastTimestamp"]))
+            for key, row in table(value.get("offsetTable")).items()
+        }, float(value.get("consumeTps", 0.0)))
+
+    def encode(self) -> bytes:
+        return dumps(self.to_json())
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
         with reading("consume statistics"):
-            value = loads(data)
-            return cls({
-                queue_of(key): GroupOffset(number(row["brokerOffset"]), number(row["consumerOffset"]),
-                                           number(row["lastTimestamp"]))
-                for key, row in table(value.get("offsetTable")).items()
-            }, float(value.get("consumeTps", 0.0)))
+            return cls.from_json(loads(data))
 
 
 class ResetOffsetBody(NamedTuple):

@@ -33,6 +33,12 @@ from sandbox.remoting.headers.offsets import (
     TimestampResponseHeader,
     UpdateOffsetHeader,
 )
+from sandbox.remoting.headers.statistics import (
+    AllConsumeStatsHeader,
+    CorrectionOffsetHeader,
+    QueueEntriesHeader,
+    StatsHeader,
+)
 from sandbox.remoting.headers.topics import (
     BrokerNameHeader,
     CreateTopicHeader,
@@ -45,9 +51,11 @@ from sandbox.remoting.headers.topics import (
 )
 
 __all__ = [
+    "AllConsumeStatsHeader",
     "BrokerNameHeader",
     "CheckTransactionHeader",
     "ConsumeStatsHeader",
+    "CorrectionOffsetHeader",
     "CreateTopicHeader",
     "DeleteGroupHeader",
     "DeleteTopicInNamesrvHeader",
@@ -59,6 +67,7 @@ __all__ = [
     "QueryMessageHeader",
     "QueryMessageResponseHeader",
     "QueryOffsetHeader",
+    "QueueEntriesHeader",
     "QueueHeader",
     "RegisterBrokerHeader",
     "RegisterBrokerResponseHeader",
@@ -69,6 +78,7 @@ __all__ = [
     "SendBackHeader",
     "SendHeader",
     "SendResponseHeader",
+    "StatsHeader",
     "TimestampResponseHeader",
     "TopicGroupHeader",
     "TopicHeader",

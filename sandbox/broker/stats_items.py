@@ -1,0 +1,127 @@
+"""Named counters with their figures of a minute, an hour and a day, as VIEW_BROKER_STATS_DATA (315) shows them."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.bodies import StatsData, StatsSpan
+
+TOPIC_PUT_NUMS = "TOPIC_PUT_NUMS"
+TOPIC_PUT_SIZE = "TOPIC_PUT_SIZE"
+GROUP_GET_NUMS = "GROUP_GET_NUMS"
+GROUP_GET_SIZE = "GROUP_GET_SIZE"
+SNDBCK_PUT_NUMS = "SNDBCK_PUT_NUMS"
+BROKER_PUT_NUMS = "BROKER_PUT_NUMS"
+BROKER_GET_NUMS = "BROKER_GET_NUMS"
+
+MAX_ITEMS = 16_384  # names times keys; whoever sends or pulls may name any topic and group
+
+
+class _Sample(NamedTuple):
+    at_s: float
+    value: int
+    times: int
+
+
+class _Samples:
+    """The counter as it stood every `period_s` since the broker's start, the last `most` times."""
+
+    __slots__ = ("_next_s", "_period_s", "_rows")
+
+    def __init__(self, boot_s: float, now_s: float, period_s: int, most: int) -> None:
+        self._period_s = period_s
+        self._rows: deque[_Sample] = deque(maxlen=most)
+        self._next_s = boot_s + ((now_s - boot_s) // period_s + 1) * period_s
+
+    def catch_up(self, now_s: float, value: int, times: int) -> None:
+        """Take the samples that fell due since the counter last changed; of many only those that are kept."""
+        if now_s < self._next_s:
+            return
+        period_s, most = self._period_s, self._rows.maxlen or 1
+        if not self._rows:
+            self._rows.append(_Sample(self._next_s - period_s, 0, 0))
+        due = int((now_s - self._next_s) // period_s) + 1
+        for step in range(max(0, due - most), due):
+            self._rows.append(_Sample(self._next_s + step * period_s, value, times))
+        self._next_s += due * period_s
+
+    def span(self) -> StatsSpan:
+        """From the oldest sample kept to the newest; nothing before the first was due."""
+        if not self._rows:
+            return StatsSpan()
+        first, last = self._rows[0], self._rows[-1]
+        total, calls = last.value - first.value, last.times - first.times
+        return StatsSpan(total, total / (last.at_s - first.at_s), total / calls if calls > 0 else 0.0)
+
+
+class StatsItem:
+    """RocketMQ: `StatsItem`: 7 samples 10 s apart, 7 of 10 minutes, 25 of an hour.
+
+    No timer runs: between two changes a counter stands still, so samples can be taken when somebody looks.
+    """
+
+    __slots__ = ("_day", "_hour", "_minute", "times", "value")
+
+    def __init__(self, boot_s: float, now_s: float) -> None:
+        self.value = 0
+        self.times = 0
+        self._minute = _Samples(boot_s, now_s, 10, 7)
+        self._hour = _Samples(boot_s, now_s, 600, 7)
+        self._day = _Samples(boot_s, now_s, 3_600, 25)
+
+    def add(self, now_s: float, value: int, times: int) -> None:
+        self._catch_up(now_s)
+        self.value += value
+        self.times += times
+
+    def data(self, now_s: float) -> StatsData:
+        self._catch_up(now_s)
+        return StatsData(self._minute.span(), self._hour.span(), self._day.span())
+
+    def _catch_up(self, now_s: float) -> None:
+        for samples in (self._minute, self._hour, self._day):
+            samples.catch_up(now_s, self.value, self.times)
+
+
+class StatsTable:
+    """Counters by name and key; a key is a topic, `topic@group`, or the cluster.  RocketMQ: `BrokerStatsManager`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._boot_s = clock.monotonic()
+        self._items: dict[tuple[str, str], StatsItem] = {}
+
+    def add(self, name: str, key: str, value: int, times: int = 1) -> None:
+        """Count; a full table takes no new counter."""
+        now_s = self._clock.monotonic()
+        item = self._items.get((name, key))
+        if item is None:
+            if len(self._items) >= MAX_ITEMS:
+                return
+            item = self._items[name, key] = StatsItem(self._boot_s, now_s)
+        item.add(now_s, value, times)
+
+    def get(self, name: str, key: str) -> StatsData | None:
+        """None: nothing has been counted under that name and key."""
+        item = self._items.get((name, key))
+        return item.data(self._clock.monotonic()) if item else None
+
+    def group_tps(self, group: str, topic: str) -> float:
+        """Messages per second a group got of a topic, in the last minute.  RocketMQ: `tpsGroupGetNums`."""
+        data = self.get(GROUP_GET_NUMS, stats_key(topic, group))
+        return data.minute.tps if data else 0.0
+
+    def forget_topic(self, topic: str) -> None:
+        self._forget(lambda key: key == topic or key.startswith(f"{topic}@"))
+
+    def forget_group(self, group: str) -> None:
+        self._forget(lambda key: key.endswith(f"@{group}"))
+
+    def _forget(self, concerns: Callable[[str], bool]) -> None:
+        for place in [place for place in self._items if concerns(place[1])]:
+            del self._items[place]
+
+
+def stats_key(topic: str, group: str) -> str:
+    return f"{topic}@{group}"
