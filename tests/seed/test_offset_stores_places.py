@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox.client.config import ConsumeFromWhere, MessageModel, PushConsumerConfig
+from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.hosting.client_files import ClientFiles
 from sandbox.hosting.world import World
 from sandbox.journal.events import OffsetsPersisted, QueueTaken
@@ -160,7 +161,11 @@ def test_only_a_local_store_has_something_to_load_and_takes_the_backup_when_the_
     files.write(name, b"{{{")
     world.act("SendMessages", topic="orders", queue="broker-a:1", count=9)
     listener = Listener(world)
-    radio = member(world, application(world, "DEFAULT", files=files), broadcasting(), "orders", listener=listener)
-    assert radio.status("orders") == {MessageQueue("orders", "broker-a", 1): 4}, "before any queue is taken"
+    reader = PullConsumer(PullConsumerConfig(group="radio", model=MessageModel.BROADCASTING),
+                          application(world, "DEFAULT", files=files))
+    world.ground.sim.run(reader.start())
+    assert reader.status("orders") == {MessageQueue("orders", "broker-a", 1): 4}, "it has asked nobody for a queue"
+    world.ground.sim.run(reader.shutdown())
+    member(world, application(world, "DEFAULT", files=files), broadcasting(), "orders", listener=listener)
     world.run(2)
     assert listener.offsets["orders/broker-a/1"] == [4, 5, 6, 7, 8]
