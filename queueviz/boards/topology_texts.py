@@ -39,6 +39,7 @@ OTHERS: dict[str, Any] = {
     "line": _("{a} to {b}, {kind}: {state}. Opens its frames."),
     "line.panel": _("{a} to {b}, {kind}: {state}. Choose it."),
     "behind": _("behind"),
+    "alone": _("does not follow its master"),
 }
 FAMILIES = {"node.": STATES, "role.": ROLES, "link.": LINKS, "replica.": REPLICAS, "disk.": DISKS, "way.": WAYS,
             "view.": VIEWS, "topology.": OTHERS}  # fmt: skip

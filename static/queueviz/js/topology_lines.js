@@ -4,7 +4,8 @@ import { $, $$, attr, calm, cls, el, svg, text } from "./dom.js";
 import { isCut, isSlow, linkWord } from "./topology.js";
 import { t } from "./words.js";
 
-const TICK_MS = 300, TICK_PX = 8, MOST_TICKS = 20, GAP_PX = 18, EDGE_PX = 8, LEAST_PX = 40;
+const TICK_MS = 300, TICK_PX = 8, MOST_TICKS = 20, GAP_PX = 72, EDGE_PX = 8, LEAST_PX = 40, WORD_PX = [96, 28];
+const PLACES = [0.5, 0.36, 0.64, 0.28, 0.72, 0.43, 0.57, 0.22, 0.78];
 
 export class Lines {
   #lines = new Map();
@@ -42,6 +43,7 @@ export class Lines {
     const shape = [...groups].map(([id, { rows }]) => `${id} ${[...rows.keys()]}`).sort().join();
     if (shape !== this.shape) this.#build(groups, shape);
     for (const [id, line] of this.#lines) this.#state(line, groups.get(id).rows, data, jump);
+    this.#words();
   }
 
   /** Lines of this box stand out while somebody is at it. */
@@ -81,13 +83,12 @@ export class Lines {
     attr(line.node, "href", frames ? `/s/${this.slug}/wire/?link=${encodeURIComponent(key)}` : `?link=${encodeURIComponent(key)}`);
     attr(line.node, "data-link", frames ? null : key);
     text(line.title, t(frames ? "topology.line" : "topology.line.panel", { a: row.a, b: row.b, kind: t(`link.${row.kind}`), state: linkWord(broken ?? row) }));
-    this.#word(line, broken, Boolean(cut), all, rows);
-    this.#gap(line);
+    this.#word(line, broken, Boolean(cut), rows);
     for (const [name, each] of rows) this.#beat(line, name, beatOf(each, data), jump || isCutThere(each));
   }
 
   /** A broken line has a word on it, which opens its panel. */
-  #word(line, broken, cut, all, rows) {
+  #word(line, broken, cut, rows) {
     if (!broken) {
       line.word?.remove();
       line.word = null;
@@ -96,7 +97,6 @@ export class Lines {
     if (!line.word) {
       line.word = el("button", { type: "button", class: "linkword" });
       this.nodes.append(line.word);
-      this.#put(line);
     }
     const key = [...rows].find(([, row]) => row === broken)[0];
     attr(line.word, "data-link", key);
@@ -105,9 +105,21 @@ export class Lines {
     attr(line.word, "aria-label", `${broken.a}, ${broken.b}: ${linkWord(broken)}`);
   }
 
-  #gap(line) {
-    const length = line.length ?? 0, half = (length - GAP_PX) / 2;
-    attr(line.path, "style", line.path.classList.contains("cut") && half > 0 ? `stroke-dasharray:${half} ${GAP_PX} ${half}` : null);
+  /** Words of broken lines keep out of each other's way as far as their lines let them; the gap is under the word. */
+  #words() {
+    const taken = [];
+    for (const line of this.#lines.values()) {
+      if (!line.word || !line.length) {
+        attr(line.path, "style", null);
+        continue;
+      }
+      const spots = PLACES.map((share) => ({ share, ...at(line, share) }));
+      const free = spots.find(({ x, y }) => !taken.some((other) => Math.abs(other.x - x) < WORD_PX[0] && Math.abs(other.y - y) < WORD_PX[1])) ?? spots[0];
+      taken.push(free);
+      attr(line.word, "style", `left:${free.x.toFixed(0)}px;top:${free.y.toFixed(0)}px`);
+      const gap = Math.min(GAP_PX, line.length / 3), before = line.length * free.share - gap / 2;
+      attr(line.path, "style", line.path.classList.contains("cut") ? `stroke-dasharray:${before.toFixed(1)} ${gap.toFixed(1)} ${line.length.toFixed(1)}` : null);
+    }
   }
 
   /** Something was heard since the last frame: a dash runs along the line once. */
@@ -151,16 +163,14 @@ export class Lines {
       attr(line.path, "d", d);
       attr(line.hit, "d", d);
       line.length = line.path.getTotalLength();
-      this.#gap(line);
-      this.#put(line);
     }
+    this.#words();
   }
+}
 
-  #put(line) {
-    if (!line.word || !line.length) return;
-    const { x, y } = line.path.getPointAtLength(line.length / 2);
-    attr(line.word, "style", `left:${x.toFixed(0)}px;top:${y.toFixed(0)}px`);
-  }
+function at(line, share) {
+  const { x, y } = line.path.getPointAtLength(line.length * share);
+  return { x, y };
 }
 
 const isCutThere = (row) => row.there_cut;
@@ -198,6 +208,6 @@ function portAt(rect, side, share, between) {
 /** Out of each port at a right angle. */
 function curve(from, to) {
   const reach = from.dx === to.dx && from.dx < 0 ? 26 : Math.max(24, Math.min(140, Math.hypot(to.x - from.x, to.y - from.y) * 0.42));
-  const at = (n) => n.toFixed(1);
-  return `M${at(from.x)} ${at(from.y)}C${at(from.x + from.dx * reach)} ${at(from.y + from.dy * reach)} ${at(to.x + to.dx * reach)} ${at(to.y + to.dy * reach)} ${at(to.x)} ${at(to.y)}`;
+  const n = (value) => value.toFixed(1);
+  return `M${n(from.x)} ${n(from.y)}C${n(from.x + from.dx * reach)} ${n(from.y + from.dy * reach)} ${n(to.x + to.dx * reach)} ${n(to.y + to.dy * reach)} ${n(to.x)} ${n(to.y)}`;
 }
