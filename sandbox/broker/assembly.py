@@ -21,11 +21,13 @@ from sandbox.broker.processors.details import DetailsProcessor
 from sandbox.broker.processors.end_transaction import EndTransactionProcessor
 from sandbox.broker.processors.pull import PullProcessor
 from sandbox.broker.processors.query import QueryProcessor
+from sandbox.broker.processors.reply import ReplyProcessor
 from sandbox.broker.processors.reset_offset import ResetOffsetProcessor
 from sandbox.broker.processors.resume_check import ResumeCheckProcessor
 from sandbox.broker.processors.runtime import RuntimeProcessor
 from sandbox.broker.processors.send import SendProcessor
 from sandbox.broker.processors.send_back import SendBackProcessor
+from sandbox.broker.processors.send_checks import SendChecks
 from sandbox.broker.processors.through_clients import ThroughClientsProcessor
 from sandbox.broker.producers import ProducerManager
 from sandbox.broker.pulls import PullTable
@@ -81,7 +83,9 @@ class Processors(NamedTuple):
 
 def processors_of(parts: BrokerParts) -> Processors:
     topics, reset = TopicAdminProcessor(parts), ResetOffsetProcessor(parts)
-    all_of_them = (SendProcessor(parts), PullProcessor(parts), QueryProcessor(parts), SendBackProcessor(parts),
+    checks = SendChecks(parts)
+    all_of_them = (SendProcessor(parts, checks), ReplyProcessor(parts, checks), PullProcessor(parts),
+                   QueryProcessor(parts), SendBackProcessor(parts),
                    ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
                    OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts),
                    ThroughClientsProcessor(parts), EndTransactionProcessor(parts), StatisticsProcessor(parts),

@@ -62,6 +62,7 @@ class BrokerConfig:
     transaction_check_ms: int = 60_000
     region: str = "DefaultRegion"
     trace_on: bool = True
+    store_reply: bool = True
     query_max_messages: int = 32
     start_accept_send_ms: int = 0
     limits: BrokerLimits = BrokerLimits()
@@ -123,11 +124,13 @@ _KEYS = {
     "enablePropertyFilter": "property_filter",
     "rejectTransactionMessage": "reject_transaction", "transactionTimeOut": "transaction_timeout_ms",
     "transactionCheckMax": "transaction_check_max", "transactionCheckInterval": "transaction_check_ms",
+    "storeReplyMessageEnable": "store_reply",
     "regionId": "region", "traceOn": "trace_on", "defaultQueryMaxNum": "query_max_messages",
 }  # fmt: skip
 
 _FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling", "notify_consumer_ids_changed",
-          "slave_read", "offset_check_in_slave", "property_filter", "reject_transaction", "trace_on"}  # fmt: skip
+          "slave_read", "offset_check_in_slave", "property_filter", "reject_transaction", "trace_on",
+          "store_reply"}  # fmt: skip
 _TEXTS = {"cluster", "region"}
 _CASTS: dict[str, Any] = {name: _flag if name in _FLAGS else str if name in _TEXTS else int
                           for name in _KEYS.values()}

@@ -58,6 +58,12 @@ class ProducerManager:
         tried = (infos[(self._turn + step) % len(infos)] for step in range(CHANNELS_TRIED) if infos)
         return next((info for info in tried if info.channel.is_open), None)
 
+    def channel_of(self, client_id: str) -> Channel | None:
+        """The connection of a client that is still open; of several the one met last.  RocketMQ: `findChannel`."""
+        found = [info.channel for channels in self.groups.values() for info in channels.values()
+                 if info.client_id == client_id and info.channel.is_open]
+        return found[-1] if found else None
+
     def scan(self) -> list[Channel]:
         """Drop producers silent for too long; returns their connections, to be closed."""
         silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms

@@ -28,10 +28,8 @@ OTHER_STATE = {113, 115, 127, 139, 178, 205, 218, 220, 221, 317, 321, 324, 345, 
 # Java's own exceptions; ours say what was wrong.
 JAVA_WORDS = {82, 170}
 # Passed on to a client, which says nothing here.
-SILENT_CLIENT = {387, 394, 404, 410, 418}
-# Request-reply.
-NOT_SERVED = {720}
-EXPLAINED = OTHER_STATE | JAVA_WORDS | SILENT_CLIENT | NOT_SERVED
+SILENT_CLIENT = {387, 394, 404, 410, 418, 720}
+EXPLAINED = OTHER_STATE | JAVA_WORDS | SILENT_CLIENT
 
 
 def frames() -> list[dict[str, Any]]:

@@ -29,9 +29,9 @@ MAX_BATCH_MESSAGES = 1_900  # their ids, 33 characters each, must fit the header
 class SendProcessor:
     """RocketMQ: `SendMessageProcessor` (spec broker-behaviour 2)."""
 
-    def __init__(self, parts: BrokerParts) -> None:
+    def __init__(self, parts: BrokerParts, checks: SendChecks) -> None:
         self._parts = parts
-        self._checks = SendChecks(parts)
+        self._checks = checks
         self._store = parts.store
         self._stats = parts.stats
         self._topics = parts.topics.table

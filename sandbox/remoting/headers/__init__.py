@@ -33,6 +33,7 @@ from sandbox.remoting.headers.offsets import (
     TimestampResponseHeader,
     UpdateOffsetHeader,
 )
+from sandbox.remoting.headers.replies import PushReplyHeader
 from sandbox.remoting.headers.statistics import (
     AllConsumeStatsHeader,
     CorrectionOffsetHeader,
@@ -64,6 +65,7 @@ __all__ = [
     "OffsetResponseHeader",
     "PullHeader",
     "PullResponseHeader",
+    "PushReplyHeader",
     "QueryMessageHeader",
     "QueryMessageResponseHeader",
     "QueryOffsetHeader",
