@@ -44,7 +44,7 @@ def pulled(wire: WireLog, sender: str = "") -> list[Frame]:
 @pytest.mark.seed("4.21")
 def test_a_queue_has_one_thread_at_a_time_and_not_always_the_same(world: World) -> None:
     join(world, threads=8, work_ms=[5, 300])
-    world.act("StartProducer", topic="payments", actor="till", rate_per_s=12)
+    world.act("StartProducer", topic="payments", actor="till", rate_per_s=20)
     looks = 0
     for _ in range(600):
         world.run(0.1)
