@@ -159,8 +159,7 @@ def _node(row: Row) -> str:
 
 
 def _rings(data: Row, server: str, row: Row, now_ms: int) -> list[Ring]:
-    if row["state"] != "running":
-        return []
+    """Of one that is down they are not shown, and keep its place."""
     return [ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
             for broker in data["brokers"]]  # fmt: skip
 

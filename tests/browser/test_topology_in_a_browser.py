@@ -118,6 +118,17 @@ def test_a_hung_broker_says_so_and_its_ring_runs_on_until_it_is_late(site: Site)
     expect(box(site, "broker-b").locator(".state span")).to_have_text("running", timeout=PATIENCE_MS)
 
 
+def test_a_name_server_keeps_its_place_while_it_is_down(site: Site) -> None:
+    site.visit("cluster", f"{PAGE}?node=ns-1")
+    before = box(site, "ns-2").bounding_box()
+    site.page.locator("#do-StopNameServer").click()
+    expect(box(site, "ns-1").locator(".down")).to_be_visible(timeout=PATIENCE_MS)
+    expect(box(site, "ns-1").locator(".ring").first).to_be_hidden()
+    assert box(site, "ns-2").bounding_box() == before
+    site.page.locator("#do-StartNameServer").click(timeout=PATIENCE_MS)
+    expect(box(site, "ns-1").locator(".says").first).to_be_visible(timeout=PATIENCE_MS)
+
+
 def test_a_new_client_gets_a_box_and_focus_stays_where_it_was(site: Site) -> None:
     site.visit("cluster", PAGE)
     box(site, "broker-a").locator(".node").focus()

@@ -45,9 +45,6 @@ function state(box, data) {
     for (const role of ["master", "slave"]) cls(box, role, row.role === role);
     text($("small", box), t(`role.${row.role}`));
     text($(".more", box), row.behind !== null ? `${bytes(row.behind)} ${t("topology.behind")}` : row.replica === "lost" ? t("topology.alone") : "");
-  } else if (box.dataset.kind === "server") {
-    $(".down", box).hidden = row.state === "running";
-    for (const figure of $$("figure", box)) figure.hidden = row.state !== "running";
   }
 }
 
