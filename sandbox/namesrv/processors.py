@@ -1,11 +1,11 @@
 """Requests to a name server, and their answers."""
 
 import zlib
-from collections.abc import Callable
 
 from sandbox.journal.events import BrokerRegistered, RouteChanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import BrokerRefused
+from sandbox.namesrv.administration import AdministrationProcessor, Handler
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.kv_config import KVConfigManager
 from sandbox.namesrv.route_info import Removal, RouteInfoManager
@@ -23,8 +23,6 @@ from sandbox.remoting.headers import (
     UnregisterBrokerHeader,
 )
 
-Handler = Callable[[RemotingCommand, Channel], RemotingCommand]
-
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 
 
@@ -34,7 +32,7 @@ class NameServerProcessor:
     def __init__(self, name: str, config: NameServerConfig, routes: RouteInfoManager, kv: KVConfigManager,
                  journal: Journal) -> None:
         self._name = name
-        self._config = config
+        self._administration = AdministrationProcessor(config, routes, kv)
         self._routes = routes
         self._kv = kv
         self._journal = journal
@@ -50,10 +48,8 @@ class NameServerProcessor:
                 RequestCode.DELETE_TOPIC_IN_NAMESRV: self.delete_topic,
                 RequestCode.WIPE_WRITE_PERM_OF_BROKER: self.wipe_write,
                 RequestCode.ADD_WRITE_PERM_OF_BROKER: self.add_write,
-                RequestCode.PUT_KV_CONFIG: self.put_kv,
-                RequestCode.GET_KV_CONFIG: self.get_kv,
-                RequestCode.DELETE_KV_CONFIG: self.delete_kv,
-                RequestCode.GET_KVLIST_BY_NAMESPACE: self.list_kv}  # fmt: skip
+                RequestCode.QUERY_DATA_VERSION: self.data_version,
+                **self._administration.handlers()}  # fmt: skip
 
     def register(self, c: RemotingCommand, channel: Channel) -> RemotingCommand:
         header = RegisterBrokerHeader.from_ext(c.ext)
@@ -79,6 +75,15 @@ class NameServerProcessor:
             self._route_changed(gone.broker, "unregistered", gone.topics)
         return c.reply(ResponseCode.SUCCESS)
 
+    def data_version(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
+        """Has a broker's table changed since it registered?  If not, this stands for a registration."""
+        address, asked = UnregisterBrokerHeader.from_ext(c.ext).address, DataVersion.decode(c.body)
+        known = self._routes.version_of(address)
+        if known == asked:
+            self._routes.still_there(address)
+        ext = {"changed": "true" if known != asked else "false"}
+        return c.reply(ResponseCode.SUCCESS, ext, known.encode() if known else None)
+
     def route(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         topic = RouteHeader.from_ext(c.ext).topic
         route = self._routes.route(topic)
@@ -86,7 +91,7 @@ class NameServerProcessor:
             return c.reply(ResponseCode.TOPIC_NOT_EXIST,
                            remark=f"No topic route info in name server for the topic: {topic}\n"
                                   "See http://rocketmq.apache.org/docs/faq/ for further details.")
-        if self._config.order_message_enable:
+        if self._administration.config.order_message_enable:
             route = route._replace(order_topic_conf=self._kv.get(ORDER_NAMESPACE, topic))
         return c.reply(ResponseCode.SUCCESS, body=route.encode())
 
@@ -122,29 +127,6 @@ class NameServerProcessor:
 
     def add_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         return c.reply(ResponseCode.SUCCESS, {"addTopicCount": str(self._permit(c, allowed=True))})
-
-    def put_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        self._kv.put(text(c.ext, "namespace"), text(c.ext, "key"), text(c.ext, "value"))
-        return c.reply(ResponseCode.SUCCESS)
-
-    def get_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        namespace, key = text(c.ext, "namespace"), text(c.ext, "key")
-        value = self._kv.get(namespace, key)
-        if value is None:
-            return c.reply(ResponseCode.QUERY_NOT_FOUND, {},
-                           remark=f"No config item, Namespace: {namespace} Key: {key}")
-        return c.reply(ResponseCode.SUCCESS, {"value": value})
-
-    def delete_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        self._kv.delete(text(c.ext, "namespace"), text(c.ext, "key"))
-        return c.reply(ResponseCode.SUCCESS)
-
-    def list_kv(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        namespace = text(c.ext, "namespace")
-        values = self._kv.all(namespace)
-        if values is None:
-            return c.reply(ResponseCode.QUERY_NOT_FOUND, remark=f"No config item, Namespace: {namespace}")
-        return c.reply(ResponseCode.SUCCESS, body=KVTable(values).encode())
 
     def removed(self, gone: Removal, why: str) -> None:
         """An address went away without saying so."""

@@ -1,6 +1,6 @@
 """Which broker has which topic, as far as brokers have said so."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -121,6 +121,21 @@ class RouteInfoManager:
     def topics_of_cluster(self, cluster: str) -> list[str]:
         names = set(self.clusters.get(cluster, ()))
         return sorted(topic for topic, rows in self.topic_queues.items() if names & rows.keys())
+
+    def topics_where(self, wanted: Callable[[int], bool]) -> list[str]:
+        """Topics whose sys flag is wanted, as one of their brokers has it."""
+        firsts = ((topic, next(iter(rows.values()), None)) for topic, rows in self.topic_queues.items())
+        return sorted(topic for topic, row in firsts if row is not None and wanted(row.sys_flag))
+
+    def version_of(self, address: str) -> DataVersion | None:
+        """Of the table last registered from there; None: nobody has."""
+        live = self.live.get(address)
+        return live.version if live else None
+
+    def still_there(self, address: str) -> None:
+        """A broker asked and need not register again."""
+        if address in self.live:
+            self.live[address].last_update_ms = self._clock.now_ms()
 
     def delete_topic(self, topic: str, cluster: str | None) -> list[str]:
         """Forget a topic, of one cluster's brokers or of all; returns the brokers that had it."""

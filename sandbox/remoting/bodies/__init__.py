@@ -26,6 +26,7 @@ from sandbox.remoting.bodies.offsets import (
     TopicStats,
 )
 from sandbox.remoting.bodies.routes import BrokerData, ClusterInfo, QueueData, TopicRouteData
+from sandbox.remoting.bodies.settings import Settings
 from sandbox.remoting.bodies.statistics import (
     ConsumeStatsList,
     ConsumeTimeSpans,
@@ -74,6 +75,7 @@ __all__ = [
     "QueueTimeSpan",
     "RegisterBrokerBody",
     "ResetOffsetBody",
+    "Settings",
     "StatsData",
     "StatsSpan",
     "SubscriptionData",

@@ -108,7 +108,7 @@ class RegisterBrokerResponseHeader(NamedTuple):
 
 
 class UnregisterBrokerHeader(NamedTuple):
-    """104."""
+    """104, and 322, which asks after the version of a table."""
 
     broker: str
     address: str

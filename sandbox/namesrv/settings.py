@@ -1,0 +1,26 @@
+"""What administrators read and change of a name server's configuration (318, 319)."""
+
+from dataclasses import replace
+
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.namesrv.config import NameServerConfig
+from sandbox.remoting.codes import ResponseCode
+
+FORBIDDEN = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
+
+
+def as_settings(config: NameServerConfig) -> dict[str, str]:
+    """By RocketMQ's names: what is settled by its code, and what of it can be chosen here."""
+    return {"clusterTest": "false", "listenPort": config.address.rpartition(":")[2],
+            "orderMessageEnable": "true" if config.order_message_enable else "false", "productEnvName": "center"}
+
+
+def changed(config: NameServerConfig, wanted: dict[str, str]) -> NameServerConfig:
+    """The configuration with what is wanted; other names are passed over, as in RocketMQ.
+
+    Raises BrokerRefused (16) for names nobody may change over the wire.
+    """
+    if FORBIDDEN & wanted.keys():
+        raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
+    order = wanted.get("orderMessageEnable")
+    return config if order is None else replace(config, order_message_enable=order.strip().lower() == "true")
