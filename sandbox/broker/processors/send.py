@@ -129,7 +129,7 @@ class SendProcessor:
             topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, found)
         found[props.CLUSTER] = self._cluster
         wait = found.get(props.WAIT, "true").lower() == "true"
-        if self._checks.is_transaction(found):
+        if self._checks.is_transaction(header, found):
             sys_flag = prepare(found, topic, queue_id, sys_flag)
             topic, queue_id = names.HALF_TOPIC, HALF_QUEUE_ID
         level = delay_level(found)

@@ -2,6 +2,7 @@
 
 from sandbox.broker import remarks
 from sandbox.broker import topic_names as names
+from sandbox.broker.delay import delay_level
 from sandbox.broker.parts import BrokerParts
 from sandbox.broker.topics import DEAD_LETTER_QUEUES
 from sandbox.journal.events import LimitReached
@@ -70,9 +71,12 @@ class SendChecks:
         found[props.DELAY] = "0"
         return topic.topic, 0
 
-    def is_transaction(self, found: dict[str, str]) -> bool:
-        """Is this the first half of a transaction?  Raises BrokerRefused (16) where the configuration wants none."""
-        if found.get(props.TRAN_MSG, "").lower() != "true":
+    def is_transaction(self, header: SendHeader, found: dict[str, str]) -> bool:
+        """Is this the first half of a transaction?  Raises BrokerRefused (16) where the configuration wants none.
+
+        A delayed retry is none, whatever it says: clients before 4.6.1 left the flag in what they sent again.
+        """
+        if found.get(props.TRAN_MSG, "").lower() != "true" or (header.reconsume_times > 0 and delay_level(found) > 0):
             return False
         if self._config.reject_transaction:
             raise BrokerRefused(ResponseCode.NO_PERMISSION,

@@ -140,6 +140,16 @@ def test_a_committed_message_on_its_way_again_is_no_transaction_any_more(shop: T
     assert len(stored(stage, HALF)) == 1
 
 
+def test_a_delayed_retry_with_the_flag_is_no_transaction(shop: Transactor, stage: Stage) -> None:
+    """Clients before 4.6.1 send a committed message to the retry topic with everything it says."""
+    stage.broker.subscription_groups.find("g")
+    text = "UNIQ_KEY\x01U1\x02PGROUP\x01PG\x02TRAN_MSG\x01true\x02DELAY\x011\x02RECONSUME_TIME\x011"
+    assert shop.client.send("%RETRY%g", b"again", queue=0, properties=text, reconsume_times=1).code == 0
+    stage.pass_s(2)
+    assert [message.body for message in stored(stage, "%RETRY%g")] == [b"again"]
+    assert stage.events(TransactionPrepared) == []
+
+
 def test_a_delayed_half_message_is_delivered_nowhere(shop: Transactor, stage: Stage) -> None:
     shop.prepare(more="\x02DELAY\x011")
     [waiting] = stored(stage, "SCHEDULE_TOPIC_XXXX")
