@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from sandbox.client.process_queue import ProcessQueue
@@ -74,14 +75,15 @@ class FetchedBatches:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._waiting: deque[Fetched] = deque()
-        self._poller: asyncio.Future[None] | None = None
+        self._pollers: list[asyncio.Future[None]] = []
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def put(self, batch: Fetched) -> None:
         self._waiting.append(batch)
-        self._wake()
+        for poller in self._pollers:
+            _wake(poller)
 
     def remove(self, mq: MessageQueue) -> None:
         """The application goes elsewhere in this queue."""
@@ -98,13 +100,16 @@ class FetchedBatches:
             left_s = ends_s - self._clock.monotonic()
             if left_s <= 0:
                 return None
-            self._poller = asyncio.get_running_loop().create_future()
-            timer = self._clock.call_later(left_s, self._wake)
+            poller: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._pollers.append(poller)
+            timer = self._clock.call_later(left_s, partial(_wake, poller))
             try:
-                await self._poller
+                await poller
             finally:
                 timer.cancel()
+                self._pollers.remove(poller)
 
-    def _wake(self) -> None:
-        if self._poller is not None and not self._poller.done():
-            self._poller.set_result(None)
+
+def _wake(poller: "asyncio.Future[None]") -> None:
+    if not poller.done():
+        poller.set_result(None)

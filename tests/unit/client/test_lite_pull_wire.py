@@ -1,5 +1,6 @@
 """A lite pull consumer against a scripted cluster: what it asks, and when."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from sandbox.client.lite_pull_config import LitePullConsumerConfig
 from sandbox.client.lite_pull_consumer import LitePullConsumer
 from sandbox.journal.events import FlowControlChanged
 from sandbox.kernel.errors import ClientError
+from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import RequestCode as Code
 from sandbox.remoting.headers import PullHeader
@@ -171,6 +173,17 @@ def test_a_poll_waits_five_seconds_for_a_message(cluster: FakeCluster) -> None:
     assert [message.body for message in waiting.result()] == [b"late"]
     with pytest.raises(ClientError, match="must not be negative"):
         cluster.run(consumer.poll(-1))
+
+
+def test_two_polls_at_once_both_end(cluster: FakeCluster) -> None:
+    consumer = assigned(cluster)
+
+    async def two() -> tuple[list[Message], list[Message]]:
+        return await asyncio.gather(consumer.poll(), consumer.poll(2_000))
+
+    cluster.loop.call_later(3, cluster.store, "T", 0, b"news")
+    long, short = cluster.run(two())
+    assert ([message.body for message in long], short) == ([b"news"], [])
 
 
 def test_what_a_poll_gave_counts_as_done_with_a_later_poll_and_reaches_the_broker_by_timer(
