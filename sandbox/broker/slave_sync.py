@@ -31,12 +31,12 @@ class SlaveSynchronize:
     """
 
     def __init__(self, config: BrokerConfig, parts: BrokerParts, files: ConfigFiles, clock: Clock,
-                 connector: Connector | None) -> None:
+                 connector: Connector) -> None:
         self._config = config
         self._parts = parts
         self._files = files
         self._clock = clock
-        self._connector = connector
+        self._connector: Connector | None = connector  # None once stopped
         self._steps: list[tuple[RequestCode, Take]] = [
             (RequestCode.GET_ALL_TOPIC_CONFIG, self._take_topics),
             (RequestCode.GET_ALL_CONSUMER_OFFSET, self._take_consumer_offsets),
@@ -53,8 +53,7 @@ class SlaveSynchronize:
         self.rounds = 0  # ended well
 
     def start(self) -> None:
-        if self._connector is not None:
-            self._round_timer = self._clock.call_later(self._config.slave_sync_first_ms / 1000, self._again)
+        self._round_timer = self._clock.call_later(self._config.slave_sync_first_ms / 1000, self._again)
 
     def stop(self) -> None:
         for timer in (self._round_timer, self._answer_timer):

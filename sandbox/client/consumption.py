@@ -83,14 +83,6 @@ class Threads:
             number = heappop(self._free)
             self._tasks.spawn(self._work(number), f"thread {number}")
 
-    def resize(self, size: int) -> None:
-        """More workers start with the next work, surplus ones end after theirs.  RocketMQ: `updateCorePoolSize`."""
-        for number in range(self.size + 1, size + 1):
-            heappush(self._free, number)
-        self.size = size
-        for _ in range(min(len(self._waiting), max(0, size - self._alive))):
-            self.submit(self._waiting.popleft())
-
     async def close(self) -> None:
         """Interrupt what runs."""
         self._closed = True
@@ -104,7 +96,7 @@ class Threads:
 
     async def _work(self, number: int) -> None:
         try:
-            while self._waiting and self._alive <= self.size:
+            while self._waiting:
                 try:
                     await self._waiting.popleft()(number)
                 except SandboxError:
@@ -112,8 +104,7 @@ class Threads:
         finally:
             self._alive -= 1
             self.working.pop(number, None)
-            if number <= self.size:
-                heappush(self._free, number)
+            heappush(self._free, number)
 
 
 class Batch(NamedTuple):

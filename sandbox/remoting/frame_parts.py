@@ -131,12 +131,3 @@ def _part(name: str, at: int, size: int, value: str, *, depth: int = 1) -> Part:
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-def only_leaves(parts: list[Part]) -> list[Part]:
-    """Those that hold no other: what a byte belongs to first of all."""
-    return [part for part in parts if not any(_holds(part, other) for other in parts)]
-
-
-def _holds(part: Part, other: Part) -> bool:
-    return other.depth > part.depth and part.start <= other.start and other.end <= part.end

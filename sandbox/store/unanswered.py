@@ -1,6 +1,6 @@
 """Messages in the log whose sender was not told that they are safe."""
 
-_KEPT = 4_096
+_KEPT = 4_096  # whatever is flushed; beyond that what is not, and a store whose flush fails takes nothing more
 
 
 class Unanswered:
@@ -12,9 +12,11 @@ class Unanswered:
 
     def __init__(self) -> None:
         self._offsets: dict[int, None] = {}
+        self._forgotten_below = 0
 
     def add(self, offsets: tuple[int, ...], flushed: int) -> None:
-        if len(self._offsets) >= _KEPT:
+        if len(self._offsets) >= _KEPT and flushed > self._forgotten_below:
+            self._forgotten_below = flushed
             self._offsets = {offset: None for offset in self._offsets if offset >= flushed}
         self._offsets.update(dict.fromkeys(offsets))
 
