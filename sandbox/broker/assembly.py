@@ -28,6 +28,7 @@ from sandbox.broker.processors.runtime import RuntimeProcessor
 from sandbox.broker.processors.send import SendProcessor
 from sandbox.broker.processors.send_back import SendBackProcessor
 from sandbox.broker.processors.send_checks import SendChecks
+from sandbox.broker.processors.settings import SettingsProcessor
 from sandbox.broker.processors.through_clients import ThroughClientsProcessor
 from sandbox.broker.producers import ProducerManager
 from sandbox.broker.pulls import PullTable
@@ -81,10 +82,17 @@ class Processors(NamedTuple):
     reset: ResetOffsetProcessor
 
 
-def processors_of(parts: BrokerParts) -> Processors:
+def processors_of(parts: BrokerParts, settings_changed: Callable[[set[str]], None]) -> Processors:
+    """`settings_changed` hears the names of settings that somebody changed over the wire."""
     topics, reset = TopicAdminProcessor(parts), ResetOffsetProcessor(parts)
     checks = SendChecks(parts)
-    all_of_them = (SendProcessor(parts, checks), ReplyProcessor(parts, checks), PullProcessor(parts),
+    send = SendProcessor(parts, checks)
+
+    def changed(names: set[str]) -> None:
+        send.settings_changed()
+        settings_changed(names)
+
+    all_of_them = (send, SettingsProcessor(parts, changed), ReplyProcessor(parts, checks), PullProcessor(parts),
                    QueryProcessor(parts), SendBackProcessor(parts),
                    ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
                    OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts),

@@ -69,7 +69,7 @@ class Broker:
         self.replica = self._follower.replica
         self.slave_sync = self._follower.slave_sync
         store.ha.inbox.halted = lambda: self._clock.stopped
-        self._processors = processors_of(parts)
+        self._processors = processors_of(parts, self._settings_changed)
         self._handlers = self._processors.handlers
         self._timers: dict[str, TimerHandle] = {}
         self.running = False
@@ -190,7 +190,7 @@ class Broker:
     def disconnected(self, channel: Channel) -> None:
         if self._clock.stopped:
             self._unheard.append(([], channel))
-        elif self.connections.closed(channel, "closed"):
+        elif self.connections.closed(channel, getattr(channel, "why_closed", "closed")):
             self._forget(channel)
 
     def serves(self, code: int) -> bool:
@@ -238,6 +238,11 @@ class Broker:
         self._files.save_topics(self.topics)
         if topic is not None and self.running:
             self._registration.register_topic(topic)
+
+    def _settings_changed(self, names: set[str]) -> None:
+        if "brokerPermission" in names and self.running:  # what topics permit is registered with it
+            self.topics.next_version()
+            self._registration.register_all()
 
     def _groups_changed(self) -> None:
         self._files.save_groups(self.subscription_groups)

@@ -23,10 +23,11 @@ class BrokerLimits:
     messages_per_s: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class BrokerConfig:
     """RocketMQ: `BrokerConfig` and the listening part of `NettyServerConfig`; defaults of 4.9.8.
 
+    One broker's own: UPDATE_BROKER_CONFIG (25) changes the few fields that `settings` names, nothing else does.
     `address` is `ip:port` as clients reach it; it is written into every stored record and message id.
     """
 
@@ -100,7 +101,7 @@ class BrokerConfig:
         Raises ValueError where RocketMQ does not start: a slave has an id above 0.
         """
         values: dict[str, Any] = {"name": properties.get("brokerName", "broker-a"), "address": address}
-        for key, name in _KEYS.items():
+        for key, name in PROPERTIES.items():
             text = properties.get(key)
             if text is not None:
                 values[name] = _CASTS[name](text.strip())
@@ -114,7 +115,7 @@ def _flag(text: str) -> bool:
     return text.lower() == "true"
 
 
-_KEYS = {
+PROPERTIES = {
     "brokerClusterName": "cluster", "brokerId": "broker_id", "brokerPermission": "permission",
     "defaultTopicQueueNums": "default_topic_queues", "autoCreateTopicEnable": "auto_create_topic",
     "autoCreateSubscriptionGroup": "auto_create_subscription_group", "longPollingEnable": "long_polling",
@@ -126,6 +127,7 @@ _KEYS = {
     "transactionCheckMax": "transaction_check_max", "transactionCheckInterval": "transaction_check_ms",
     "storeReplyMessageEnable": "store_reply",
     "regionId": "region", "traceOn": "trace_on", "defaultQueryMaxNum": "query_max_messages",
+    "startAcceptSendRequestTimeStamp": "start_accept_send_ms",
 }  # fmt: skip
 
 _FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling", "notify_consumer_ids_changed",
@@ -133,4 +135,4 @@ _FLAGS = {"auto_create_topic", "auto_create_subscription_group", "long_polling",
           "store_reply"}  # fmt: skip
 _TEXTS = {"cluster", "region"}
 _CASTS: dict[str, Any] = {name: _flag if name in _FLAGS else str if name in _TEXTS else int
-                          for name in _KEYS.values()}
+                          for name in PROPERTIES.values()}

@@ -69,6 +69,10 @@ class TopicConfigManager:
         """Create or change a topic as an administrator asks; ask `refusal` first."""
         self._put(wanted, how)
 
+    def next_version(self) -> None:
+        """Nothing in the table changed, but what name servers are told of it."""
+        self.version = self.version.next(self._clock.now_ms())
+
     def delete(self, topic: str) -> bool:
         """Forget a topic; its messages stay in the log until their files go."""
         gone = self.table.pop(topic, None)

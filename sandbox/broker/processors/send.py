@@ -40,7 +40,12 @@ class SendProcessor:
         store_host = host_of(parts.config.address)
         self._store_host_flag = STORE_HOST_V6 if len(store_host) > IPV4_HOST_BYTES else 0
         self._id_prefix = store_host.hex().upper()
-        self._region = {"MSG_REGION": parts.config.region, "TRACE_ON": "true" if parts.config.trace_on else "false"}
+        self.settings_changed()
+
+    def settings_changed(self) -> None:
+        config = self._parts.config
+        self._region = {"MSG_REGION": config.region, "TRACE_ON": "true" if config.trace_on else "false"}
+        self._checks.settings_changed()
 
     def handlers(self) -> dict[int, Handler]:
         return {RequestCode.SEND_MESSAGE: self.send, RequestCode.SEND_MESSAGE_V2: self.send,

@@ -30,10 +30,14 @@ class SendChecks:
         self._config = parts.config
         self._topics = parts.topics.table
         self._passed: set[str] = set()  # names that have been looked at, all of them topics once
-        self._unusual = not parts.config.writable or parts.config.start_accept_send_ms > 0
+        self.settings_changed()
         self._second = 0
         self._in_second = 0
         self._said = 0  # the second in which the limit was last reported
+
+    def settings_changed(self) -> None:
+        """Look at every topic again as if it were the first time."""
+        self._unusual = not self._config.writable or self._config.start_accept_send_ms > 0
 
     def queue_for(self, header: SendHeader, channel: Channel) -> int:
         """The queue this message goes to.  Raises BrokerRefused."""

@@ -1,0 +1,45 @@
+"""UPDATE_BROKER_CONFIG, GET_BROKER_CONFIG: what administrators read and change of a running broker."""
+
+from collections.abc import Callable
+
+from sandbox.broker import settings
+from sandbox.broker.config import PROPERTIES
+from sandbox.broker.parts import Answer, BrokerParts, Handler
+from sandbox.journal.events import BrokerConfigChanged
+from sandbox.remoting.bodies import DataVersion, Settings
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.json_body import dumps
+
+
+class SettingsProcessor:
+    """RocketMQ: `AdminBrokerProcessor.updateBrokerConfig`, `Configuration`.
+
+    A change lasts as long as the broker runs.  `changed` hears the names that changed, after the fact.
+    """
+
+    def __init__(self, parts: BrokerParts, changed: Callable[[set[str]], None]) -> None:
+        self._parts = parts
+        self._changed = changed
+        self._version = DataVersion(0, parts.clock.now_ms())
+
+    def handlers(self) -> dict[int, Handler]:
+        return {RequestCode.UPDATE_BROKER_CONFIG: self.update, RequestCode.GET_BROKER_CONFIG: self.read}
+
+    def read(self, c: RemotingCommand, _: Channel) -> Answer:
+        found = settings.as_settings(self._parts.config, self._parts.store.config)
+        ext = {"version": dumps(self._version.to_json()).decode()}
+        return c.reply(ResponseCode.SUCCESS, ext, Settings(found).encode())
+
+    def update(self, c: RemotingCommand, _: Channel) -> Answer:
+        """All of it or, when one name is refused, nothing."""
+        config = self._parts.config
+        wanted = settings.changes(config, self._parts.store.config, Settings.decode(c.body).values)
+        for key, value in wanted.items():
+            setattr(config, PROPERTIES[key], value)
+        self._version = self._version.next(self._parts.clock.now_ms())
+        if wanted:
+            self._changed(set(wanted))
+            self._parts.journal.write(BrokerConfigChanged(config.name, config.broker_id, wanted))
+        return c.reply(ResponseCode.SUCCESS)

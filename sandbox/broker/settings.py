@@ -1,0 +1,78 @@
+"""Which settings administrators see, which of them they may change while a broker runs, and within what bounds."""
+
+from typing import Any, NamedTuple
+
+from sandbox.broker.config import PROPERTIES, BrokerConfig
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.remoting.codes import ResponseCode
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES, SLAVE, MessageStoreConfig
+from sandbox.store.config import PROPERTIES as STORE_PROPERTIES
+
+FORBIDDEN = frozenset({"brokerConfigPath", "configBlackList", "rocketmqHome"})  # configBlackList of 4.9.8
+
+
+class Bounds(NamedTuple):
+    low: int
+    high: int
+
+
+# What is read each time it matters; the rest was built in when the broker started.
+LIVE_NUMBERS = {
+    "brokerPermission": Bounds(0, 7), "transactionTimeOut": Bounds(0, 86_400_000),
+    "transactionCheckMax": Bounds(0, 1_000), "transactionCheckInterval": Bounds(1_000, 86_400_000),
+    "registerNameServerPeriod": Bounds(10_000, 60_000), "flushConsumerOffsetInterval": Bounds(1_000, 86_400_000),
+    "shortPollingTimeMills": Bounds(1_000, 60_000), "defaultQueryMaxNum": Bounds(1, 10_000),
+    "startAcceptSendRequestTimeStamp": Bounds(0, 2**62),
+}  # fmt: skip
+LIVE_FLAGS = frozenset({
+    "autoCreateTopicEnable", "autoCreateSubscriptionGroup", "notifyConsumerIdsChangedEnable", "slaveReadEnable",
+    "enablePropertyFilter", "rejectTransactionMessage", "storeReplyMessageEnable", "traceOn"})  # fmt: skip
+
+
+def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, str]:
+    """By RocketMQ's names, sorted: what can be chosen here."""
+    ip, _, port = config.address.rpartition(":")
+    found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
+    found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
+    found |= {"brokerName": config.name, "brokerIP1": ip, "brokerIP2": ip, "listenPort": port,
+              "haListenPort": config.ha_address.rpartition(":")[2],
+              "brokerRole": store.replication if config.is_master else SLAVE,
+              "mappedFileSizeConsumeQueue": str(store.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES)}
+    return dict(sorted(found.items()))
+
+
+def changes(config: BrokerConfig, store: MessageStoreConfig, wanted: dict[str, str]) -> dict[str, Any]:
+    """What is wanted and differs, by RocketMQ's names; names nobody knows and texts that are no number are passed over.
+
+    Raises BrokerRefused: 16 for what cannot be changed while the broker runs, 1 for what is out of bounds.
+    """
+    if FORBIDDEN & wanted.keys():
+        raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
+    now = as_settings(config, store)
+    found: dict[str, Any] = {}
+    for key, text in wanted.items():
+        value = _wanted(key, text.strip(), now)
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def _wanted(key: str, text: str, now: dict[str, str]) -> int | bool | None:
+    """None: nothing to change."""
+    if key in LIVE_FLAGS:
+        flag = text.lower() == "true"
+        return None if _text(flag) == now[key] else flag
+    if key not in now or text == now[key]:
+        return None
+    bounds = LIVE_NUMBERS.get(key)
+    if bounds is None:
+        raise BrokerRefused(ResponseCode.NO_PERMISSION, f"{key} cannot be changed while the broker runs.")
+    if not text.removeprefix("-").isdecimal() or len(text) > 20:
+        return None
+    if not bounds.low <= int(text) <= bounds.high:
+        raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{key} is {bounds.low} to {bounds.high} here, not {text}")
+    return int(text)
+
+
+def _text(value: Any) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
