@@ -8,7 +8,7 @@ import pytest
 from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, RouteChanged
 from sandbox.remoting.codes import RequestCode
-from tests.seed.stage import WireLog, application, broker_address
+from tests.seed.stage import WireLog, application, broker_address, prefix_of
 
 ROUTE, SEND, BEAT = RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.SEND_MESSAGE_V2, RequestCode.HEART_BEAT
 GROUP = "order-svc"
@@ -19,10 +19,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     with World(tmp_path, "cluster") as made:
         made.run(15)
         yield made
-
-
-def ip_of(world: World, label: str) -> str:
-    return str(world.sandbox.actors.get(label).client_id.split("@")[0])
 
 
 @pytest.mark.seed("3.2", "D17")
@@ -45,13 +41,13 @@ def test_each_role_talks_to_the_ones_it_needs_and_to_no_other(world: World) -> N
         assert told == name_servers, "a broker registers with every name server"
     clients = [actor.label for actor in world.sandbox.actors.by_label.values()]
     for label in clients:
-        asked = [frame.receiver for frame in wire.requests(ROUTE, sender=f"{ip_of(world, label)}:")]
+        asked = [frame.receiver for frame in wire.requests(ROUTE, sender=prefix_of(world, label))]
         assert len(asked) >= 4
         assert len(set(asked)) == 1, "a client stays with one name server"
-    shop = f"{ip_of(world, 'shop')}:"
+    shop = prefix_of(world, "shop")
     assert {frame.receiver for frame in wire.requests(SEND)} == masters, "slaves take no messages"
     assert {frame.receiver for frame in wire.requests(BEAT, sender=shop)} == masters
-    reader = f"{ip_of(world, 'A')}:"
+    reader = prefix_of(world, "A")
     assert {frame.receiver for frame in wire.requests(BEAT, sender=reader)} == {*masters, slave}
     between = [frame for frame in wire.frames if {frame.sender, frame.receiver} <= name_servers]
     assert between == [], "name servers do not know each other"
@@ -84,7 +80,7 @@ def test_a_client_chooses_its_first_name_server_by_chance_and_leaves_it_when_it_
     world.act("StartNameServer", name_server="ns-1")
     back_ms = world.sandbox.clock.now_ms()
     world.run(95)
-    later = [frame.receiver for frame in wire.requests(ROUTE, sender=f"{ip_of(world, label)}:")
+    later = [frame.receiver for frame in wire.requests(ROUTE, sender=prefix_of(world, label))
              if frame.at_ms > back_ms]
     assert len(later) >= 3
     assert set(later) == {second}, "it stays where it went"

@@ -1,8 +1,6 @@
 """Groups at work: how messages reach them, where their progress is kept, and what a disagreement costs."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import orjson
 import pytest
@@ -21,14 +19,6 @@ from tests.seed.stage import Caller, WireLog, application, broker_address, files
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 PULL = RequestCode.PULL_MESSAGE
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def consumed(world: World, group: str = GROUP) -> Counter[str]:

@@ -1,7 +1,7 @@
 """What happens to a message from `send` until its answer."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,14 +23,6 @@ from tests.unit.broker.stage import Stage, small_store
 
 SEND, ROUTE = RequestCode.SEND_MESSAGE_V2, RequestCode.GET_ROUTEINFO_BY_TOPIC
 MIB = 1024 * 1024
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def producer(world: World, **config: int) -> Producer:

@@ -1,9 +1,7 @@
 """How far a group has got: who keeps it, when it is told, and what comes again when somebody dies."""
 
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,20 +14,12 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, RunningInfoHeader, SendHeader, UpdateOffsetHeader
 from tests.seed.stage import Caller, WireLog, broker_address, files_of, prefix_of
 
+QUEUE_COUNT = 1
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 PULL, COMMIT = RequestCode.PULL_MESSAGE, RequestCode.UPDATE_CONSUMER_OFFSET
 COMMIT_FLAG = 1
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """One queue."""
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> None:

@@ -1,8 +1,6 @@
 """How messages get to a member: one pull per queue, which the broker answers at once or keeps."""
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,14 +14,6 @@ from tests.seed.stage import WireLog, broker_address, prefix_of
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 PULL, COMMIT = RequestCode.PULL_MESSAGE, RequestCode.UPDATE_CONSUMER_OFFSET
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> None:

@@ -1,6 +1,5 @@
 """When members divide their queues anew, and how."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,6 @@ GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 NOTICE = RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
 WHO = RequestCode.GET_CONSUMER_LIST_BY_GROUP
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> None:

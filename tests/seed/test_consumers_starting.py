@@ -1,7 +1,6 @@
 """How a member begins and ends: its steps, whom it tells, what its process shares."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,6 @@ GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 ROUTE, BEAT, WHO = (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.HEART_BEAT, RequestCode.GET_CONSUMER_LIST_BY_GROUP)
 PULL, COMMIT, BYE = RequestCode.PULL_MESSAGE, RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.UNREGISTER_CLIENT
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> None:

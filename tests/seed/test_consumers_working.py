@@ -1,6 +1,5 @@
 """What becomes of messages at a member: filtered, held back, sent back, tried again, in order or not."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,12 @@ from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader, SendBackHeader
 from tests.seed.stage import Frame, WireLog, prefix_of
 
+QUEUE_COUNT = 1
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 PULL, SEND_BACK = RequestCode.PULL_MESSAGE, RequestCode.CONSUMER_SEND_MSG_BACK
 HOUR_MS = 3_600_000
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    """One queue."""
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> None:

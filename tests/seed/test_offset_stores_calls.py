@@ -1,6 +1,6 @@
 """What each call of an offset store does, seen on the wire, in the files, and in what a member says of its memory."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,17 +16,10 @@ from sandbox.remoting.headers import UpdateOffsetHeader
 from tests.seed.stage import Caller, WireLog, application, broker_address, member
 from tests.seed.test_offset_stores_places import local_table
 
+QUEUE_COUNT = 2
 QUERY, COMMIT = RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET
 MINE = "10.0.9.8:"
 Q0, Q1 = (MessageQueue("orders", "broker-a", n) for n in (0, 1))
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        made.run(1)
-        yield made
 
 
 def puller(world: World, group: str = "readers", **more: object) -> PullConsumer:

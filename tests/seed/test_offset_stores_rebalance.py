@@ -1,6 +1,5 @@
 """What a rebalance does with offsets: of a queue that goes, of one that comes, and what order adds to it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,6 @@ QUERY, COMMIT, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CON
 LOCK, UNLOCK = RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ
 FIRST, SECOND = "10.0.9.1", "10.0.9.2"
 QUEUES = [MessageQueue("orders", "broker-a", n) for n in range(4)]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def clerk(world: World, ip: str, *, hears: Listener | None = None, **config: Any) -> PushConsumer:

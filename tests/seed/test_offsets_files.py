@@ -32,11 +32,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-@pytest.fixture
-def caller(world: World) -> Caller:
-    return Caller(world, broker_address(world))
-
-
 def log_files(world: World) -> dict[str, int]:
     return {name.removeprefix("commitlog/"): len(content) for name, content in files_of(world).items()
             if name.startswith("commitlog/")}

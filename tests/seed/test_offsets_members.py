@@ -1,8 +1,6 @@
 """Offsets when members come and go: chosen at the start, handed over with a queue, kept for whoever is next."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,33 +8,17 @@ from sandbox.hosting.world import World
 from sandbox.journal.events import LifecycleStep, MessagesConsumed, OffsetCommitted, QueueDropped, QueueTaken
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, QueryOffsetHeader, UpdateOffsetHeader
-from tests.seed.stage import Caller, WireLog, broker_address
+from tests.seed.stage import Caller, WireLog, prefix_of
 
+QUEUE_COUNT = 2
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 QUERY, UPDATE, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,
                        RequestCode.PULL_MESSAGE)
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        made.run(1)
-        yield made
-
-
-@pytest.fixture
-def caller(world: World) -> Caller:
-    return Caller(world, broker_address(world))
-
-
 def client_of(world: World, label: str) -> str:
     return world.sandbox.actors.get(label).client_id
-
-
-def address_of(world: World, label: str) -> str:
-    return client_of(world, label).partition("@")[0] + ":"
 
 
 def start_offsets(world: World, label: str) -> list[int]:
@@ -58,7 +40,7 @@ def test_the_store_is_loaded_while_a_member_starts_before_it_meets_anybody(world
     before = len(wire.frames)
     world.act("StartConsumer", actor="A", group=GROUP, subscriptions=ORDERS, model=model, work_ms=[1])
     world.run(5)
-    ip = address_of(world, "A")
+    ip = prefix_of(world, "A")
     first_frame_ms = min(frame.at_ms for frame in wire.frames[before:] if frame.sender.startswith(ip))
     steps = [e for e in world.entries(LifecycleStep) if e.event.phase == "start"]
     names = [e.event.name for e in steps]
@@ -108,15 +90,15 @@ def test_a_queue_is_dropped_and_persisted_before_the_next_member_asks_where_to_b
     [taken] = [e for e in world.entries(QueueTaken) if (e.event.client_id, e.event.topic) == (
         client_of(world, "B"), "orders")]
     assert (taken.event.queue_id, taken.event.start_offset) == (1, 6)
-    told = [UpdateOffsetHeader.from_ext(f.command.ext) for f in wire.requests(UPDATE, sender=address_of(world, "A"))]
+    told = [UpdateOffsetHeader.from_ext(f.command.ext) for f in wire.requests(UPDATE, sender=prefix_of(world, "A"))]
     assert [header.commit_offset for header in told if (header.topic, header.queue_id) == ("orders", 1)] == [6]
     order = [f.code for f in wire.frames if not f.answer and f.code in (QUERY, UPDATE)
              and ((f.command.ext or {})["topic"], (f.command.ext or {})["queueId"]) == ("orders", "1")]
     assert order[-2:] == [UPDATE, QUERY], "first it is told, then it is asked"
-    told_at = wire.frames.index(wire.requests(UPDATE, sender=address_of(world, "A"))[0])
+    told_at = wire.frames.index(wire.requests(UPDATE, sender=prefix_of(world, "A"))[0])
     assert wire.frames[told_at].at_ms == dropped.at_ms
     pulls = [PullHeader.from_ext(f.command.ext) for f in wire.frames[told_at:] if f.code == PULL and not f.answer
-             and f.sender.startswith(address_of(world, "A"))]
+             and f.sender.startswith(prefix_of(world, "A"))]
     assert not [pull for pull in pulls if (pull.topic, pull.queue_id) == ("orders", 1)], "and pulled no more"
     world.act("SendMessages", topic="orders", count=20)
     world.run(3)

@@ -1,8 +1,6 @@
 """What is committed while messages are worked on, when, and what comes again when somebody dies."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,23 +11,11 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, UnregisterClientHeader, UpdateOffsetHeader
 from tests.seed.stage import Caller, WireLog, broker_address
 
+QUEUE_COUNT = 1
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
 QUERY, UPDATE, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,
                        RequestCode.PULL_MESSAGE)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        made.run(1)
-        yield made
-
-
-@pytest.fixture
-def caller(world: World) -> Caller:
-    return Caller(world, broker_address(world))
 
 
 def row(world: World) -> dict[str, Any]:

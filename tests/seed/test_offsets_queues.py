@@ -10,7 +10,7 @@ from sandbox.journal.events import MessagesConsumed, OffsetCommitted, OffsetMove
 from sandbox.remoting.bodies import ConsumeStats, TopicStats
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import ConsumeStatsHeader, PullHeader, PullResponseHeader, TopicHeader, UpdateOffsetHeader
-from tests.seed.stage import Caller, WireLog, broker_address
+from tests.seed.stage import Caller, WireLog
 
 GROUP = "order-svc"
 FILE_BYTES = 64 * 1024
@@ -24,11 +24,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
         made.run(1)
         yield made
-
-
-@pytest.fixture
-def caller(world: World) -> Caller:
-    return Caller(world, broker_address(world))
 
 
 def lose_the_first_hundred(world: World, caller: Caller) -> None:

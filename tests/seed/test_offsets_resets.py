@@ -1,8 +1,6 @@
 """Moving a group on purpose: online and offline, to an offset and to a time, and what old messages cost then."""
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,20 +11,13 @@ from sandbox.message import record
 from sandbox.remoting.bodies import ResetOffsetBody
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import ResetOffsetHeader, SearchOffsetHeader
-from tests.seed.stage import Caller, WireLog, broker_address
+from tests.seed.stage import Caller, WireLog, broker_address, prefix_of
 
+QUEUE_COUNT = 2
 GROUP = "order-svc"
 RETRIES = "%RETRY%order-svc"
 RESET, UPDATE, PULL = (RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,
                        RequestCode.PULL_MESSAGE)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        made.run(1)
-        yield made
 
 
 def member(world: World, label: str = "A", **fields: Any) -> None:
@@ -36,10 +27,6 @@ def member(world: World, label: str = "A", **fields: Any) -> None:
 
 def asking(world: World) -> Caller:
     return Caller(world, broker_address(world))
-
-
-def ip_of(world: World, label: str = "A") -> str:
-    return world.sandbox.actors.get(label).client_id.partition("@")[0] + ":"
 
 
 def send_one_each(world: World, keys: list[str], *, every_s: float) -> list[int]:
@@ -192,7 +179,7 @@ def test_messages_far_behind_the_end_come_eight_at_a_time_or_64_kib(world: World
             if (e.event.topic, e.event.queue_id, e.event.count > 0) == ("orders", 0, True)]
     assert [event.count for event in told][:-1] == [cold] * (len(told) - 1)
     assert (sum(event.count for event in told), {event.cold for event in told}) == (40, {True})
-    bodies = [frame.command.body for frame in wire.answers(PULL, receiver=ip_of(world)) if frame.command.body]
+    bodies = [frame.command.body for frame in wire.answers(PULL, receiver=prefix_of(world, "A")) if frame.command.body]
     sizes = Counter(len(list(record.decode_all(body))) for body in bodies)
     assert sizes[cold] == sum(event.count == cold for event in told)
     assert max(len(body) for body in bodies) <= 65_536

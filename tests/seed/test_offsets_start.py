@@ -35,11 +35,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-@pytest.fixture
-def caller(world: World) -> Caller:
-    return Caller(world, broker_address(world))
-
-
 def push_into_the_past(caller: Caller) -> None:
     """So much goes to another topic that what was there before no longer counts as in memory."""
     for _ in range(4):

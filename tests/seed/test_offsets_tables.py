@@ -1,6 +1,5 @@
 """Where progress is kept: the broker's table with its file, and the files of broadcasting members."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from sandbox.remoting.codes import RequestCode
 from tests.golden.golden_stores import unpack
 from tests.seed.stage import Caller, WireLog, broker_address, disk_of, files_of
 
+QUEUE_COUNT = 2
 GROUP = "order-svc"
 TABLE = "config/consumerOffset.json"
 QUERY, UPDATE = RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET
@@ -26,19 +26,6 @@ OF_THE_ARTICLE = """
     }
 }
 """
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
-        made.run(1)
-        yield made
-
-
-@pytest.fixture
-def caller(world: World) -> Caller:
-    return Caller(world, broker_address(world))
 
 
 def restarted_with(world: World, table: bytes) -> Caller:

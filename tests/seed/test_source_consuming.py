@@ -1,9 +1,7 @@
 """What comes of a batch: threads, results, offsets, and queues that go while somebody works on them."""
 
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +15,6 @@ from tests.seed.stage import WireLog
 GROUP = "clerks"
 COMMIT, BACK, BYE = (RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.CONSUMER_SEND_MSG_BACK,
                      RequestCode.UNREGISTER_CLIENT)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> None:

@@ -1,6 +1,5 @@
 """Consuming in order: one owner of a queue, one thread at a time, one request per broker to stay the owner."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,9 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader
 from tests.seed.stage import Caller, Frame, WireLog, application, broker_address, member, prefix_of
 
+TOPIC = "payments"
 GROUP = "payment-fifo"
 LOCK, PULL = RequestCode.LOCK_BATCH_MQ, RequestCode.PULL_MESSAGE
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> None:

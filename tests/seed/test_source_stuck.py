@@ -1,6 +1,5 @@
 """Order before availability: how long a queue stands still when its owner ends, and who may change that."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,9 @@ from sandbox.journal.events import (
 from sandbox.remoting.codes import RequestCode
 from tests.seed.stage import WireLog, application, broker_address, member
 
+TOPIC = "payments"
 GROUP = "payment-fifo"
 LOCK, UNLOCK, BYE = RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ, RequestCode.UNREGISTER_CLIENT
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def join(world: World, **fields: Any) -> str:

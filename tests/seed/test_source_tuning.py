@@ -1,8 +1,6 @@
 """Three numbers for one lock: the broker's, and the client's two.  Each is set for itself."""
 
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +12,10 @@ from sandbox.remoting.bodies import LockBatchBody
 from sandbox.remoting.codes import RequestCode
 from tests.seed.stage import WireLog, prefix_of
 
+TOPIC = "payments"
 GROUP = "payment-fifo"
 LOCK = RequestCode.LOCK_BATCH_MQ
 USUAL = {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path) as made:
-        made.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
-        made.run(1)
-        yield made
 
 
 def join(world: World) -> None:

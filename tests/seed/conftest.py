@@ -1,0 +1,26 @@
+"""The stage most tests of the claims begin on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.hosting.world import World
+from tests.seed.stage import Caller, broker_address
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """A sandbox with one topic, TOPIC or else `orders`, of QUEUE_COUNT queues or else four: the module says which."""
+    queues = getattr(request.module, "QUEUE_COUNT", 4)
+    with World(tmp_path) as made:
+        made.act("CreateTopic", topic=getattr(request.module, "TOPIC", "orders"), write_queues=queues,
+                 read_queues=queues)
+        made.run(1)
+        yield made
+
+
+@pytest.fixture
+def caller(world: World) -> Caller:
+    """Somebody who says to `broker-a` what a test wants."""
+    return Caller(world, broker_address(world))
