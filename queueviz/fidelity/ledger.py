@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 CLAIMS = Path(__file__).parent / "claims"
 ROW = re.compile(r"(?P<section>[0-4])\.(?P<number>[1-9]\d?)|D[1-9]\d?")
 ROWS_OF = {"0": 40, "1": 33, "2": 13, "3": 43, "4": 34, "D": 47}  # how many rows each section has to have
-PLACES = frozenset({"board", "locks", "index", "reset", "topics", "journal", "settings", "client", "wire"})
+PLACES = frozenset({"board", "locks", "index", "reset", "topics", "journal", "settings", "client",
+                    "topology", "wire"})
 SAME = "the same"
 SAME_ZH = "相同"
 MOST_CHARS = 240  # of one sentence
