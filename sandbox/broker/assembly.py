@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sandbox.broker.acl import AccessControl
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.connections import Connections
 from sandbox.broker.consumer_filters import ConsumerFilterManager
@@ -11,6 +12,7 @@ from sandbox.broker.consumers import ConsumerManager
 from sandbox.broker.delay import ScheduleMessageService
 from sandbox.broker.hold import PullRequestHoldService
 from sandbox.broker.parts import BrokerParts, Handler
+from sandbox.broker.processors.admin_acl import AclAdminProcessor
 from sandbox.broker.processors.admin_groups import GroupAdminProcessor
 from sandbox.broker.processors.admin_offsets import OffsetAdminProcessor
 from sandbox.broker.processors.admin_statistics import StatisticsProcessor
@@ -71,7 +73,8 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         stats=BrokerStats(clock, config.cluster),
         to_clients=to_clients, transactions=transactions,
         transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
-                                                  transactions))
+                                                  transactions),
+        access=AccessControl(config.acl, clock) if config.acl is not None else None)
 
 
 class Processors(NamedTuple):
@@ -97,7 +100,7 @@ def processors_of(parts: BrokerParts, settings_changed: Callable[[set[str]], Non
                    ConsumerManageProcessor(parts), ClientManageProcessor(parts), topics, reset,
                    OffsetAdminProcessor(parts), GroupAdminProcessor(parts), RuntimeProcessor(parts),
                    ThroughClientsProcessor(parts), EndTransactionProcessor(parts), StatisticsProcessor(parts),
-                   ResumeCheckProcessor(parts), DetailsProcessor(parts))
+                   ResumeCheckProcessor(parts), DetailsProcessor(parts), AclAdminProcessor(parts))
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.broker.acl_config import AclConfig
+
 PERM_INHERIT = 1
 PERM_WRITE = 2
 PERM_READ = 4
@@ -67,6 +69,7 @@ class BrokerConfig:
     query_max_messages: int = 32
     start_accept_send_ms: int = 0
     limits: BrokerLimits = BrokerLimits()
+    acl: AclConfig | None = None  # None: everybody may do everything
 
     @property
     def is_master(self) -> bool:
@@ -105,6 +108,8 @@ class BrokerConfig:
             text = properties.get(key)
             if text is not None:
                 values[name] = _CASTS[name](text.strip())
+        if _flag(properties.get("aclEnable", "")):
+            values["acl"] = AclConfig()  # nobody yet; who starts the broker fills it in
         config = cls(**values)
         if properties.get("brokerRole") == "SLAVE" and config.is_master:
             raise ValueError("the brokerId of a slave is above 0")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sandbox.broker.acl import AccessControl
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.connections import Connections
 from sandbox.broker.consumer_filters import ConsumerFilterManager
@@ -55,3 +56,4 @@ class BrokerParts:
     to_clients: ToClients
     transactions: OpenTransactions
     transaction_check: TransactionCheckService
+    access: AccessControl | None

@@ -34,7 +34,8 @@ def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, st
     ip, _, port = config.address.rpartition(":")
     found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
     found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
-    found |= {"brokerName": config.name, "brokerIP1": ip, "brokerIP2": ip, "listenPort": port,
+    found |= {"aclEnable": _text(config.acl is not None), "brokerName": config.name, "brokerIP1": ip,
+              "brokerIP2": ip, "listenPort": port,
               "haListenPort": config.ha_address.rpartition(":")[2],
               "brokerRole": store.replication if config.is_master else SLAVE,
               "mappedFileSizeConsumeQueue": str(store.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES)}
