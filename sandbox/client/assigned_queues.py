@@ -11,6 +11,8 @@ from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 
+LEAST_WAIT_S = 0.001  # Java counts milliseconds; less may be too little to move a clock of floating point
+
 
 class AssignedQueue:
     """One queue.  RocketMQ: `AssignedMessageQueue.MessageQueueState`.
@@ -98,7 +100,7 @@ class FetchedBatches:
                 if not batch.pq.dropped:
                     return batch
             left_s = ends_s - self._clock.monotonic()
-            if left_s <= 0:
+            if left_s < LEAST_WAIT_S:
                 return None
             poller: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._pollers.append(poller)

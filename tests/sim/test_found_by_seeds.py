@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
+from sandbox.client.assigned_queues import FetchedBatches
 from sandbox.hosting.world import World
 from sandbox.journal.events import DelayedMessageDue, MessagesConsumed, PullAnswered
+from sandbox.kernel.clock import ScaledClock
+from sandbox.sim.loop import SimLoop
 from sandbox.store.findings import ERROR
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
@@ -66,3 +71,14 @@ def test_a_store_agrees_with_itself_though_its_broker_s_clock_was_set_back(tmp_p
         begins = [file.header().begin_physical for file in files]
         assert begins != sorted(begins)
         assert [found for found in verify(reader).findings if found.severity == ERROR] == []
+
+
+def test_a_poll_ends_however_its_time_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left of its time may be too little to move a clock of floating point."""
+    monkeypatch.setattr("sandbox.sim.loop.CALLBACKS_PER_INSTANT", 100)
+    with SimLoop() as loop:
+        loop.run_for(55.383055)
+        clock = ScaledClock(loop, start_ms=0)
+        loop.run_for(20.855)
+        assert loop.run(FetchedBatches(clock).take(4.6)) is None
+        assert clock.monotonic() == pytest.approx(20.855 + 4.6, abs=0.002)
