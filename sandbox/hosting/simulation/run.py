@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from sandbox.hosting.simulation.violation import Violation, first_of
 from sandbox.hosting.world import World
 from sandbox.journal.events import Entry
 from sandbox.journal.schema import to_row
+from sandbox.sim.loop import Stuck
 
 NEVER_S = 1e9
 CONFIG = HostConfig(sandbox_limits=SandboxLimits(flow_events_per_s=None), keyframe_s=NEVER_S, remember_s=30.0)
@@ -56,7 +57,8 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
     """Play a script and judge what was seen."""
     with _home() as home, _errors() as errors:
         record = record_of(script.stage, script.seed, CONFIG)
-        with World(home, latency_ms=script.stage.latency_ms, config=CONFIG, seed=script.seed, record=record) as world:
+        world = World(home, latency_ms=script.stage.latency_ms, config=CONFIG, seed=script.seed, record=record)
+        try:
             player = Player(world, script)
             violations: list[Violation] = []
             try:
@@ -69,6 +71,9 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
             violations += [Violation("calm", f"logged as an error: {line}") for line in errors]
             return Result(script.seed, first_of(violations), world.ground.sim.time(), player.played, player.refused,
                           len(player.watcher.entries), _lines(player.watcher.entries) if keep_journal else ())
+        finally:
+            with suppress(Stuck):  # said already; a loop that runs in circles cannot end in order either
+                world.close()
 
 
 def _judge(player: Player, world: World, home: Path) -> list[Violation]:
