@@ -34,7 +34,8 @@ class Progress:
         self.done: dict[int, str] = {}
 
     def handle(self, offset: int, how: str) -> None:
-        if self.done.get(offset) != SUCCESS:
+        """What was skipped stays so: who finishes it now finishes a message that is not there any more."""
+        if self.done.get(offset) not in (SUCCESS, SKIPPED):
             self.done[offset] = how
 
     def skip_to(self, offset: int) -> None:
