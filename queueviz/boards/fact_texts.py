@@ -176,4 +176,6 @@ VALUES: dict[str, Any] = {
     "count": _("count"), "size": _("size"), "span": _("span"), "action": _("by hand"), "wake": _("woken"),
     "commitlog": _("the commit log"), "consumequeue": _("consume queues"), "index": _("the index"),
     "normal": _("normal"), "abnormal": _("abnormal"),
+    "connections": _("too many connections"), "unread": _("it does not read its answers"),
+    "unfinished": _("too many unfinished frames"), "pending_requests": _("unanswered requests"),
 }  # fmt: skip

@@ -10,6 +10,7 @@ from sandbox.kernel.errors import ConnectFailed, RemotingError, SendTimeout, Too
 from sandbox.kernel.process_clock import ProcessClock
 from sandbox.remoting.channel import Channel, Connector
 from sandbox.remoting.command import FLAG_ONEWAY, Language, RemotingCommand
+from sandbox.remoting.signature import sign
 
 OnRequest = Callable[[RemotingCommand, Channel], None]
 
@@ -73,8 +74,8 @@ class Connections:
                     channel.close()
 
         timer = self._clock.call_later(timeout_ms / 1000, give_up)
-        channel.send(command)
         try:
+            channel.send(command)
             return await future
         finally:
             timer.cancel()
@@ -127,6 +128,8 @@ class Connections:
         command.language = Language.PYTHON
         if self._config.stream:
             command.ext = {**(command.ext or {}), "ReqT": "0"}
+        if self._config.access_key and self._config.secret_key:
+            sign(command, self._config.access_key, self._config.secret_key, self._config.security_token)
         return command
 
     async def _channel(self, address: str) -> Channel:

@@ -13,6 +13,7 @@ from sandbox.control.fields import INT64_MAX, Between, TextUpTo, hints_of
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
 from sandbox.journal import events
 from sandbox.journal.schema import describe
+from sandbox.transport.tcp_limits import TcpLimits
 
 MADE = "Made from the code by `manage.py makedocs`; a test compares. Do not edit.\n"
 PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false", type(None): "null"}
@@ -49,7 +50,7 @@ def actions_page() -> str:
 
 def limits_page() -> str:
     lines = ["# Limits", "", MADE]
-    for kind in (SandboxLimits, HostLimits, SocketLimits):
+    for kind in (SandboxLimits, HostLimits, SocketLimits, TcpLimits):
         lines += [f"## {kind.__name__}", "", own_doc(kind), ""]
         lines += table(("limit", "default"), ((f"`{spec.name}`", str(spec.default)) for spec in fields(kind)))
     return "\n".join(lines)

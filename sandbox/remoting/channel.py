@@ -19,8 +19,9 @@ class Channel(Protocol):
     """
 
     remote: str
-    is_open: bool
 
+    @property
+    def is_open(self) -> bool: ...
     @property
     def transport_kind(self) -> str: ...
 
@@ -38,8 +39,9 @@ class ByteChannel(Protocol):
     """A `Channel` that carries bytes as they are; they arrive in order, cut anywhere."""
 
     remote: str
-    is_open: bool
 
+    @property
+    def is_open(self) -> bool: ...
     def send(self, payload: bytes) -> None: ...
     def close(self) -> None: ...
 

@@ -28,10 +28,11 @@ class FrameDecoder:
     then `violation` says what the next `feed` raises.
     """
 
-    __slots__ = ("_max_frame_bytes", "_need", "_tail", "violation")
+    __slots__ = ("_max_frame_bytes", "_max_header_bytes", "_need", "_tail", "violation")
 
-    def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+    def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES, max_header_bytes: int = MAX_HEADER_BYTES) -> None:
         self._max_frame_bytes = max_frame_bytes
+        self._max_header_bytes = max_header_bytes
         self._tail = bytearray()  # of one frame; as long as what came of it, however small the pieces
         self._need = 0
         self.violation: ProtocolViolation | None = None
@@ -66,7 +67,7 @@ class FrameDecoder:
                 raise ProtocolViolation(f"frame of {total} bytes")
             head = at + 8
             body, stop = head + (mark & 0xFF_FFFF), at + 4 + total
-            if body > stop or body - head > MAX_HEADER_BYTES:
+            if body > stop or body - head > self._max_header_bytes:
                 raise ProtocolViolation(f"header of {body - head} bytes in a frame of {total}")
             if stop > end:
                 self._need = stop - at

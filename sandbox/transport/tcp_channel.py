@@ -1,0 +1,226 @@
+"""Commands, or plain bytes, over one TCP connection."""
+
+import logging
+
+from sandbox.kernel.errors import ProtocolViolation
+from sandbox.remoting.channel import ByteHandler, Handler, OnByteClose, OnClose
+from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
+from sandbox.remoting.frame import FrameDecoder, encode
+from sandbox.transport import tcp_guard
+from sandbox.transport.tcp_guard import TcpGuard
+from sandbox.transport.tcp_limits import TcpLimits
+from sandbox.transport.tcp_stream import TcpStream
+
+log = logging.getLogger(__name__)
+
+MANY = 64  # commands handled together while answers are short
+FEW = 4  # while they are long: then the other side is asked between them whether it reads
+LONG_BYTES = 256 * 1024  # of one write
+
+OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
+
+
+class TcpChannel:
+    """A `Channel`.  All commands of a read are one batch, and what is said to them goes out in one write.
+
+    With a `guard` it is the end of a listener: unanswered requests and unfinished frames are counted, and what ends
+    the connection is told.  `send` raises ProtocolViolation for a request that fits into no frame; an answer that fits
+    into none becomes an error.
+    """
+
+    transport_kind = "tcp"
+
+    def __init__(self, stream: TcpStream, heard: Handler, on_close: OnClose, limits: TcpLimits,
+                 guard: TcpGuard | None = None) -> None:
+        self._stream = stream
+        self._heard = heard
+        self._on_close = on_close
+        self._guard = guard
+        self._decoder = FrameDecoder(max_frame_bytes=limits.frame_bytes, max_header_bytes=limits.header_bytes)
+        self._held_back: list[RemotingCommand] = []  # until the other side reads
+        self._pending: dict[int, float] = {}  # opaque → when it came, oldest first
+        self._unfinished_bytes = 0
+        self.local = stream.local
+        self.remote = stream.remote
+        self.why_closed = "closed"  # as ClientDisconnected says it
+
+    @property
+    def is_open(self) -> bool:
+        return self._stream.is_open
+
+    def send(self, command: RemotingCommand) -> None:
+        if not self._stream.is_open:
+            return
+        if command.flag & FLAG_RESPONSE:
+            self._pending.pop(command.opaque, None)
+            try:
+                frame = encode(command)
+            except ProtocolViolation as why:
+                self._send_failure(command, why)
+                return
+        else:
+            frame = encode(command)
+        self._stream.write(frame)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __repr__(self) -> str:
+        return f"<{'open' if self.is_open else 'closed'} {self.local} → {self.remote}>"
+
+    # For the stream.
+
+    def heard(self, data: bytes) -> None:
+        try:
+            commands = self._decoder.feed(data)
+        except ProtocolViolation as why:
+            self._violated(why)
+            return
+        if self._guard is not None and self._decoder.held_bytes != self._unfinished_bytes:
+            self._count_unfinished(self._guard, self._decoder.held_bytes)
+        if commands:
+            if self._held_back:
+                self._held_back += commands
+            else:
+                self._take(commands)
+        if self._decoder.violation is not None and self.is_open:
+            self._violated(self._decoder.violation)
+
+    def drained(self) -> None:
+        held, self._held_back = self._held_back, []
+        if held:
+            self._take(held)
+
+    def unread(self, size: int) -> None:
+        self._end(tcp_guard.UNREAD, f"{size} bytes of answers are unread")
+
+    def lost(self) -> None:
+        self._held_back.clear()
+        self._pending.clear()
+        if self._guard is not None:
+            self._count_unfinished(self._guard, 0)
+        self._on_close(self)
+
+    # Batches.
+
+    def _take(self, commands: list[RemotingCommand]) -> None:
+        """Handle them in order, together as far as the other side reads what it is told."""
+        if len(commands) <= FEW:
+            self._handle(commands)
+            return
+        at = 0
+        while at < len(commands) and self.is_open:
+            if self._stream.stalled and self._guard is not None:
+                self._held_back = commands[at:]
+                return
+            count = FEW if self._stream.wrote_bytes > LONG_BYTES else MANY
+            self._handle(commands[at:at + count] if at or count < len(commands) else commands)
+            at += count
+            if at < len(commands):
+                self._stream.flush()
+
+    def _handle(self, commands: list[RemotingCommand]) -> None:
+        if self._guard is not None:
+            commands = self._admitted(commands, self._guard)
+        if commands:
+            try:
+                self._heard(commands, self)
+            except Exception:
+                log.exception("%d commands from %s", len(commands), self.remote)
+                self.close()
+
+    def _admitted(self, commands: list[RemotingCommand], guard: TcpGuard) -> list[RemotingCommand]:
+        """Those that are not too many; the others are answered here."""
+        pending, now_s = self._pending, guard.clock.monotonic()
+        for c in commands:
+            if not c.flag & (FLAG_RESPONSE | FLAG_ONEWAY):
+                pending[c.opaque] = now_s
+        if len(pending) <= guard.limits.pending_requests:
+            return commands
+        self._forget_unanswered(now_s - guard.limits.pending_s)
+        room = guard.limits.pending_requests
+        admitted = {opaque for opaque, _ in zip(pending, range(room), strict=False)}
+        refused = [c for c in commands if not c.flag & (FLAG_RESPONSE | FLAG_ONEWAY) and c.opaque not in admitted]
+        for c in refused:
+            guard.too_many_pending(self.remote)
+            self.send(c.reply(ResponseCode.SYSTEM_BUSY, remark=OVERLOAD))
+        return [c for c in commands if c not in refused] if refused else commands
+
+    def _forget_unanswered(self, before_s: float) -> None:
+        """Some requests are never answered: RocketMQ's name servers ignore what they do not know."""
+        for opaque, since_s in list(self._pending.items()):
+            if since_s > before_s:
+                break
+            del self._pending[opaque]
+
+    def _count_unfinished(self, guard: TcpGuard, held_bytes: int) -> None:
+        guard.unfinished_bytes += held_bytes - self._unfinished_bytes
+        self._unfinished_bytes = held_bytes
+        if held_bytes and guard.unfinished_bytes > guard.limits.unfinished_bytes:
+            self._end(tcp_guard.UNFINISHED, f"{guard.unfinished_bytes} bytes of unfinished frames are held")
+            self._stream.abort()
+
+    # What ends it.
+
+    def _violated(self, why: ProtocolViolation) -> None:
+        self.why_closed = tcp_guard.PROTOCOL
+        self._end(tcp_guard.PROTOCOL, str(why))
+        self.close()
+
+    def _end(self, reason: str, remark: str) -> None:
+        if self._guard is not None:
+            self._guard.refuse(self.remote, reason, remark)
+        else:
+            log.warning("ending %s: %s", self, remark)
+
+    def _send_failure(self, command: RemotingCommand, why: ProtocolViolation) -> None:
+        log.warning("the answer to request %s of %s cannot be sent: %s", command.opaque, self.remote, why)
+        try:
+            self._stream.write(encode(RemotingCommand(
+                ResponseCode.SYSTEM_ERROR, flag=FLAG_RESPONSE, opaque=command.opaque, remark=str(why)[:1_000],
+                serialize_type=command.serialize_type)))
+        except ProtocolViolation as also:
+            self._violated(also)
+
+
+class TcpByteChannel:
+    """A `ByteChannel`: what each read brings is one piece."""
+
+    transport_kind = "tcp"
+
+    def __init__(self, stream: TcpStream, heard: ByteHandler, on_close: OnByteClose,
+                 guard: TcpGuard | None = None) -> None:
+        self._stream = stream
+        self._heard = heard
+        self._on_close = on_close
+        self._guard = guard
+        self.local = stream.local
+        self.remote = stream.remote
+
+    @property
+    def is_open(self) -> bool:
+        return self._stream.is_open
+
+    def send(self, payload: bytes) -> None:
+        self._stream.write(payload)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def heard(self, data: bytes) -> None:
+        try:
+            self._heard([data], self)
+        except Exception:
+            log.exception("%d bytes from %s", len(data), self.remote)
+            self.close()
+
+    def drained(self) -> None:
+        pass
+
+    def unread(self, size: int) -> None:
+        if self._guard is not None:
+            self._guard.refuse(self.remote, tcp_guard.UNREAD, f"{size} bytes are unread")
+
+    def lost(self) -> None:
+        self._on_close(self)

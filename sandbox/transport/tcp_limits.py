@@ -1,0 +1,34 @@
+"""Every number that keeps strangers on our wire inside their walls (catalogue 6)."""
+
+from dataclasses import dataclass, replace
+
+from sandbox.remoting.frame import MAX_FRAME_BYTES, MAX_HEADER_BYTES
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcpLimits:
+    """Of all listening ports of one sandbox together; `pending_requests` and `unread_bytes` of one connection.
+
+    Silence for 120 s is the broker's own rule (`broker.connections`), over whatever wire.
+    """
+
+    connections: int = 32
+    frame_bytes: int = MAX_FRAME_BYTES  # RocketMQ: com.rocketmq.remoting.frameMaxLength
+    header_bytes: int = MAX_HEADER_BYTES
+    read_bytes: int = 64 * 1024  # at a time, so that nobody holds the loop for long
+    unfinished_bytes: int = 64 * MIB  # of frames that are not whole yet, over all connections
+    pending_requests: int = 1_024  # unanswered; further ones are answered with code 2
+    pending_s: float = 60.0  # a request nobody has answered by then does not count any more
+    unread_bytes: int = 8 * MIB  # of answers; who has more when the next one is due is closed
+    drain_bytes: int = MIB  # of answers; while more are unread, nothing further is read
+    connect_s: float = 3.0  # RocketMQ: connectTimeoutMillis
+    handshake_s: float = 10.0  # of TLS
+    linger_s: float = 3.0  # what is still unread that long after the end is thrown away
+    idle_s: float = 120.0  # of listeners without a rule of their own; RocketMQ: serverChannelMaxIdleTimeSeconds
+    refusals_told_per_s: int = 5  # as events; all of them are counted
+
+
+HEADLESS = replace(TcpLimits(), connections=4_096, unfinished_bytes=256 * MIB)
+"""Of a broker without a sandbox around it."""

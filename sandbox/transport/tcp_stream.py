@@ -1,0 +1,150 @@
+"""One socket under asyncio: bytes in as they come, bytes out in one write per turn."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sandbox.transport.tcp_limits import TcpLimits
+
+
+class StreamUser(Protocol):
+    """Who speaks over a socket."""
+
+    def heard(self, data: bytes) -> None: ...
+    def drained(self) -> None:
+        """The other side reads again what it had left unread."""
+    def unread(self, size: int) -> None:
+        """The stream ends: the other side has left `size` bytes unread, and more was due."""
+    def lost(self) -> None:
+        """The connection is over, whoever ended it; called once, in a later turn."""
+
+
+class TcpStream(asyncio.BufferedProtocol):
+    """Everything that is asyncio's about a connection; what the bytes mean is its user's affair.
+
+    All streams of a port read into one `buffer`: what came is copied out of it before anything else happens.  With
+    `waits` nothing is read while the other side leaves more than `drain_bytes` unread.  Only one side of a connection
+    may wait like that (ours is the one that listens), or both might wait for each other.
+    """
+
+    def __init__(self, limits: TcpLimits, buffer: memoryview, user_of: Callable[["TcpStream"], StreamUser | None], *,
+                 waits: bool) -> None:
+        """`user_of` is called once the connection is there; None: it is not wanted."""
+        self._limits = limits
+        self._buffer = buffer
+        self._user_of = user_of
+        self._waits = waits
+        self._user: StreamUser | None = None
+        self._transport: asyncio.Transport
+        self._out: list[bytes] = []
+        self._in_turn = False  # what is written now goes out at the end of this turn
+        self._linger: asyncio.TimerHandle | None = None
+        self.local = ""
+        self.remote = ""
+        self.is_open = False
+        self.stalled = False  # the other side leaves too much unread
+        self.wrote_bytes = 0  # in the last write
+        self.turns = 0  # in which something came or went
+
+    # For its user.
+
+    def write(self, data: bytes) -> None:
+        """Goes out with everything else of this turn; nothing, once the stream is closed."""
+        if self.is_open:
+            if not self._out and not self._in_turn:
+                asyncio.get_running_loop().call_soon(self.flush)
+            self._out.append(data)
+
+    def flush(self) -> None:
+        """Write what this turn has said so far.  Ends the stream when too much of earlier turns is unread."""
+        if not self._out:
+            return
+        data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
+        self._out.clear()
+        unread = self._transport.get_write_buffer_size()
+        if unread > self._limits.unread_bytes and self._user is not None:
+            self._user.unread(unread)
+            self.abort()
+            return
+        self.wrote_bytes = len(data)
+        self.turns += 1
+        self._transport.write(data)
+
+    def close(self) -> None:
+        """Say what is said already, then end; a side that does not read it is not waited for longer than `linger_s`."""
+        if not self.is_open:
+            return
+        self.flush()
+        self.is_open = False
+        self._transport.close()
+        self._linger = asyncio.get_running_loop().call_later(self._limits.linger_s, self._transport.abort)
+
+    def abort(self) -> None:
+        """End at once, whatever is unread."""
+        self.is_open = False
+        self._out.clear()
+        self._transport.abort()
+
+    # For asyncio.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.local = address_text(transport.get_extra_info("sockname"))
+        self.remote = address_text(transport.get_extra_info("peername"))
+        transport.set_write_buffer_limits(high=self._limits.drain_bytes)
+        self.is_open = True
+        self._user = self._user_of(self) if self.remote else None
+        if self._user is None:
+            self.abort()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self.is_open and self._user is not None:
+            data = bytes(self._buffer[:nbytes])
+            self.turns += 1
+            self._in_turn = True
+            try:
+                self._user.heard(data)
+            finally:
+                self._in_turn = False
+                self.flush()
+
+    def eof_received(self) -> bool:
+        """RocketMQ's servers know no half-open connections: who says no more is not told any more, either."""
+        self.close()
+        return False
+
+    def pause_writing(self) -> None:
+        self.stalled = True
+        if self._waits:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self.stalled = False
+        if not self.is_open or self._user is None:
+            return
+        self._in_turn = True
+        try:
+            self._user.drained()
+        finally:
+            self._in_turn = False
+            self.flush()
+        if self._waits and not self.stalled:
+            self._transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_open = False
+        self._out.clear()
+        if self._linger is not None:
+            self._linger.cancel()
+        user, self._user = self._user, None
+        if user is not None:
+            user.lost()
+
+
+def address_text(name: Any) -> str:
+    """`ip:port` of what a socket says of itself; an end that is gone already has no name."""
+    return f"{name[0]}:{name[1]}" if name else ""
