@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 
 from sandbox.journal.events import DiskChanged, FilesDeleted, MinOffsetMoved
 from sandbox.journal.journal import Journal
+from sandbox.kernel.calendar_text import hour_of_day
 from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.store.commit_log import CommitLog
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.consume_queue import ConsumeQueue
 from sandbox.store.disk import Disk
-from sandbox.store.file_stamp import hour_of_day
 from sandbox.store.index_service import IndexService
 
 log = logging.getLogger(__name__)

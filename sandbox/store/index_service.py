@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Callable, Iterable
 
+from sandbox.kernel.calendar_text import stamp
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import StoreFull
 from sandbox.message.string_hash import index_key_hash, java_hash
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import Disk
-from sandbox.store.file_stamp import stamp
 from sandbox.store.index_file import IndexEntry, IndexFile
 from sandbox.store.index_keys import IndexKeys
 from sandbox.store.index_walk import EntryStep, FileWalk, IndexWalk

@@ -1,13 +1,11 @@
 """Bodies about what went through a broker: spans of queues, counters, units of a queue."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Self
 
+from sandbox.kernel.calendar_text import stamp
 from sandbox.remoting.bodies.groups import SubscriptionData
 from sandbox.remoting.bodies.offsets import ConsumeStats
 from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_json, queue_of, reading, rows, table
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class QueueTimeSpan(NamedTuple):
@@ -156,5 +154,5 @@ class CorrectionOffsets(NamedTuple):
 
 def _human(at_ms: int, utc_offset_minutes: int) -> str:
     """RocketMQ: `UtilAll.YYYY_MM_DD_HH_MM_SS_SSS`, in the broker's own time zone."""
-    at = EPOCH + timedelta(milliseconds=at_ms, minutes=utc_offset_minutes)
-    return f"{at:%Y-%m-%d#%H:%M:%S}:{at.microsecond // 1000:03d}"
+    text = stamp(at_ms, utc_offset_minutes)
+    return f"{text[:4]}-{text[4:6]}-{text[6:8]}#{text[8:10]}:{text[10:12]}:{text[12:14]}:{text[14:]}"

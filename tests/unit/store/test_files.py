@@ -1,8 +1,7 @@
-"""Maps, real files, JSON tables, configuration and names of days."""
+"""Maps, real files, JSON tables and configuration."""
 
 import os
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from sandbox.kernel.errors import StoreFull
 from sandbox.store.commit_log import use_large_pages
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import FileDisk
-from sandbox.store.file_stamp import hour_of_day, stamp
 from sandbox.store.json_files import JsonFile
 from sandbox.store.mapped_file import MappedFile, MapPool, wipe
 from tests.unit.store.stores import Stores, message
@@ -156,12 +154,3 @@ def test_the_defaults_are_rocketmqs() -> None:
     assert (config.commit_log_file_bytes, config.consume_queue_file_bytes) == (1_073_741_824, 6_000_000)
     assert (config.max_message_bytes, config.max_record_bytes) == (4_194_304, 4_194_304 + 65_536)
     assert (len(config.delay_levels_ms), config.file_reserved_hours, config.delete_when) == (18, 72, "04")
-
-
-@pytest.mark.parametrize("at_ms", [0, 951_782_400_000, 1_709_164_799_999, 1_795_150_704_156, 4_102_444_800_001])
-@pytest.mark.parametrize("offset_minutes", [0, 480, -210])
-def test_a_stamp_is_the_date_and_time_in_digits(at_ms: int, offset_minutes: int) -> None:
-    shifted = datetime.fromtimestamp((at_ms + offset_minutes * 60_000) // 1000, UTC)
-    expected = shifted.strftime("%Y%m%d%H%M%S") + f"{at_ms % 1000:03}"
-    assert stamp(at_ms, offset_minutes) == expected
-    assert hour_of_day(at_ms, offset_minutes) == shifted.hour

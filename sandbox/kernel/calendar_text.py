@@ -1,15 +1,18 @@
-"""Days and hours of a store, for index file names and the hour of deletion."""
+"""Days and hours of a moment, as names of index files, the hour of deletion and texts for administrators show them.
+
+`utc_offset_minutes` says whose day is meant; nobody here asks what time it is.
+"""
 
 _DAY_MS = 86_400_000
 
 
-def hour_of_day(now_ms: int, utc_offset_minutes: int) -> int:
-    return (now_ms + utc_offset_minutes * 60_000) % _DAY_MS // 3_600_000
+def hour_of_day(at_ms: int, utc_offset_minutes: int) -> int:
+    return (at_ms + utc_offset_minutes * 60_000) % _DAY_MS // 3_600_000
 
 
-def stamp(now_ms: int, utc_offset_minutes: int) -> str:
+def stamp(at_ms: int, utc_offset_minutes: int) -> str:
     """`yyyyMMddHHmmssSSS`, as index files are named."""
-    days, rest = divmod(now_ms + utc_offset_minutes * 60_000, _DAY_MS)
+    days, rest = divmod(at_ms + utc_offset_minutes * 60_000, _DAY_MS)
     year, month, day = _civil(days)
     seconds, millis = divmod(rest, 1000)
     return (f"{year:04d}{month:02d}{day:02d}"
