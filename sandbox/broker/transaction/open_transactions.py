@@ -3,6 +3,7 @@
 The half and the op queue alone decide what the broker does; this table only saves reading them for every look.
 """
 
+import logging
 from collections.abc import Iterator
 
 from sandbox.broker import topic_names as names
@@ -10,10 +11,13 @@ from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, HalfMessage, whole
 from sandbox.journal.events import TransactionChecked, TransactionEnded, TransactionPrepared
 from sandbox.journal.journal import Journal
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import record
 from sandbox.message.message import StoredMessage
 from sandbox.message.properties import UNIQ_KEY
 from sandbox.store.message_store import MessageStore
+
+log = logging.getLogger(__name__)
 
 MAX_LISTED = 10_000  # half messages remembered; older ones are checked and ended all the same
 READ_AT_ONCE = 32
@@ -78,5 +82,8 @@ class OpenTransactions:
             read = self._store.get_message(topic, HALF_QUEUE_ID, offset, READ_AT_ONCE, None)
             if read.next_offset <= offset:
                 return
-            yield from record.decode_all(read.records)
+            try:
+                yield from record.decode_all(read.records)
+            except CorruptRecord as why:  # what cannot be listed does not keep a broker from starting
+                log.warning("messages of %s from %d on cannot be read: %s", topic, offset, why)
             offset = read.next_offset

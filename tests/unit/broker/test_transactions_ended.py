@@ -217,6 +217,17 @@ def test_open_transactions_are_listed_until_they_end(shop: Transactor, stage: St
     assert not stage.broker.transactions.was_here("U3")
 
 
+def test_a_half_message_that_cannot_be_read_is_not_listed_and_stops_nobody(shop: Transactor, stage: Stage) -> None:
+    half = shop.prepare()
+    store = stage.broker.store
+    place = msg_id.decode(half.msg_id).physical_offset
+    file = store.log.files.find(place)
+    assert file is not None
+    store.pool.view(file)[place - file.base + 4 : place - file.base + 8] = bytes(4)  # its magic
+    stage.broker.transactions.load()
+    assert stage.broker.transactions.table == {}
+
+
 def test_apaches_settings_are_understood() -> None:
     config = BrokerConfig.from_properties(
         {"transactionTimeOut": "1000", "transactionCheckMax": "3", "transactionCheckInterval": "5000",
