@@ -92,7 +92,7 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
     if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
         raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
     if change.expression is not None:
-        for kind in {subscription.kind for subscription in actor.settings.subscriptions}:
+        for kind in sorted({subscription.kind for subscription in actor.settings.subscriptions}):
             check_expression("expression", change.expression, kind)
 
 
