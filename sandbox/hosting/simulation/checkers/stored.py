@@ -39,18 +39,19 @@ def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
 
 
 def _told_otherwise(observed: Observed, loss: PowerLoss) -> list[Violation]:
-    """`UnflushedLost` says exactly what the next start does not find."""
+    """`UnflushedLost` says exactly what the next start does not find, and counts those that had got their OK."""
     told = next((entry.event for entry in observed.entries if isinstance(entry.event, UnflushedLost)
                  and entry.event.broker == loss.node and entry.at_ms == loss.at_ms), None)
     if told is None:
         return [Violation("stored", f"nothing was told of the power cut of {loss.node} at {loss.at_ms}")]
     gone = loss.lost()
-    acknowledged = {ack.physical_offset for ack in observed.acks if ack.node == loss.node and ack.at_ms <= loss.at_ms}
+    acknowledged = {ack.physical_offset for ack in observed.acks
+                    if ack.node == loss.node and ack.at_ms <= loss.at_ms and ack.code == SEND_OK}
     answered = sum(stored.physical_offset in acknowledged for stored in gone)
     outside = [stored for stored in gone if not told.from_offset <= stored.physical_offset < told.to_offset]
     if told.messages != len(gone) or told.answered < answered or outside:
         return [Violation("stored", (
-            f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them acknowledged, {len(outside)} "
+            f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them with SEND_OK, {len(outside)} "
             f"outside the range told; told were {told}"))]
     return []
 
