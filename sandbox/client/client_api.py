@@ -4,6 +4,7 @@ from typing import NamedTuple, Protocol
 
 from sandbox.client.config import ClientConfig
 from sandbox.client.connections import Connections
+from sandbox.client.request_reply import is_reply
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import record
 from sandbox.message.message import StoredMessage
@@ -211,4 +212,6 @@ class ClientApi:
 
 def _send(header: SendHeader, body: bytes) -> RemotingCommand:
     code = RequestCode.SEND_BATCH_MESSAGE if header.batch else RequestCode.SEND_MESSAGE_V2
+    if is_reply(header.properties):
+        code = RequestCode.SEND_REPLY_MESSAGE_V2
     return RemotingCommand(code, header.to_ext(), body)

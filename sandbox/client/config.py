@@ -59,6 +59,9 @@ class ClientConfig:
     api_timeout_ms: int = 3_000
     connect_timeout_ms: int = 3_000
     max_pending_requests: int = 65_535
+    access_key: str = ""  # with a secret: every request is signed
+    secret_key: str = field(default="", repr=False)
+    security_token: str | None = field(default=None, repr=False)
 
     @property
     def client_id(self) -> str:

@@ -5,20 +5,32 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sandbox.client.consume_directly import Listening
 from sandbox.client.received import message_of
-from sandbox.kernel.errors import SandboxError
+from sandbox.client.request_reply import pushed
+from sandbox.kernel.errors import CorruptRecord, SandboxError
 from sandbox.message import properties, record
+from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerStatusBody, ResetOffsetBody
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.headers import CheckTransactionHeader, ResetOffsetHeader, RunningInfoHeader, TopicGroupHeader
+from sandbox.remoting.fields import text, text_or_none
+from sandbox.remoting.headers import (
+    CheckTransactionHeader,
+    PushReplyHeader,
+    ResetOffsetHeader,
+    RunningInfoHeader,
+    TopicGroupHeader,
+)
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
 
 log = logging.getLogger(__name__)
+
+MAX_DIRECT = 64  # messages at a time
 
 Answerer = Callable[[RemotingCommand, Channel], RemotingCommand | None]
 
@@ -33,12 +45,15 @@ class Incoming:
         self._instance = instance
         self._resets: deque[tuple[ResetOffsetHeader, dict[MessageQueue, int]]] = deque()
         self._resetting = False
+        self._direct = 0  # messages being consumed because somebody asked
         self._served: dict[int, Answerer] = {
             RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: self._members_changed,
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET: self._reset,
             RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT: self._status,
             RequestCode.GET_CONSUMER_RUNNING_INFO: self._running_info,
             RequestCode.CHECK_TRANSACTION_STATE: self._check_transaction,
+            RequestCode.CONSUME_MESSAGE_DIRECTLY: self._consume_directly,
+            RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self._reply_arrived,
         }
 
     def handle(self, command: RemotingCommand, channel: Channel) -> None:
@@ -100,6 +115,43 @@ class Incoming:
         producer = self._instance.producers.get(message.properties.get(properties.PGROUP, ""))
         if producer is not None and producer.on_check is not None:
             producer.on_check(header, message, channel.remote)
+
+    def _consume_directly(self, command: RemotingCommand, channel: Channel) -> RemotingCommand | None:
+        """Answered once the listener has returned, however long that takes; the broker waits ten seconds."""
+        group = text(command.ext, "consumerGroup")
+        consumer = self._instance.consumers.get(group)
+        if consumer is None:
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(group))
+        if not isinstance(consumer, Listening):
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
+        if self._direct >= MAX_DIRECT:
+            return command.reply(ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are being consumed so")
+        message = message_of(record.decode(command.body or b""))
+        broker = text_or_none(command.ext, "brokerName") or ""
+        self._direct += 1
+        self._instance.tasks.spawn(self._directly(consumer, message, broker, command, channel), "consume directly")
+        return None
+
+    async def _directly(self, consumer: Listening, message: Message, broker: str, command: RemotingCommand,
+                        channel: Channel) -> None:
+        try:
+            body = await consumer.consume_directly(message, broker)
+            await self._instance.clock.going_on()
+        finally:
+            self._direct -= 1
+        self._instance.connections.answer(command.reply(ResponseCode.SUCCESS, body=body), channel)
+
+    def _reply_arrived(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
+        """A reply nobody waits for (any more) counts as taken, too."""
+        header = PushReplyHeader.from_ext(command.ext)
+        try:
+            reply = pushed(header, command.body or b"", self._instance.clock.now_ms())
+        except CorruptRecord as why:
+            log.info("a reply cannot be unpacked: %s", why)
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
+        if not self._instance.requests.arrived(reply):
+            log.info("nobody waits for the reply %s", reply.properties.get(properties.CORRELATION_ID))
+        return command.reply(ResponseCode.SUCCESS)
 
 
 def _nobody(group: str) -> str:

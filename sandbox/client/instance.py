@@ -11,6 +11,7 @@ from sandbox.client.incoming import Incoming
 from sandbox.client.local_offset_store import FileStore
 from sandbox.client.name_servers import NameServers
 from sandbox.client.producer import Producer
+from sandbox.client.request_reply import Requests
 from sandbox.client.routes import MASTER_ID, RouteTable
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Alarm, Job, Periodic, Tasks, TimerRow
@@ -76,6 +77,7 @@ class ClientInstance:
         )  # fmt: skip
         self.keys = UniqueKeys(bytes(map(int, config.ip.split("."))), config.pid, java_hash(self.client_id))
         self.tasks = Tasks(self.client_id)
+        self.requests = Requests(self.chance.fork("requests"))
         self.inner_producer = Producer(ProducerConfig(group=INNER_PRODUCER_GROUP), self)
         self._rebalance_alarm = Alarm(self.clock)
         self._periodic: dict[str, Periodic] = {}
@@ -106,6 +108,7 @@ class ClientInstance:
             return
         self.state = "stopped"
         self.producers.pop(INNER_PRODUCER_GROUP, None)
+        self.requests.close()
         await self.unregister(producer_group=INNER_PRODUCER_GROUP)
         await self.tasks.close()
         self.connections.close()
@@ -115,6 +118,7 @@ class ClientInstance:
         self.state = "crashed"
         self.clock.stop()  # nothing of this process may run any more
         self.tasks.cancel()
+        self.requests.close()
         self.connections.close()
         for member in self._members():
             member.told("crashed")

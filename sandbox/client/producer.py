@@ -10,6 +10,7 @@ from sandbox.client.fault_strategy import FaultStrategy
 from sandbox.client.lifecycle import Lifecycle
 from sandbox.client.outgoing import Outgoing, check, pack, pack_batch
 from sandbox.client.queue_selectors import QueueSelector, chosen_by
+from sandbox.client.request_reply import request
 from sandbox.client.results import SendResult, SendStatus
 from sandbox.client.send_attempts import SendAttempts, status_text
 from sandbox.journal.events import MemberStateChanged
@@ -183,6 +184,17 @@ class Producer:
             return Packed(first, queues, outgoing, message.unique_key or "", deadline_ms)
 
         return self.async_sends.begin(packing, on_done)
+
+    async def request(
+        self, message: Message, timeout_ms: int, *, selector: QueueSelector | None = None,
+        queue: MessageQueue | None = None,
+    ) -> Message:
+        """Send, and wait for what somebody replies (`request_reply.reply_to`).
+
+        Raises ClientError when the message could not be sent, SendTimeout when no reply came in time.
+        """
+        await self._ready()
+        return await request(self, message, timeout_ms, selector=selector, queue=queue)
 
     async def publish_queues(self, topic: str) -> list[MessageQueue]:
         """Where the topic's messages may go.  Raises ClientError when no name server knows a way.

@@ -1,15 +1,21 @@
 """Consuming as an application does: subscribe, start, and the listener is called."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from sandbox.client.config import TIMESTAMP_BACK_MS, MessageModel, PushConsumerConfig
 from sandbox.client.consume_concurrently import ConsumeMessageConcurrentlyService
+from sandbox.client.consume_directly import consumed_directly
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.consumption import ConsumeService, Threads
 from sandbox.client.instance import ClientInstance
 from sandbox.client.lifecycle import Lifecycle
-from sandbox.client.listeners import ConcurrentListener, OrderlyListener
+from sandbox.client.listeners import (
+    ConcurrentListener,
+    ConsumeConcurrentlyContext,
+    ConsumeOrderlyContext,
+    OrderlyListener,
+)
 from sandbox.client.member_state import tell_state
 from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.client.pin_watch import PinWatch
@@ -24,6 +30,7 @@ from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Tasks, TimerRow
 from sandbox.kernel.errors import ClientError, SandboxError
 from sandbox.message.filter import TAG
+from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
 
@@ -69,6 +76,7 @@ class PushConsumer:
         self.offset_store: WatchedOffsetStore = offset_store_for(
             config.offset_store, config.group, config.model, instance
         )
+        self._listener: Callable[..., Awaitable[object]] = listener
         self.service: ConsumeService = self._service(listener)
 
     # Life.
@@ -235,6 +243,13 @@ class PushConsumer:
 
     def running_info(self) -> bytes:
         return running_info(self)
+
+    async def consume_directly(self, message: Message, broker: str) -> bytes:
+        """Hand one message to the listener and say what it made of it."""
+        mq = MessageQueue(message.topic, broker, message.queue_id or 0)
+        context = ConsumeOrderlyContext(mq, 0) if self.config.orderly else ConsumeConcurrentlyContext(mq, 0)
+        return await consumed_directly(self.clock, self._listener, message, context,
+                                       retry_topic=self.config.retry_topic, orderly=self.config.orderly)
 
     async def assignment_changed(self, topic: str) -> None:
         """The share of a topic changed: a newer subscription version, thresholds shared out, a heartbeat."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
+from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
 from sandbox.client.config import ClientConfig, ConsumeFromWhere, ProducerConfig, PushConsumerConfig
@@ -106,7 +107,8 @@ class Network(Protocol):
 class World:
     """`queues` queues of topic T, registered and ready for clients.  With a seed the network is `cruel`."""
 
-    def __init__(self, queues: int = 8, *, seed: int | None = None) -> None:
+    def __init__(self, queues: int = 8, *, seed: int | None = None, acl: AclConfig | None = None) -> None:
+        self._acl = acl
         self.loop = SimLoop()
         self.clock = ScaledClock(self.loop, start_ms=START_MS)
         self.journal = Journal(self.clock, keep=1_000_000)
@@ -134,7 +136,7 @@ class World:
             store_host=host_bytes("10.0.0.2", 10911), flusher=InlineFlusher(),
         )  # fmt: skip
         self.broker = Broker(
-            BrokerConfig(name=BROKER, address=BROKER_ADDRESS), store=store, clock=self.clock,
+            BrokerConfig(name=BROKER, address=BROKER_ADDRESS, acl=self._acl), store=store, clock=self.clock,
             chance=self.chance.fork("broker"), journal=self.journal, connector=self.network.connector("10.0.0.2"),
             name_servers=[NAME_SERVER],
         )  # fmt: skip

@@ -1,0 +1,125 @@
+"""Asking and answering with messages (spec remoting 6).  RocketMQ: `DefaultMQProducer.request`, `MessageUtil`."""
+
+import asyncio
+import uuid
+from typing import TYPE_CHECKING
+
+from sandbox.client.queue_selectors import QueueSelector
+from sandbox.client.results import SendResult
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.errors import ClientError, SandboxError, SendTimeout
+from sandbox.message import compression
+from sandbox.message import properties as props
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.headers import PushReplyHeader
+
+if TYPE_CHECKING:
+    from sandbox.client.producer import Producer
+
+REPLY = "reply"  # MSG_TYPE of a reply
+REPLY_SUFFIX = "_REPLY_TOPIC"
+MAX_REQUESTS = 10_000  # of one process, waiting for their replies
+
+
+class Requests:
+    """The requests of one process that wait for a reply, by CORRELATION_ID.  RocketMQ: `RequestFutureHolder`."""
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance = chance
+        self._waiting: dict[str, asyncio.Future[Message]] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def begin(self) -> "tuple[str, asyncio.Future[Message]]":
+        """A new id, and what its reply comes to.  Raises ClientError when too many wait."""
+        if len(self._waiting) >= MAX_REQUESTS:
+            raise ClientError(f"{len(self._waiting)} requests are waiting for their replies")
+        correlation_id = str(uuid.UUID(int=self._chance.below(2**128), version=4))
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._waiting[correlation_id] = future
+        return correlation_id, future
+
+    def end(self, correlation_id: str) -> None:
+        self._waiting.pop(correlation_id, None)
+
+    def arrived(self, reply: Message) -> bool:
+        """False: nobody waits for it (any more)."""
+        future = self._waiting.pop(reply.properties.get(props.CORRELATION_ID, ""), None)
+        if future is None or future.done():
+            return False
+        future.set_result(reply)
+        return True
+
+    def close(self) -> None:
+        """The process ends; nobody waits any more."""
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            future.cancel()
+
+
+async def request(
+    producer: "Producer", message: Message, timeout_ms: int, *, selector: QueueSelector | None = None,
+    queue: MessageQueue | None = None,
+) -> Message:
+    """Send `message` and wait for the reply to it.
+
+    Raises ClientError when it could not be sent, and SendTimeout when it was and no reply came in time.
+    """
+    instance = producer.instance
+    began_ms = instance.clock.now_ms()
+    correlation_id, reply = instance.requests.begin()
+    message.properties |= {props.CORRELATION_ID: correlation_id, props.REPLY_TO_CLIENT: instance.client_id,
+                           props.TTL: str(timeout_ms)}
+    try:
+        if not instance.routes.knows(message.topic):  # so that the brokers of the topic know whom to push to
+            await producer.publish_queues(message.topic)
+            await instance.heartbeat()
+        left_ms = timeout_ms - (instance.clock.now_ms() - began_ms)
+
+        def sent(result: SendResult | SandboxError) -> None:
+            if isinstance(result, SandboxError) and not reply.done():
+                reply.set_exception(ClientError(f"send request message to <{message.topic}> fail: {result}"))
+
+        def give_up() -> None:
+            if not reply.done():
+                reply.set_exception(SendTimeout(f"send request message to <{message.topic}> OK, but wait reply message "
+                                                f"timeout, {timeout_ms} ms."))
+
+        producer.send_async(message, on_done=sent, selector=selector, queue=queue, timeout_ms=left_ms)
+        timer = instance.clock.call_later(left_ms / 1000, give_up)
+        try:
+            return await reply
+        finally:
+            timer.cancel()
+    finally:
+        instance.requests.end(correlation_id)
+
+
+def reply_to(asked: Message, body: bytes) -> Message:
+    """The reply to a message some listener was given; any producer sends it.
+
+    Raises ClientError when the message does not say in which cluster it was stored.
+    """
+    cluster = asked.properties.get(props.CLUSTER)
+    if cluster is None:
+        raise ClientError(f"create reply message fail, requestMessage error, property[{props.CLUSTER}] is null.")
+    taken = {name: asked.properties[name] for name in (props.CORRELATION_ID, props.REPLY_TO_CLIENT, props.TTL)
+             if name in asked.properties}
+    return Message(cluster + REPLY_SUFFIX, body, {props.MSG_TYPE: REPLY, **taken})
+
+
+def is_reply(text: str) -> bool:
+    """Do these properties, as text, belong to a reply?  It goes to the broker with a code of its own."""
+    return f"{props.MSG_TYPE}\x01{REPLY}" in text and props.decode(text).get(props.MSG_TYPE) == REPLY
+
+
+def pushed(header: PushReplyHeader, body: bytes, now_ms: int) -> Message:
+    """The reply as it came from a broker (request 326).  Raises CorruptRecord when it cannot be unpacked."""
+    return Message(
+        topic=header.topic, body=compression.decompress(body, header.sys_flag),
+        properties={**props.decode(header.properties), props.ARRIVE_TIME: str(now_ms)}, flag=header.flag,
+        queue_id=header.queue_id, sys_flag=header.sys_flag, born_ms=header.born_ms, store_ms=header.store_ms,
+        reconsume_times=header.reconsume_times,
+    )  # fmt: skip
