@@ -61,10 +61,6 @@ class ActiveRebalance:
             if mq.topic not in member.subscriptions:
                 self.remove(mq, pq, "unsubscribed")
 
-    def claimed(self) -> list[MessageQueue]:
-        """What the last rounds gave this member, whether or not it could take it."""
-        return self._news.claimed()
-
     def remove(self, mq: MessageQueue, pq: ProcessQueue, reason: str) -> None:
         """Out of the table; what it held is another owner's now."""
         member = self._member
