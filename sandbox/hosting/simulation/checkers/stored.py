@@ -45,9 +45,9 @@ def _told_otherwise(observed: Observed, loss: PowerLoss) -> list[Violation]:
     if told is None:
         return [Violation("stored", f"nothing was told of the power cut of {loss.node} at {loss.at_ms}")]
     gone = loss.lost()
-    acknowledged = {ack.physical_offset for ack in observed.acks
-                    if ack.node == loss.node and ack.at_ms <= loss.at_ms and ack.code == SEND_OK}
-    answered = sum(stored.physical_offset in acknowledged for stored in gone)
+    codes = {ack.physical_offset: ack.code for ack in observed.acks  # the last: a cut before gave positions again
+             if ack.node == loss.node and ack.at_ms <= loss.at_ms}
+    answered = sum(codes.get(stored.physical_offset) == SEND_OK for stored in gone)
     outside = [stored for stored in gone if not told.from_offset <= stored.physical_offset < told.to_offset]
     if told.messages != len(gone) or told.answered < answered or outside:
         return [Violation("stored", (
