@@ -1,5 +1,7 @@
 """How much goes through a broker: totals, and rates over the last ten seconds."""
 
+from typing import NamedTuple
+
 from sandbox.broker import stats_items as items
 from sandbox.kernel.clock import Clock
 
@@ -40,6 +42,14 @@ class Rate:
         self._second = now_s
 
 
+class _Flow(NamedTuple):
+    """What goes through one topic, or to one group from it."""
+
+    rate: Rate
+    nums: items.StatsItem
+    sizes: items.StatsItem
+
+
 class BrokerStats:
     """Put per topic, get per group and topic: rates for boards, and `items` as administrators ask for them.
 
@@ -48,13 +58,14 @@ class BrokerStats:
 
     def __init__(self, clock: Clock, cluster: str) -> None:
         self._clock = clock
-        self._cluster = cluster
         self.items = items.StatsTable(clock)
         self._turn: dict[str, list[int]] = {}  # topic: messages, bytes, requests
-        self._put: dict[str, Rate] = {}
-        self._get: dict[tuple[str, str], Rate] = {}
+        self._put: dict[str, _Flow] = {}
+        self._get: dict[tuple[str, str], _Flow] = {}
         self._all_put = Rate()
         self._all_get = Rate()
+        self._cluster_put = self.items.item(items.BROKER_PUT_NUMS, cluster)
+        self._cluster_get = self.items.item(items.BROKER_GET_NUMS, cluster)
         self.pulls_found = 0
         self.pulls_missed = 0
         self.puts_failed = 0
@@ -74,47 +85,53 @@ class BrokerStats:
         """The turn is over."""
         if not self._turn:
             return
-        now_s = int(self._clock.monotonic())
-        total = 0
+        at_s = self._clock.monotonic()
+        now_s, total = int(at_s), 0
         for topic, (count, size, requests) in self._turn.items():
-            rate = self._put.get(topic)
-            if rate is None:
-                rate = self._put[topic] = Rate()
-            rate.add(now_s, count, size)
+            flow = self._put.get(topic)
+            if flow is None:
+                flow = self._put[topic] = _Flow(Rate(), self.items.item(items.TOPIC_PUT_NUMS, topic),
+                                                self.items.item(items.TOPIC_PUT_SIZE, topic))
+            flow.rate.add(now_s, count, size)
+            flow.nums.add(at_s, count, requests)
+            flow.sizes.add(at_s, size, requests)
             self._all_put.add(now_s, count, size)
-            self.items.add(items.TOPIC_PUT_NUMS, topic, count, requests)
-            self.items.add(items.TOPIC_PUT_SIZE, topic, size, requests)
             total += count
-        self.items.add(items.BROKER_PUT_NUMS, self._cluster, total, 0)
+        self._cluster_put.add(at_s, total, 0)
         self._turn.clear()
 
     def get(self, group: str, topic: str, count: int, size: int) -> None:
-        now_s = int(self._clock.monotonic())
-        rate = self._get.get((group, topic))
-        if rate is None:
-            rate = self._get[group, topic] = Rate()
-        rate.add(now_s, count, size)
+        at_s = self._clock.monotonic()
+        now_s = int(at_s)
+        flow = self._get.get((group, topic))
+        if flow is None:
+            key = items.stats_key(topic, group)
+            flow = self._get[group, topic] = _Flow(Rate(), self.items.item(items.GROUP_GET_NUMS, key),
+                                                   self.items.item(items.GROUP_GET_SIZE, key))
+        flow.rate.add(now_s, count, size)
+        flow.nums.add(at_s, count, 1)
+        flow.sizes.add(at_s, size, 1)
         self._all_get.add(now_s, count, size)
-        key = items.stats_key(topic, group)
-        self.items.add(items.GROUP_GET_NUMS, key, count)
-        self.items.add(items.GROUP_GET_SIZE, key, size)
-        self.items.add(items.BROKER_GET_NUMS, self._cluster, count, 0)
+        self._cluster_get.add(at_s, count, 0)
 
     def sent_back(self, group: str, topic: str) -> None:
         """A consumer gave one message back."""
-        self.items.add(items.SNDBCK_PUT_NUMS, items.stats_key(topic, group), 1)
+        self.items.item(items.SNDBCK_PUT_NUMS, items.stats_key(topic, group)).add(self._clock.monotonic(), 1, 1)
 
     def put_per_s(self, topic: str | None = None) -> float:
         """Messages stored per second in a topic, or in all."""
-        rate = self._all_put if topic is None else self._put.get(topic)
-        return rate.per_s(int(self._clock.monotonic())) if rate else 0.0
+        now_s = int(self._clock.monotonic())
+        if topic is None:
+            return self._all_put.per_s(now_s)
+        flow = self._put.get(topic)
+        return flow.rate.per_s(now_s) if flow else 0.0
 
     def get_per_s(self, group: str | None = None, topic: str | None = None) -> float:
         """Messages delivered per second to a group (of one topic), or to all."""
         now_s = int(self._clock.monotonic())
         if group is None:
             return self._all_get.per_s(now_s)
-        return sum(rate.per_s(now_s) for key, rate in sorted(self._get.items())
+        return sum(self._get[key].rate.per_s(now_s) for key in sorted(self._get)
                    if key[0] == group and topic in (None, key[1]))
 
     @property

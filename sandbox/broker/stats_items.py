@@ -27,24 +27,24 @@ class _Sample(NamedTuple):
 class _Samples:
     """The counter as it stood every `period_s` since the broker's start, the last `most` times."""
 
-    __slots__ = ("_next_s", "_period_s", "_rows")
+    __slots__ = ("_period_s", "_rows", "next_s")
 
     def __init__(self, boot_s: float, now_s: float, period_s: int, most: int) -> None:
         self._period_s = period_s
         self._rows: deque[_Sample] = deque(maxlen=most)
-        self._next_s = boot_s + ((now_s - boot_s) // period_s + 1) * period_s
+        self.next_s = boot_s + ((now_s - boot_s) // period_s + 1) * period_s
 
     def catch_up(self, now_s: float, value: int, times: int) -> None:
         """Take the samples that fell due since the counter last changed; of many only those that are kept."""
-        if now_s < self._next_s:
+        if now_s < self.next_s:
             return
         period_s, most = self._period_s, self._rows.maxlen or 1
         if not self._rows:
-            self._rows.append(_Sample(self._next_s - period_s, 0, 0))
-        due = int((now_s - self._next_s) // period_s) + 1
+            self._rows.append(_Sample(self.next_s - period_s, 0, 0))
+        due = int((now_s - self.next_s) // period_s) + 1
         for step in range(max(0, due - most), due):
-            self._rows.append(_Sample(self._next_s + step * period_s, value, times))
-        self._next_s += due * period_s
+            self._rows.append(_Sample(self.next_s + step * period_s, value, times))
+        self.next_s += due * period_s
 
     def span(self) -> StatsSpan:
         """From the oldest sample kept to the newest; nothing before the first was due."""
@@ -61,17 +61,19 @@ class StatsItem:
     No timer runs: between two changes a counter stands still, so samples can be taken when somebody looks.
     """
 
-    __slots__ = ("_day", "_hour", "_minute", "times", "value")
+    __slots__ = ("_day", "_due_s", "_hour", "_minute", "times", "value")
 
     def __init__(self, boot_s: float, now_s: float) -> None:
         self.value = 0
         self.times = 0
+        self._due_s = 0.0  # when the next sample is, at the earliest
         self._minute = _Samples(boot_s, now_s, 10, 7)
         self._hour = _Samples(boot_s, now_s, 600, 7)
         self._day = _Samples(boot_s, now_s, 3_600, 25)
 
     def add(self, now_s: float, value: int, times: int) -> None:
-        self._catch_up(now_s)
+        if now_s >= self._due_s:
+            self._catch_up(now_s)
         self.value += value
         self.times += times
 
@@ -82,6 +84,7 @@ class StatsItem:
     def _catch_up(self, now_s: float) -> None:
         for samples in (self._minute, self._hour, self._day):
             samples.catch_up(now_s, self.value, self.times)
+        self._due_s = self._minute.next_s
 
 
 class StatsTable:
@@ -92,15 +95,14 @@ class StatsTable:
         self._boot_s = clock.monotonic()
         self._items: dict[tuple[str, str], StatsItem] = {}
 
-    def add(self, name: str, key: str, value: int, times: int = 1) -> None:
-        """Count; a full table takes no new counter."""
-        now_s = self._clock.monotonic()
-        item = self._items.get((name, key))
-        if item is None:
-            if len(self._items) >= MAX_ITEMS:
-                return
-            item = self._items[name, key] = StatsItem(self._boot_s, now_s)
-        item.add(now_s, value, times)
+    def item(self, name: str, key: str) -> StatsItem:
+        """The counter, made if it is not there; a full table gives one that nobody will ever ask for."""
+        found = self._items.get((name, key))
+        if found is None:
+            found = StatsItem(self._boot_s, self._clock.monotonic())
+            if len(self._items) < MAX_ITEMS:
+                self._items[name, key] = found
+        return found
 
     def get(self, name: str, key: str) -> StatsData | None:
         """None: nothing has been counted under that name and key."""
