@@ -1,13 +1,13 @@
 """Asking and answering with messages (spec remoting 6).  RocketMQ: `DefaultMQProducer.request`, `MessageUtil`."""
 
 import asyncio
-import uuid
 from typing import TYPE_CHECKING
 
 from sandbox.client.queue_selectors import QueueSelector
 from sandbox.client.results import SendResult
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ClientError, SandboxError, SendTimeout
+from sandbox.kernel.ids import random_uuid
 from sandbox.message import compression
 from sandbox.message import properties as props
 from sandbox.message.message import Message
@@ -36,7 +36,7 @@ class Requests:
         """A new id, and what its reply comes to.  Raises ClientError when too many wait."""
         if len(self._waiting) >= MAX_REQUESTS:
             raise ClientError(f"{len(self._waiting)} requests are waiting for their replies")
-        correlation_id = str(uuid.UUID(int=self._chance.below(2**128), version=4))
+        correlation_id = random_uuid(self._chance.below(2**128))
         future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[correlation_id] = future
         return correlation_id, future

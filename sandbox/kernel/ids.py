@@ -14,6 +14,13 @@ def instance_name(pid: int, nanos: int) -> str:
     return f"{pid}#{nanos}"
 
 
+def random_uuid(drawn: int) -> str:
+    """A version 4 UUID, of a number drawn below 2**128."""
+    bits = drawn & ~(0xF000 << 64 | 0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
+    text = f"{bits:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
 def month_start_ms(now_ms: int) -> int:
     """The first millisecond of the month of `now_ms`, in UTC."""
     day = time.gmtime(now_ms // 1000)
