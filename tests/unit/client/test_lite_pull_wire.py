@@ -122,6 +122,18 @@ def test_seeking_throws_away_what_was_fetched_and_the_pull_under_way(cluster: Fa
         cluster.run(consumer.seek(Q[1], 0))
 
 
+def test_a_queue_can_be_read_again_from_its_beginning_or_left_for_its_end(cluster: FakeCluster) -> None:
+    for number in range(5):
+        cluster.store("T", 0, b"%d" % number)
+    consumer = assigned(cluster)
+    assert len(cluster.run(consumer.poll())) == 5
+    cluster.run(consumer.seek_to_begin(Q[0]))
+    assert [message.queue_offset for message in cluster.run(consumer.poll())] == [0, 1, 2, 3, 4]
+    cluster.run(consumer.seek_to_begin(Q[0]))
+    cluster.run(consumer.seek_to_end(Q[0]))
+    assert cluster.run(consumer.poll(1_000)) == []
+
+
 def test_fetching_stops_over_a_thousand_cached_messages_of_a_queue(cluster: FakeCluster) -> None:
     for number in range(1_100):
         cluster.store("T", 0, b"%d" % number)
