@@ -158,6 +158,9 @@ class FakeCluster:
         count = len(self.records[ext["topic"], int(ext["queueId"])])
         channel.send(command.reply(Answer.SUCCESS, {"offset": str(count)}))
 
+    def _get_min_offset(self, command: RemotingCommand, channel: Channel) -> None:
+        channel.send(command.reply(Answer.SUCCESS, {"offset": "0"}))
+
     def _search_offset_by_timestamp(self, command: RemotingCommand, channel: Channel) -> None:
         channel.send(command.reply(Answer.SUCCESS, {"offset": "3"}))
 

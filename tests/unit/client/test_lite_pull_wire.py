@@ -109,8 +109,6 @@ def test_seeking_throws_away_what_was_fetched_and_the_pull_under_way(cluster: Fa
     for number in range(25):
         cluster.store("T", 0, b"%d" % number)
     consumer = assigned(cluster)
-    cluster._get_min_offset = (  # type: ignore[attr-defined]
-        lambda command, channel: channel.send(command.reply(0, {"offset": "0"})))
     cluster.loop.run_for(1)
     assert [len(cluster.run(consumer.poll())) for _ in range(2)] == [10, 10]
     cluster.run(consumer.seek(Q[0], 3))
