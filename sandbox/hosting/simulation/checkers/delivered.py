@@ -57,14 +57,14 @@ def _succeeded(observed: Observed, group: GroupShape) -> set[str]:
 
 
 def _buried_or_lost(observed: Observed, group: GroupShape) -> set[str]:
-    """Unique keys in the dead letters, and of copies a power cut took.
+    """Unique keys in the dead letters, and of copies a power cut took or garbled.
 
     A message sent back is stored without waiting for the disk (WAIT=false; spec broker-behaviour 2.2 and 11).
     """
     dead = f"%DLQ%{group.name}"
     buried = {stored.unique_key for inventory in observed.final.masters.values()
               for (queue, _), stored in inventory.messages.items() if queue.topic == dead}
-    return buried | {stored.unique_key for loss in observed.losses for stored in loss.lost()
+    return buried | {stored.unique_key for loss in observed.losses for stored in (*loss.lost(), *loss.torn())
                      if stored.queue.topic in (f"%RETRY%{group.name}", dead)
                      or stored.real_topic == f"%RETRY%{group.name}"}
 
