@@ -70,7 +70,7 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         hold=PullRequestHoldService(clock, store.max_offset, scan_ms=scan_ms),
         pulls=PullTable(),
         delay=ScheduleMessageService(config, store, clock, journal, store.dispatch),
-        stats=BrokerStats(clock, config.cluster),
+        stats=BrokerStats(clock, config.cluster, store.config.utc_offset_minutes),
         to_clients=to_clients, transactions=transactions,
         transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
                                                   transactions),

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from sandbox.broker import stats_items as items
+from sandbox.broker.stats_totals import DAY_S, Mornings, Total
 from sandbox.kernel.clock import Clock
 
 WINDOW_S = 10
@@ -56,7 +57,7 @@ class BrokerStats:
     RocketMQ: `BrokerStatsManager`.  `cluster` is the key of the counters of the whole broker.
     """
 
-    def __init__(self, clock: Clock, cluster: str) -> None:
+    def __init__(self, clock: Clock, cluster: str, utc_offset_minutes: int = 0) -> None:
         self._clock = clock
         self.items = items.StatsTable(clock)
         self._turn: dict[str, list[int]] = {}  # topic: messages, bytes, requests
@@ -66,10 +67,15 @@ class BrokerStats:
         self._all_get = Rate()
         self._cluster_put = self.items.item(items.BROKER_PUT_NUMS, cluster)
         self._cluster_get = self.items.item(items.BROKER_GET_NUMS, cluster)
-        self.pulls_found = 0
-        self.pulls_missed = 0
+        boot_s = clock.monotonic()
+        self.messages_put, self.messages_got = Total(boot_s), Total(boot_s)
+        self.pulls_found, self.pulls_missed = Total(boot_s), Total(boot_s)
+        self.mornings_put, self.mornings_got = Mornings(), Mornings()
+        self.bytes_put = 0
         self.puts_failed = 0
         self.boot_ms = clock.now_ms()
+        local_s = self.boot_ms / 1000 + utc_offset_minutes * 60
+        self._midnight_s = boot_s + DAY_S - local_s % DAY_S
 
     def put(self, topic: str, count: int, size: int) -> None:
         """Note messages of this turn; `settle` counts them, so that a turn asks the time once."""
@@ -85,7 +91,7 @@ class BrokerStats:
         """The turn is over."""
         if not self._turn:
             return
-        at_s = self._clock.monotonic()
+        at_s = self.now_s()
         now_s, total = int(at_s), 0
         for topic, (count, size, requests) in self._turn.items():
             flow = self._put.get(topic)
@@ -97,11 +103,13 @@ class BrokerStats:
             flow.sizes.add(at_s, size, requests)
             self._all_put.add(now_s, count, size)
             total += count
+            self.bytes_put += size
+        self.messages_put.add(at_s, total)
         self._cluster_put.add(at_s, total, 0)
         self._turn.clear()
 
     def get(self, group: str, topic: str, count: int, size: int) -> None:
-        at_s = self._clock.monotonic()
+        at_s = self.now_s()
         now_s = int(at_s)
         flow = self._get.get((group, topic))
         if flow is None:
@@ -113,6 +121,21 @@ class BrokerStats:
         flow.sizes.add(at_s, size, 1)
         self._all_get.add(now_s, count, size)
         self._cluster_get.add(at_s, count, 0)
+        self.messages_got.add(at_s, count)
+        self.pulls_found.add(at_s, 1)
+
+    def missed(self) -> None:
+        """A pull found nothing."""
+        self.pulls_missed.add(self.now_s(), 1)
+
+    def now_s(self) -> float:
+        """The clock's seconds; what midnight settles is settled when somebody counts or looks for the first time."""
+        at_s = self._clock.monotonic()
+        while at_s >= self._midnight_s:
+            self.mornings_put.midnight(self.messages_put.value)
+            self.mornings_got.midnight(self.messages_got.value)
+            self._midnight_s += DAY_S
+        return at_s
 
     def sent_back(self, group: str, topic: str) -> None:
         """A consumer gave one message back."""
@@ -136,11 +159,11 @@ class BrokerStats:
 
     @property
     def put_total(self) -> int:
-        return self._all_put.count
+        return self.messages_put.value
 
     @property
     def get_total(self) -> int:
-        return self._all_get.count
+        return self.messages_got.value
 
     def forget_topic(self, topic: str) -> None:
         self.items.forget_topic(topic)

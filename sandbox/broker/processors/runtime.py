@@ -10,9 +10,14 @@ from sandbox.remoting.json_body import dumps
 VERSION_NAME = "V4_9_8"
 NO_QUEUE = ("sendThreadPoolQueueSize", "pullThreadPoolQueueSize", "queryThreadPoolQueueSize", "EndTransactionQueueSize",
             "sendThreadPoolQueueHeadWaitTimeMills", "pullThreadPoolQueueHeadWaitTimeMills",
-            "queryThreadPoolQueueHeadWaitTimeMills", "pageCacheLockTimeMills")  # fmt: skip
-MESSAGE_TOTALS = ("msgPutTotalYesterdayMorning", "msgPutTotalTodayMorning", "msgGetTotalYesterdayMorning",
-                  "msgGetTotalTodayMorning")  # fmt: skip
+            "queryThreadPoolQueueHeadWaitTimeMills", "pageCacheLockTimeMills", "dispatchMaxBuffer",
+            "putMessageEntireTimeMax", "getMessageEntireTimeMax")  # fmt: skip
+# What RocketMQ says where it is set up as it comes; nothing here is limited or measured so.
+CONSTANTS = {"sendThreadPoolQueueCapacity": "10000", "pullThreadPoolQueueCapacity": "100000",
+             "queryThreadPoolQueueCapacity": "20000", "EndTransactionThreadPoolQueueCapacity": "100000",
+             "putLatency99": "0.00", "putLatency999": "0.00", "putMessageDistributeTime": "null",
+             "remainTransientStoreBufferNumbs": "2147483647"}  # fmt: skip
+UNITS = "KMGTPE"
 
 
 class RuntimeProcessor:
@@ -34,22 +39,35 @@ class RuntimeProcessor:
     def figures(self) -> dict[str, str]:
         """All values are texts.  There are no thread pools here, so nothing ever queues in them."""
         parts, store, stats = self._parts, self._parts.store, self._parts.stats
-        put, got = f"{stats.put_per_s()}  ", f"{stats.get_per_s()}  "  # means of 10, 60 and 600 s; two are left out
+        at_s = stats.now_s()
+        put, got = stats.messages_put, stats.messages_got
         up_s = (parts.clock.now_ms() - stats.boot_ms) // 1000
-        texts = dict.fromkeys(NO_QUEUE + MESSAGE_TOTALS, "0")
+        ratio = "1.0" if store.disk_state == "full" else str(round(store.cleaning.used_ratio(), 4))
+        texts = {**dict.fromkeys(NO_QUEUE, "0"), **CONSTANTS}
         texts.update({
             "brokerVersionDesc": VERSION_NAME, "brokerVersion": "409", "brokerActive": "true",
             "bootTimestamp": str(stats.boot_ms), "runtime": _span(up_s),
             "startAcceptSendRequestTimeStamp": str(parts.config.start_accept_send_ms),
-            "putTps": put, "getTransferedTps": got, "getTransferredTps": got, "getFoundTps": got, "getTotalTps": got,
-            "getMissTps": "0.0  ", "msgPutTotalTodayNow": str(stats.put_total),
-            "msgGetTotalTodayNow": str(stats.get_total), "putMessageTimesTotal": str(stats.put_total),
-            "putMessageFailedTimes": str(stats.puts_failed), "commitLogMinOffset": str(store.min_physical_offset),
+            "putTps": put.means(at_s), "getTransferedTps": got.means(at_s), "getTransferredTps": got.means(at_s),
+            "getFoundTps": stats.pulls_found.means(at_s), "getMissTps": stats.pulls_missed.means(at_s),
+            "getTotalTps": _sums(stats.pulls_found.means(at_s), stats.pulls_missed.means(at_s)),
+            "msgPutTotalYesterdayMorning": str(stats.mornings_put.yesterday),
+            "msgPutTotalTodayMorning": str(stats.mornings_put.today), "msgPutTotalTodayNow": str(put.value),
+            "msgGetTotalYesterdayMorning": str(stats.mornings_got.yesterday),
+            "msgGetTotalTodayMorning": str(stats.mornings_got.today), "msgGetTotalTodayNow": str(got.value),
+            "putMessageTimesTotal": str(put.value), "putMessageFailedTimes": str(stats.puts_failed),
+            "putMessageSizeTotal": str(stats.bytes_put),
+            "putMessageAverageSize": str(stats.bytes_put / put.value if put.value else 0.0),
+            "commitLogMinOffset": str(store.min_physical_offset),
             "commitLogMaxOffset": str(store.max_physical_offset),
             "dispatchBehindBytes": str(store.max_physical_offset - store.dispatched_offset),
-            "remainHowManyDataToFlush": f"{store.max_physical_offset - store.flushed_offset} B",
-            "commitLogDiskRatio": "1.0" if store.disk_state == "full" else "0.0",
+            "remainHowManyDataToFlush": _human(store.max_physical_offset - store.flushed_offset),
+            "commitLogDiskRatio": ratio, "commitLogDiskRatio_store/commitlog": ratio, "consumeQueueDiskRatio": ratio,
             "earliestMessageTimeStamp": str(self._earliest_ms())})
+        limit = store.config.store_limit_bytes
+        if limit is not None:
+            free = max(0, limit - store.cleaning.used_bytes)
+            texts["commitLogDirCapacity"] = f"Total : {_human(limit)}, Free : {_human(free)}."
         for level, offset in sorted(parts.delay.table.items()):
             newest = store.max_offset("SCHEDULE_TOPIC_XXXX", level - 1)
             texts[f"scheduleMessageOffset_{level}"] = f"{offset},{newest}"
@@ -88,3 +106,15 @@ class RuntimeProcessor:
 def _span(seconds: int) -> str:
     days, rest = divmod(seconds, 86_400)
     return f"[ {days} days, {rest // 3600} hours, {rest // 60 % 60} minutes, {rest % 60} seconds ]"
+
+
+def _human(size: int) -> str:
+    """RocketMQ: `MixAll.humanReadableByteCount`."""
+    power = max(0, (size.bit_length() - 1) // 10)
+    return f"{size / 1024**power:.1f} {UNITS[power - 1]}iB" if power else f"{size} B"
+
+
+def _sums(left: str, right: str) -> str:
+    """Of two rows of means; what is left out counts as nothing, as in RocketMQ."""
+    pairs = zip(left.split(" "), right.split(" "), strict=True)
+    return " ".join(str(float(one or 0) + float(other or 0)) for one, other in pairs)
