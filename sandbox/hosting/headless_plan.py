@@ -1,0 +1,206 @@
+"""What `manage.py broker` is to run: its options and a `broker.conf`, read into configurations."""
+
+import ipaddress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from sandbox.broker import config as broker_config
+from sandbox.broker.config import BrokerConfig
+from sandbox.kernel.errors import SandboxError
+from sandbox.remoting.bodies import ClusterInfo
+from sandbox.store import config as store_config
+from sandbox.store.config import MessageStoreConfig
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 9876
+MAX_BROKERS = 16
+PORTS_APART = 10  # between brokers of one process; each also has the port after its own, for slaves
+LEAST_LOG_FILE_BYTES = 64 * 1024
+KNOWN = {*broker_config.PROPERTIES, *store_config.PROPERTIES, "brokerName", "brokerRole", "mappedFileSizeConsumeQueue",
+         "messageDelayLevel", "namesrvAddr", "listenPort", "brokerIP1", "aclEnable"}  # fmt: skip
+
+
+class CannotStart(SandboxError):
+    """Something in the options, the files or the ports stands in the way; the sentence says what."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """As given on the command line; `properties` are those of Apache's `broker.conf`."""
+
+    store: Path
+    listen: str | None = None
+    properties: Mapping[str, str]
+    brokers: int = 1
+    slave_of: Sequence[str] = ()
+    name_servers: Sequence[str] = ()
+    public: bool = False
+
+
+class BrokerPlan(NamedTuple):
+    """One broker.  It binds `ip` and the port of its address, which is how others reach it."""
+
+    config: BrokerConfig
+    store: MessageStoreConfig
+    directory: Path
+    ip: str
+
+    @property
+    def port(self) -> int:
+        return int(self.config.address.rpartition(":")[2])
+
+
+class Plan(NamedTuple):
+    """`own_name_server` is where this process runs one; with one broker that is the broker's own address."""
+
+    brokers: tuple[BrokerPlan, ...]
+    ip: str
+    own_name_server: str | None
+    name_servers: tuple[str, ...]
+    unknown: tuple[str, ...]  # keys of the properties that mean nothing here
+
+
+class Master(NamedTuple):
+    """Whom a slave follows, as a name server knows it."""
+
+    broker: str
+    cluster: str
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """`key=value` lines.  Raises CannotStart for a line that is none."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line[0] in "#!":
+            continue
+        key, equals, value = line.partition("=")
+        if not equals or not key.strip():
+            raise CannotStart(f"Line {number} of the properties is no key=value: {line[:60]!r}.")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def name_servers_of(options: Options) -> tuple[str, ...]:
+    """Those to register with; none: this process runs its own.  A slave's master may answer for its name server."""
+    named = options.name_servers or [each for each in options.properties.get("namesrvAddr", "").split(";") if each]
+    for address in (*named, *options.slave_of):
+        split(address, "address")
+    return tuple(named or options.slave_of[:1])
+
+
+def master_at(address: str, cluster: ClusterInfo) -> Master:
+    """Raises CannotStart when no master is known by that address."""
+    for broker in cluster.brokers.values():
+        if broker.addresses.get(0) == address:
+            return Master(broker.name, broker.cluster)
+    known = ", ".join(sorted(b.addresses[0] for b in cluster.brokers.values() if 0 in b.addresses)) or "none"
+    raise CannotStart(f"No master is registered at {address}; masters are: {known}.")
+
+
+def make_plan(options: Options, masters: Sequence[Master] = ()) -> Plan:
+    """`masters` of the addresses in `slave_of`, in their order.  Raises CannotStart."""
+    properties = options.properties
+    ip, port = listening(options)
+    shown_ip = properties.get("brokerIP1", "" if ip == "0.0.0.0" else ip)
+    if not shown_ip:
+        raise CannotStart("A broker that listens on every address must be told by which one clients reach it: "
+                          "set brokerIP1 in the properties.")
+    split(f"{shown_ip}:{port}", "brokerIP1")
+    count = len(masters) or options.brokers
+    if not 1 <= count <= MAX_BROKERS or (masters and options.brokers != 1):
+        raise CannotStart(f"One process runs 1 to {MAX_BROKERS} brokers, or the slaves of other processes' masters.")
+    elsewhere = name_servers_of(options)
+    own = None if elsewhere else f"{shown_ip}:{port}"
+    first = port if count == 1 or elsewhere else port + PORTS_APART
+    if first + PORTS_APART * (count - 1) + 1 > 65_535:
+        raise CannotStart(f"There is no room for {count} brokers above port {port}. Choose a lower one with --listen.")
+    plans = []
+    for n in range(count):
+        mine = _renamed(properties, n, count, masters[n] if masters else None)
+        config = _broker(mine, f"{shown_ip}:{first + PORTS_APART * n}")
+        if config.acl is not None:
+            raise CannotStart("aclEnable=true lets nobody in: this command knows no accounts yet.")
+        directory = options.store if count == 1 else options.store / config.node
+        plans.append(BrokerPlan(config, _store(mine), directory, ip))
+    _check_layout(options.store, count)
+    return Plan(tuple(plans), ip, own, elsewhere or (f"{shown_ip}:{port}",),
+                tuple(sorted(set(properties) - KNOWN)))
+
+
+def listening(options: Options) -> tuple[str, int]:
+    """Where it binds.  Raises CannotStart for an address others reach, unless that is wished."""
+    given = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', DEFAULT_PORT)}"
+    ip, port = split(given, "address to listen on")
+    if not ipaddress.ip_address(ip).is_loopback and not options.public:
+        raise CannotStart(f"Everybody on the network could use a broker at {given}. Say --public if that is meant.")
+    return ip, port
+
+
+def split(address: str, what: str) -> tuple[str, int]:
+    """`ip:port`.  Raises CannotStart; stored records hold addresses, so they are numbers."""
+    host, _, port = address.rpartition(":")
+    host = DEFAULT_HOST if host == "localhost" else host
+    try:
+        if ipaddress.ip_address(host).version != 4 or not 1 <= int(port) <= 65_534:
+            raise ValueError
+    except ValueError:
+        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876.") from None
+    return host, int(port)
+
+
+def _renamed(properties: Mapping[str, str], n: int, count: int, master: Master | None) -> dict[str, str]:
+    """The properties of one of several brokers."""
+    mine = dict(properties)
+    if master is not None:
+        mine |= {"brokerName": master.broker, "brokerClusterName": master.cluster, "brokerRole": "SLAVE"}
+        mine.setdefault("brokerId", "1")
+        if mine["brokerId"] == "0":
+            mine["brokerId"] = "1"  # as Apache's sample files have it for every broker
+    elif count > 1:
+        name = properties.get("brokerName")
+        mine["brokerName"] = f"broker-{chr(ord('a') + n)}" if name is None else f"{name}-{n + 1}"
+    return mine
+
+
+def _broker(properties: Mapping[str, str], address: str) -> BrokerConfig:
+    try:
+        return BrokerConfig.from_properties(properties, address=address)
+    except ValueError as why:
+        raise CannotStart(_blamed(properties, broker_config.PROPERTIES, why, lambda one: BrokerConfig.from_properties(
+            one, address=address))) from why
+
+
+def _store(properties: Mapping[str, str]) -> MessageStoreConfig:
+    try:
+        config = MessageStoreConfig.from_properties(properties)
+    except ValueError as why:
+        keys = (*store_config.PROPERTIES, "mappedFileSizeConsumeQueue", "messageDelayLevel")
+        raise CannotStart(_blamed(properties, keys, why, MessageStoreConfig.from_properties)) from why
+    if config.commit_log_file_bytes < LEAST_LOG_FILE_BYTES:
+        raise CannotStart(f"mappedFileSizeCommitLog={config.commit_log_file_bytes} is below {LEAST_LOG_FILE_BYTES}.")
+    return config
+
+
+def _blamed(properties: Mapping[str, str], keys: Iterable[str], why: ValueError,
+            read: Callable[[Mapping[str, str]], object]) -> str:
+    """A sentence with the key whose value cannot be read."""
+    for key in keys:
+        if key in properties and key != "brokerRole":
+            try:
+                read({key: properties[key]})
+            except ValueError:
+                return f"{key}={properties[key]} cannot be read."
+    return f"The properties cannot be used: {why}."
+
+
+def _check_layout(store: Path, count: int) -> None:
+    """One broker's files lie in the directory itself, as Apache's do; those of several in one directory each."""
+    if count > 1 and (store / "commitlog").is_dir():
+        raise CannotStart(f"{store} holds the store of one broker; {count} need a directory of their own.")
+    if count == 1 and not (store / "commitlog").is_dir() and store.is_dir():
+        inside = sorted(path.parent.name for path in store.glob("*/commitlog"))
+        if inside:
+            raise CannotStart(f"{store} holds the stores of {', '.join(inside)}. Say --brokers {len(inside)}, or "
+                              f"choose one of them with --store.")

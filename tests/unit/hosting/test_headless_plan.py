@@ -1,0 +1,135 @@
+"""What a headless broker is to be, from options and Apache's keys; and what it says when that cannot be."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.hosting.headless_plan import CannotStart, Master, Options, Plan, make_plan, master_at, read_properties
+from sandbox.remoting.bodies import BrokerData, ClusterInfo
+from sandbox.store.config import SLAVE, SYNC_FLUSH, SYNC_MASTER
+
+GIB = 1024**3
+
+
+def plan(tmp_path: Path, *, masters: tuple[Master, ...] = (), properties: str = "", **given: Any) -> Plan:
+    return make_plan(Options(store=tmp_path / "store", properties=read_properties(properties), **given), masters)
+
+
+def test_one_broker_answers_for_the_name_server_at_its_own_port_with_apaches_sizes(tmp_path: Path) -> None:
+    made = plan(tmp_path)
+    [broker] = made.brokers
+    assert made.own_name_server == broker.config.address == "127.0.0.1:9876"
+    assert made.name_servers == ("127.0.0.1:9876",)
+    assert (broker.config.name, broker.config.broker_id, broker.directory) == ("broker-a", 0, tmp_path / "store")
+    assert broker.store.commit_log_file_bytes == GIB
+    assert broker.store.index_entries == 20_000_000
+
+
+def test_several_brokers_stand_above_their_name_server_with_a_directory_each(tmp_path: Path) -> None:
+    made = plan(tmp_path, brokers=3, listen="127.0.0.1:7000")
+    assert made.own_name_server == "127.0.0.1:7000"
+    assert [(b.config.name, b.config.address, b.directory.name) for b in made.brokers] == [
+        ("broker-a", "127.0.0.1:7010", "broker-a"), ("broker-b", "127.0.0.1:7020", "broker-b"),
+        ("broker-c", "127.0.0.1:7030", "broker-c")]
+
+
+def test_apaches_keys_are_read_and_those_without_meaning_are_named(tmp_path: Path) -> None:
+    made = plan(tmp_path, properties="""
+        # a broker.conf
+        brokerClusterName = Shop
+        brokerName=orders
+        brokerRole=SYNC_MASTER
+        flushDiskType=SYNC_FLUSH
+        mappedFileSizeCommitLog=1048576
+        autoCreateTopicEnable=false
+        namesrvAddr=10.0.0.1:9876;10.0.0.2:9876
+        listenPort=10911
+        storePathRootDir=/home/rocketmq/store
+        useReentrantLockWhenPutMessage=true
+        """)
+    [broker] = made.brokers
+    assert made.own_name_server is None
+    assert made.name_servers == ("10.0.0.1:9876", "10.0.0.2:9876")
+    assert (broker.config.cluster, broker.config.name, broker.config.address) == ("Shop", "orders", "127.0.0.1:10911")
+    assert (broker.store.flush, broker.store.replication, broker.store.commit_log_file_bytes) == (
+        SYNC_FLUSH, SYNC_MASTER, 1024 * 1024)
+    assert not broker.config.auto_create_topic
+    assert made.unknown == ("storePathRootDir", "useReentrantLockWhenPutMessage")
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    made = plan(tmp_path, properties="listenPort=10911\nnamesrvAddr=10.0.0.1:9876", listen="127.0.0.1:7000",
+                name_servers=["10.0.0.9:9876"])
+    assert (made.brokers[0].config.address, made.name_servers) == ("127.0.0.1:7000", ("10.0.0.9:9876",))
+
+
+def test_a_slave_has_its_masters_name_and_asks_it_for_the_name_server(tmp_path: Path) -> None:
+    made = plan(tmp_path, slave_of=["127.0.0.1:9876"], listen="127.0.0.1:7000", masters=(Master("orders", "Shop"),))
+    [slave] = made.brokers
+    assert (slave.config.node, slave.config.cluster, slave.store.replication) == ("orders.1", "Shop", SLAVE)
+    assert (made.own_name_server, made.name_servers) == (None, ("127.0.0.1:9876",))
+
+
+def test_masters_are_found_by_their_address() -> None:
+    cluster = ClusterInfo({"a": BrokerData("a", "C", {0: "10.0.0.1:10911", 1: "10.0.0.2:10911"})}, {"C": ("a",)})
+    assert master_at("10.0.0.1:10911", cluster) == Master("a", "C")
+    with pytest.raises(CannotStart, match=r"at 10\.0\.0\.2:10911; masters are: 10\.0\.0\.1:10911"):
+        master_at("10.0.0.2:10911", cluster)
+
+
+def test_an_address_others_reach_must_be_wished_for(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match=r"Everybody on the network .* Say --public"):
+        plan(tmp_path, listen="10.0.0.5:9876")
+    assert plan(tmp_path, listen="10.0.0.5:9876", public=True).brokers[0].config.address == "10.0.0.5:9876"
+    with pytest.raises(CannotStart, match="brokerIP1"):
+        plan(tmp_path, listen="0.0.0.0:9876", public=True)
+    [broker] = plan(tmp_path, listen="0.0.0.0:9876", public=True, properties="brokerIP1=10.0.0.5").brokers
+    assert (broker.ip, broker.config.address) == ("0.0.0.0", "10.0.0.5:9876")
+
+
+@pytest.mark.parametrize(("properties", "sentence"), [
+    ("nonsense", "Line 1 of the properties is no key=value: 'nonsense'."),
+    ("brokerName=a\n=5", "Line 2 of the properties"),
+    ("transactionCheckMax=many", "transactionCheckMax=many cannot be read."),
+    ("maxIndexNum=many", "maxIndexNum=many cannot be read."),
+    ("flushDiskType=SOMETIMES", "flushDiskType=SOMETIMES cannot be read."),
+    ("mappedFileSizeConsumeQueue=x", "mappedFileSizeConsumeQueue=x cannot be read."),
+    ("messageDelayLevel=1y", "messageDelayLevel=1y cannot be read."),
+    ("mappedFileSizeCommitLog=0", "mappedFileSizeCommitLog=0 is below 65536."),
+    ("brokerRole=SLAVE", "The properties cannot be used: the brokerId of a slave is above 0."),
+    ("listenPort=port", "'127.0.0.1:port' is no address to listen on"),
+    ("namesrvAddr=localhost", "'localhost' is no address"),
+    ("brokerIP1=here", "'here:9876' is no brokerIP1"),
+    ("aclEnable=true", "aclEnable=true lets nobody in"),
+])  # fmt: skip
+def test_properties_that_cannot_be_used_are_told_in_a_sentence(tmp_path: Path, properties: str, sentence: str) -> None:
+    with pytest.raises(CannotStart) as told:
+        plan(tmp_path, properties=properties)
+    assert str(told.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({"brokers": 0}, "One process runs 1 to 16 brokers"),
+    ({"brokers": 17}, "One process runs 1 to 16 brokers"),
+    ({"brokers": 2, "masters": (Master("a", "C"),)}, "One process runs 1 to 16 brokers"),
+    ({"brokers": 16, "listen": "127.0.0.1:65400"}, "There is no room for 16 brokers above port 65400"),
+    ({"listen": "9876"}, "'9876' is no address to listen on"),
+    ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' is no address to listen on"),
+    ({"slave_of": ["master:x"]}, "'master:x' is no address"),
+])  # fmt: skip
+def test_options_that_contradict_each_other_are_told_in_a_sentence(tmp_path: Path, given: dict[str, Any],
+                                                                  sentence: str) -> None:
+    with pytest.raises(CannotStart) as told:
+        plan(tmp_path, **given)
+    assert str(told.value).startswith(sentence)
+
+
+def test_a_directory_is_not_taken_for_another_number_of_brokers(tmp_path: Path) -> None:
+    (tmp_path / "store" / "commitlog").mkdir(parents=True)
+    with pytest.raises(CannotStart, match="holds the store of one broker"):
+        plan(tmp_path, brokers=2)
+    (tmp_path / "store" / "commitlog").rmdir()
+    (tmp_path / "store" / "broker-a" / "commitlog").mkdir(parents=True)
+    with pytest.raises(CannotStart, match="holds the stores of broker-a"):
+        plan(tmp_path)
