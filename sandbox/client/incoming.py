@@ -56,6 +56,10 @@ class Incoming:
             RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT: self._reply_arrived,
         }
 
+    def serves(self, code: int) -> bool:
+        """Does this client answer the request?"""
+        return code in self._served
+
     def handle(self, command: RemotingCommand, channel: Channel) -> None:
         """One request; a bad one is answered with SYSTEM_ERROR and ends nothing."""
         serve = self._served.get(command.code)

@@ -68,7 +68,8 @@ class ClientInstance:
         self.consumers: dict[str, Consumer] = {}
         self.producers: dict[str, Producer] = {}
         self.state = "created"  # running, stopped, crashed
-        self.connections = Connections(connector, self.clock, config, Incoming(self).handle)
+        self.incoming = Incoming(self)
+        self.connections = Connections(connector, self.clock, config, self.incoming.handle)
         self.api = ClientApi(self.connections, config)
         self.routes = RouteTable(self.chance.fork("routes"))
         self.name_servers = NameServers(

@@ -1,4 +1,4 @@
-"""The reference pages made from code: events, actions, questions, limits.
+"""The reference pages made from code: events, actions, questions, limits, request codes.
 
 `manage.py makedocs` writes them; a test compares, so that no event, action or limit goes without its line.
 """
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from sandbox.control import actions, questions
 from sandbox.control.fields import INT64_MAX, Between, TextUpTo, hints_of
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
+from sandbox.hosting.codes_page import ABOUT, codes_rows
 from sandbox.journal import events
 from sandbox.journal.schema import describe
 from sandbox.transport.tcp_limits import TcpLimits
@@ -20,7 +21,8 @@ PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false
 
 
 def pages() -> dict[str, str]:
-    return {"events.md": events_page(), "actions.md": actions_page(), "limits.md": limits_page()}
+    return {"events.md": events_page(), "actions.md": actions_page(), "limits.md": limits_page(),
+            "codes.md": codes_page()}
 
 
 def events_page() -> str:
@@ -54,6 +56,10 @@ def limits_page() -> str:
         lines += [f"## {kind.__name__}", "", own_doc(kind), ""]
         lines += table(("limit", "default"), ((f"`{spec.name}`", str(spec.default)) for spec in fields(kind)))
     return "\n".join(lines)
+
+
+def codes_page() -> str:
+    return "\n".join(["# Request codes", "", MADE, *ABOUT, "", *table(("code", "name", "served by"), codes_rows())])
 
 
 def about(kind: type) -> list[str]:

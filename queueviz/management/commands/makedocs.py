@@ -11,7 +11,7 @@ from sandbox.hosting.reference import pages
 
 
 class Command(BaseCommand):
-    help = "Write docs/events.md, docs/actions.md, docs/limits.md and docs/fidelity.md from the code."
+    help = "Write docs/events.md, docs/actions.md, docs/limits.md, docs/codes.md and docs/fidelity.md from the code."
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
