@@ -61,6 +61,7 @@ ACTIONS: dict[str, Any] = {
     "HealLink": _("link between {a} and {b} healed"),
     "DelayLink:one_way=true": _("link from {a} to {b} slowed by {delay_ms}, this way only"),
     "DelayLink": _("link between {a} and {b} slowed by {delay_ms}"),
+    "CutConnection": _("connection of {client_id} cut"),
     "ForceUnlock": _("lock of {group} on {broker}:{queue_id} taken away by force"),
     "FillDisk": _("disk of {broker} filled"),
     "FreeDisk": _("disk of {broker} freed"),

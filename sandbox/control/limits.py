@@ -30,6 +30,9 @@ class SandboxLimits:
     wire_links: int = 8  # whose frames are recorded at a time
     wire_frames: int = 50  # kept of each
     wire_frame_bytes: int = 16 * 1024  # kept of each frame
+    wire_connections: int = 32  # of other people's clients, over all ports
+    wire_pending_requests: int = 1_024  # of one of them; further ones are answered with code 2
+    wire_unread_bytes: int = 8 * MIB  # of answers to one of them; then it is closed
 
 
 COURSE_LIMITS = SandboxLimits(stored_messages_per_s=200, messages_per_send=1_000, store_bytes=128 * MIB,

@@ -53,6 +53,7 @@ class Actors:
         self.ledgers: dict[str, GroupLedger] = {}
         self._born: dict[str, tuple[str, str | None]] = {}  # client id → label and room, dead processes included
         self.pace = SendPace(around.ground.wall, around.journal, around.limits.stored_messages_per_s)
+        self.is_wire_client: Callable[[str], bool] = lambda client: False  # set by the sandbox
         self._tasks = Tasks("actors")
 
     # Who there is.
@@ -66,8 +67,11 @@ class Actors:
         return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ProducerActor)]
 
     def get(self, label: str) -> Actor:
-        """By label, or by the client id of its process.  Raises ActionRefused (404)."""
+        """By label, or by the client id of its process.  Raises ActionRefused (404, 409)."""
         actor = self.by_label.get(label) or next((a for a in self.by_label.values() if a.client_id == label), None)
+        if actor is None and self.is_wire_client(label):
+            raise ActionRefused(409, "{client} came over a real wire: its process is not ours.",
+                                "Cut its connection instead.", field="actor", client=label)
         if actor is None:
             raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field="actor",
                                 actor=label)

@@ -108,6 +108,7 @@ class BrokerNode:
             self._unlisten()
             raise
         self.broker = broker
+        around.listening.up(self.record.address, broker)
         self._note_recovered(store)
         if self.lock_life_ms is not None:
             broker.locks.max_live_ms = self.lock_life_ms
@@ -122,6 +123,7 @@ class BrokerNode:
     def _unlisten(self) -> None:
         self._around.network.unlisten(self.record.address)
         self._around.network.unlisten(self.ha_address)
+        self._around.listening.down(self.record.address)
 
     def fill_disk(self) -> None:
         """Put something else on the disk until RocketMQ calls it full."""

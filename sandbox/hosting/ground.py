@@ -40,7 +40,7 @@ class Network(Protocol):
 
 
 class Ground(Protocol):
-    """One per host.  `wall` is the machine's clock, never scaled.
+    """One per host.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop can open real ports.
 
     `cut_power` takes from a `disk` what was not flushed; `flushed` says for mapped files how many bytes survive.
     """
@@ -48,6 +48,7 @@ class Ground(Protocol):
     loop: asyncio.AbstractEventLoop
     wall: Clock
     flusher: Flusher
+    has_sockets: bool
 
     def disk(self, root: Path, clock: Clock) -> Disk: ...
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None: ...
@@ -59,6 +60,8 @@ class Ground(Protocol):
 
 class LiveGround:
     """The machine: files, threads for what would block, wires made of callbacks."""
+
+    has_sockets = True
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int) -> None:
         self.loop = loop

@@ -8,6 +8,7 @@ from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.message.queue import MessageQueue
+from sandbox.remoting.channel import LOOPBACK
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -122,6 +123,9 @@ class GroupView:
 
     def is_leftover(self, client_id: str) -> bool:
         """An earlier process of an actor of ours, which brokers have not forgotten yet."""
+        info = self.registered().get(client_id)
+        if info is not None and info.channel.transport_kind != LOOPBACK:
+            return False
         return client_id.startswith("10.0.0.") and "@" in client_id and client_id not in self.by_client
 
     def is_silent(self, client_id: str) -> bool:

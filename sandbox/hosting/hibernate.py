@@ -66,6 +66,7 @@ class SandboxRecord:
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' life, where changed
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
+    listening: bool = False  # its ports are to be open while it is awake
     failed: str | None = None
 
 

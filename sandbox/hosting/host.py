@@ -43,8 +43,11 @@ class Host:
         self._closing = False
 
     def start(self) -> None:
-        """Everything is asleep until somebody looks."""
+        """Everything is asleep until somebody looks, except for what strangers' clients may be waiting for."""
         self._registry.scan()
+        for slot in self._registry.all():
+            if slot.listening:
+                self.tell(self.wake(slot.slug), Future())
         self._ground.wall.call_later(self._config.look_around_s, self._look_around)
 
     async def close(self) -> None:
@@ -151,6 +154,21 @@ class Host:
             slot.closed(sandbox.record)
             slot.change = None
             slot.ring()
+
+    async def open_listener(self, slug: str) -> dict[str, Any]:
+        sandbox = self.awake(slug)
+        await sandbox.open_listener()
+        return {"open": sandbox.listening.is_open, "name_servers": list(sandbox.listening.name_servers)}
+
+    async def close_listener(self, slug: str) -> dict[str, Any]:
+        slot = self._registry.get(slug)
+        while slot.change is not None:
+            await asyncio.shield(slot.change)
+        if slot.sandbox is not None:
+            await slot.sandbox.close_listener()
+        else:
+            slot.stop_listening(self._registry.directory(slug))
+        return {"open": False, "name_servers": []}
 
     async def delete(self, slug: str) -> None:
         slot = self._registry.get(slug)

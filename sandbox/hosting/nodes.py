@@ -27,6 +27,7 @@ class NameServerNode:
         self.name_server = NameServer(NameServerConfig(address=self.record.address), clock=around.clock,
                                       journal=around.journal, name=self.name)
         around.network.listen(self.record.address, self.name_server)
+        around.listening.up(self.record.address, self.name_server)
         self.name_server.start()
         self.state = "running"
 
@@ -34,6 +35,7 @@ class NameServerNode:
         if self.name_server is not None:
             self.name_server.stop()
             self._around.network.unlisten(self.record.address)
+            self._around.listening.down(self.record.address)
             self.name_server, self.state = None, "stopped"
 
 

@@ -81,6 +81,17 @@ class EnginePort:
         """Put it to sleep and remove its directory."""
         return self._story(lambda: self._host.delete(slug))
 
+    def open_listener(self, slug: str) -> "Future[dict[str, Any]]":
+        """Let other people's clients in, by real sockets; stays so over sleep.  The value is {"open", "name_servers"}.
+
+        404 unknown, 503 asleep, 409 a port is taken.
+        """
+        return self._story(lambda: self._host.open_listener(slug))
+
+    def close_listener(self, slug: str) -> "Future[dict[str, Any]]":
+        """Close the ports and cut who is connected; also of a sandbox that sleeps."""
+        return self._story(lambda: self._host.close_listener(slug))
+
     def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
         """Carry an action out; the value is the seq of its `ActionTaken`.  Raises ActionRefused."""
         return self._turn(lambda: self._host.awake(slug).act(action, str(by)))

@@ -32,7 +32,13 @@ class Slot:
 
     @property
     def watched(self) -> bool:
-        return bool(self._bells)
+        """Somebody looks, or a client of somebody's is connected."""
+        return bool(self._bells) or (self.sandbox is not None and bool(self.sandbox.wire_clients()))
+
+    @property
+    def listening(self) -> bool:
+        """Its ports are to be open."""
+        return self._record is not None and self._record.listening
 
     @property
     def ports(self) -> set[int]:
@@ -67,6 +73,12 @@ class Slot:
         """News that is no event: it woke, fell asleep, or is gone."""
         for bell in self._bells:
             bell.ring()
+
+    def stop_listening(self, directory: Path) -> None:
+        """Of a sandbox that sleeps: its ports stay closed when it wakes."""
+        if self._record is not None and self._record.listening:
+            self._record.listening = False
+            hibernate.save(directory, self._record)
 
     def identity(self) -> dict[str, Any]:
         record = self._record

@@ -17,6 +17,7 @@ from sandbox.hosting.console import Console
 from sandbox.hosting.execute import prepare
 from sandbox.hosting.ground import Ground
 from sandbox.hosting.links import Links
+from sandbox.hosting.listening import Listening
 from sandbox.hosting.memory import RowMemory
 from sandbox.hosting.nodes import Nodes
 from sandbox.hosting.presets import Preset, preset_of
@@ -29,6 +30,7 @@ from sandbox.hosting.topic_origins import TopicOrigins
 from sandbox.hosting.walls import Walls
 from sandbox.hosting.whereabouts import Whereabouts
 from sandbox.hosting.wire import WireRecorder
+from sandbox.hosting.wire_connections import WireConnection
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
@@ -36,6 +38,7 @@ from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)
 
+BEHIND_MS = 1_000  # of a clock that is not worth a jump
 AFTER_CRASH_MS = 1_000  # the newest stored message may be younger than what the journal still knows
 HEX = "0123456789abcdef"
 
@@ -58,13 +61,16 @@ class Sandbox:
         self.journal = self.diary.journal
         self.memory = RowMemory(self.clock)
         self.origins = TopicOrigins(record.origins)
-        self.diary.tell_facts(self.memory.note, self.origins.note)
+        self.steps = Steps(self.clock, self.journal, ground.loop)
+        self.listening = Listening(ground, self.clock, self.journal, self.limits, record.nodes, pin=self._pin_clock)
+        self.diary.tell_facts(self.memory.note, self.origins.note, self.listening.connections.note)
         self.network = ground.network(self.clock)
         self.around = around = Surroundings(directory, ground, self.network, self.clock, self.chance, self.journal,
-                                            self.preset, self.limits)
+                                            self.preset, self.limits, self.listening)
         self.nodes = Nodes(record.nodes, around)
         self.actors = Actors(around, home, self.nodes.addresses, record.processes)
         self.actors.strategies = record.strategies
+        self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
         for group, kept in record.ledgers.items():
             self.actors.ledger(group).restore(kept)
         self.whereabouts = Whereabouts(self.nodes, self.actors)
@@ -74,7 +80,6 @@ class Sandbox:
                                  self.whereabouts.name_of)
         self.nodes.skew(record.skews)
         self.nodes.keep_locks(record.lock_lives)
-        self.steps = Steps(self.clock, self.journal, ground.loop)
         self.walls = Walls(ground.wall, self.journal)
         self.console = Console(around, self.actors, self.nodes.addresses)
         self.standstill = Standstill(self.clock, ground.wall, self.journal, self.steps, try_again=self._disk_takes)
@@ -117,6 +122,15 @@ class Sandbox:
         self.clock.set_rate(record.rate)
         self.diary.start()
         self._remember()
+        if record.listening:
+            await self._open_again()
+
+    async def _open_again(self) -> None:
+        """Its ports were open when it fell asleep; whoever has taken one meanwhile does not keep it from waking."""
+        try:
+            await self.listening.open()
+        except ActionRefused as why:
+            log.warning("%s is awake, and its ports stay closed: %s", self.slug, why)
 
     def _build_stage(self) -> None:
         """All of it, or what a kill in the middle had left undone."""
@@ -136,6 +150,7 @@ class Sandbox:
         self._save()
         self.standstill.end()
         self.wire.close()
+        await self.listening.close()
         if self.clock.rate < 1:
             self.clock.set_rate(1)  # a stopped world could not finish what it is doing
         await self.actors.stop_all()
@@ -155,6 +170,7 @@ class Sandbox:
     def crash(self) -> None:
         """As when the server is killed: nothing is written any more."""
         self.wire.close()
+        self.listening.crash()
         self.actors.crash_all()
         self.console.crash()
         self.nodes.kill()
@@ -203,9 +219,43 @@ class Sandbox:
         for name in names:
             self.memory.forget_store(name)
 
+    # Other people's clients.
+
+    async def open_listener(self) -> None:
+        """Open its ports, now and after every sleep.  Raises ActionRefused (409), and then none is open."""
+        self.standstill.check()
+        await self.listening.open()
+        self.record.listening = True
+        self._save()
+
+    async def close_listener(self) -> None:
+        """Close them, and cut whoever is connected."""
+        self.record.listening = False
+        await self.listening.close()
+        self._save()
+
     def wire_clients(self) -> list[str]:
-        """Addresses of clients that came over a real wire; none before a listener can be opened."""
-        return []
+        """Addresses of clients that came over a real wire."""
+        return [connection.address for connection in self.listening.connections.open.values()]
+
+    def connections_of(self, client: str) -> list[WireConnection]:
+        """Those of a client by its id, or the one from an `ip:port` that has not said whose it is."""
+        return [connection for connection in self.listening.connections.open.values()
+                if client in (connection.client_id, connection.address)]
+
+    def _pin_clock(self, opening: bool) -> None:
+        """A wire client has clocks of its own: from here on a second is a second and, if that is ahead, now is now."""
+        if self.standstill.why is not None:
+            self.standstill.rate_before = 1.0
+            return
+        wall_ms = self.ground.wall.now_ms()
+        if opening or self.clock.rate != 1 or self.clock.stepping:
+            self.steps.end()
+            self.clock.set_rate(1)
+            self.journal.write(ClockChanged(1.0, "wire", wall_ms))
+        if wall_ms - self.clock.now_ms() > BEHIND_MS:
+            self.clock.jump_to(wall_ms)
+            self.journal.write(ClockChanged(1.0, "jump", wall_ms))
 
     # What it remembers.
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from sandbox.control.limits import SandboxLimits
 from sandbox.hosting.ground import Ground, Network
+from sandbox.hosting.listening import Listening
 from sandbox.hosting.presets import Preset
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
@@ -14,7 +15,7 @@ class Surroundings:
     """Handed to every node and actor of one sandbox."""
 
     def __init__(self, directory: Path, ground: Ground, network: Network, clock: Clock, chance: Chance,
-                 journal: Journal, preset: Preset, limits: SandboxLimits) -> None:
+                 journal: Journal, preset: Preset, limits: SandboxLimits, listening: Listening) -> None:
         self.directory = directory
         self.ground = ground
         self.network = network
@@ -23,3 +24,4 @@ class Surroundings:
         self.journal = journal
         self.preset = preset
         self.limits = limits
+        self.listening = listening

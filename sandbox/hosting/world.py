@@ -37,6 +37,8 @@ SLUG = "world"
 class SimGround:
     """What a simulated sandbox stands on.  Disks outlive the sandbox, as real ones do."""
 
+    has_sockets = False
+
     def __init__(self, seed: int | str, latency_ms: tuple[float, float]) -> None:
         self.sim = SimLoop()
         self.loop: Any = self.sim

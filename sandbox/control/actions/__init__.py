@@ -25,6 +25,7 @@ from sandbox.control.actions.actors import (
     Subscription,
 )
 from sandbox.control.actions.faults import (
+    CutConnection,
     CutLink,
     DelayLink,
     FillDisk,
@@ -62,8 +63,8 @@ Action = (
     | ResetOffsets | UndoReset
     | CreateTopic | ChangeTopic | DeleteTopic | ChangeGroup | ChangeBroker | AgeFiles | CleanFiles
     | StartBroker | StopBroker | KillBroker | HangBroker | ResumeBroker | PowerCut | PromoteSlave | SkewClock
-    | FillDisk | FreeDisk | StartNameServer | StopNameServer | CutLink | HealLink | DelayLink | ForceUnlock
-    | SetRate | Step
+    | FillDisk | FreeDisk | StartNameServer | StopNameServer | CutLink | HealLink | DelayLink | CutConnection
+    | ForceUnlock | SetRate | Step
 )  # fmt: skip
 
 BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
@@ -105,6 +106,7 @@ __all__ = [
     "CleanFiles",
     "CrashActor",
     "CreateTopic",
+    "CutConnection",
     "CutLink",
     "DelayLink",
     "DeleteTopic",

@@ -143,6 +143,17 @@ class DelayLink:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CutConnection:
+    """Close every connection of a client that came over a real wire: its process is not ours to crash or to stop.
+
+    A connection that has not said whose it is goes by its address.
+    """
+
+    verb = "fault"
+    client_id: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class ForceUnlock:
     """Take a queue's lock away from whoever holds it.  Not in RocketMQ; instructors only."""
 

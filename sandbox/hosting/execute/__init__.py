@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import actions
 from sandbox.control.actions import Action
-from sandbox.hosting.execute import divide, faults, links, members, messages, offsets, shape, time, transactions
+from sandbox.hosting.execute import (
+    divide,
+    faults,
+    links,
+    members,
+    messages,
+    offsets,
+    shape,
+    time,
+    transactions,
+    wire_clients,
+)
 from sandbox.hosting.execute.carry import CarryOut
 
 if TYPE_CHECKING:
@@ -52,6 +63,7 @@ _BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
     actions.CutLink: links.cut,
     actions.HealLink: links.heal,
     actions.DelayLink: links.slow,
+    actions.CutConnection: wire_clients.cut,
     actions.ForceUnlock: faults.force_unlock,
     actions.SetRate: time.set_rate,
     actions.Step: time.step,

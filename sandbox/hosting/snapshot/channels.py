@@ -8,6 +8,7 @@ from sandbox.hosting.groups import GroupView
 from sandbox.hosting.port import Reading
 from sandbox.hosting.snapshot.board import read_board
 from sandbox.hosting.snapshot.client import read_client
+from sandbox.hosting.snapshot.connect import read_connect
 from sandbox.hosting.snapshot.frames import read_wire
 from sandbox.hosting.snapshot.locks import read_locks
 from sandbox.hosting.snapshot.storage import read_index, read_store
@@ -61,6 +62,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             return read_topology(sandbox)
         case "wire", [] | [_]:
             return read_wire(sandbox, rest[0] if rest else None)
+        case "connect", []:
+            return read_connect(sandbox)
         case "client", [who]:
             client = read_client(sandbox, who)
             if client is None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
+from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.snapshot.board import group_strategy, queue_rows
@@ -12,6 +13,7 @@ from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.storage import log_row
 from sandbox.hosting.snapshot.tape import kind_of
 from sandbox.message.queue import MessageQueue
+from sandbox.remoting.channel import LOOPBACK
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -63,7 +65,8 @@ def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
     replicated = store.replicated_offset if store is not None and node.is_master else None
     return {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
-        "state": node.state, "address": node.record.address, "listening": False, "flush": sandbox.preset.flush,
+        "state": node.state, "address": node.record.address,
+        "listening": sandbox.listening.listens(node.record.address), "flush": sandbox.preset.flush,
         "replication": node.replication, "property_filter": sandbox.preset.property_filter,
         "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
         "log": None if store is None else {**_log(store),
@@ -112,7 +115,16 @@ def _producers(sandbox: "Sandbox") -> list[Row]:
                      "transport": "loopback", "topic": actor.settings.topic, "rate_per_s": round(actor.per_s, 1),
                      "sent": actor.sent, "failed": actor.failed,
                      "unavailable": {broker: at_ms for broker, at_ms in sorted(until.items()) if at_ms > now_ms}})
-    return rows
+    return rows + _wire_producers(sandbox)
+
+
+def _wire_producers(sandbox: "Sandbox") -> list[Row]:
+    """Of those brokers know the heartbeats, and nothing of what they mean to send."""
+    found = {info.client_id for node in sandbox.nodes.masters()
+             for group, channels in node.running.producers.groups.items() if group != INNER_PRODUCER_GROUP
+             for channel, info in channels.items() if channel.transport_kind != LOOPBACK}
+    return [{"client_id": client_id, "actor": None, "state": "running", "transport": "tcp", "topic": None,
+             "rate_per_s": None, "sent": None, "failed": None, "unavailable": {}} for client_id in sorted(found)]
 
 
 def _group(sandbox: "Sandbox", name: str) -> Row:
