@@ -34,12 +34,18 @@ class SubscriptionGroupConfig:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "SubscriptionGroupConfig":
-        """Unknown keys are left alone, missing ones keep their default.  Raises ValueError without a group name."""
+        """Unknown keys are left alone, missing ones keep their default.
+
+        Raises ValueError without a group name, TypeError for a value of another kind than RocketMQ's.
+        """
         group = values.get("groupName")
         if not isinstance(group, str) or not group:
             raise ValueError("a subscription group has a name")
         known = {name: values[key] for name, key in _KEYS.items() if key in values}
-        return cls(**{**known, "group": group})
+        for name, value in known.items():
+            if type(value) is not type(getattr(cls(group), name)):
+                raise TypeError(f"{_KEYS[name]} is {value!r:.40}")
+        return cls(**known)
 
 
 _KEYS = {

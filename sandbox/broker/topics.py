@@ -13,6 +13,7 @@ from sandbox.remoting.bodies import DataVersion, TopicConfig, TopicConfigTable
 READ_WRITE = PERM_READ | PERM_WRITE
 BENCHMARK_QUEUES = 1024
 DEAD_LETTER_QUEUES = 1
+MAX_QUEUES = 4_096  # of a topic or of a group's retry topic: statistics walk over all of them
 
 
 class TopicConfigManager:

@@ -3,6 +3,8 @@
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.master_only import refuse_on_a_slave
 from sandbox.broker.subscription_groups import SubscriptionGroupConfig
+from sandbox.broker.topics import MAX_QUEUES
+from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.bodies import Connection, ConsumerConnection, ProducerConnection
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
@@ -29,6 +31,10 @@ class GroupAdminProcessor:
         refuse_on_a_slave(self._parts.config)
         with reading("subscription group"):
             config = SubscriptionGroupConfig.from_json(loads(c.body))
+        allowed = self._parts.config.limits.queues_per_topic or MAX_QUEUES
+        if config.retry_queues > allowed:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
+                                f"a retry topic has at most {allowed} queues, not {config.retry_queues}")
         self._parts.subscription_groups.update(config)
         return c.reply(ResponseCode.SUCCESS)
 

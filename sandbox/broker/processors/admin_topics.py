@@ -4,6 +4,7 @@ from sandbox.broker import remarks
 from sandbox.broker import topic_names as names
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.master_only import refuse_on_a_slave
+from sandbox.broker.topics import MAX_QUEUES
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.bodies import GroupList, TopicConfig, TopicConfigTable, TopicList
 from sandbox.remoting.channel import Channel
@@ -51,8 +52,9 @@ class TopicAdminProcessor:
         """Create or change a topic.  Shrinking a queue count only changes the number; the data stays."""
         refuse_on_a_slave(self._parts.config)
         self._named(topic.topic)
-        if min(topic.read_queues, topic.write_queues) < 0:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a topic has no {min(topic[1:3])} queues")
+        wrong = [queues for queues in (topic.read_queues, topic.write_queues) if not 0 <= queues <= MAX_QUEUES]
+        if wrong:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a topic has 0 to {MAX_QUEUES} queues, not {wrong[0]}")
         refusal = self._parts.topics.refusal(topic)
         if refusal is not None:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, refusal)
