@@ -10,6 +10,7 @@ from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.kv_config import KVConfigManager
 from sandbox.namesrv.route_info import Removal, RouteInfoManager
 from sandbox.remoting.bodies import DataVersion, KVTable, RegisterBrokerBody, TopicConfigTable, TopicList
+from sandbox.remoting.bodies.packed_registration import unpack
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
@@ -56,7 +57,9 @@ class NameServerProcessor:
         body = c.body or b""
         if header.body_crc32 and zlib.crc32(body) & 0x7FFF_FFFF != header.body_crc32:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, "crc32 not match")
-        table = RegisterBrokerBody.decode(body).table if body else TopicConfigTable(DataVersion(), {})
+        table = TopicConfigTable(DataVersion(), {})
+        if body:
+            table = (unpack(body) if header.compressed else RegisterBrokerBody.decode(body)).table
         done = self._routes.register(header, table, channel)
         changed = done.new_address or bool(done.topics)
         if self._journal.tracing:

@@ -1,11 +1,23 @@
 """What administrators ask of a name server beside routes."""
 
+import zlib
+
 import pytest
 
 from sandbox.namesrv import kv_config
-from sandbox.remoting.bodies import DataVersion, Settings, TopicList, TopicRouteData
+from sandbox.remoting.bodies import (
+    DataVersion,
+    RegisterBrokerBody,
+    Settings,
+    TopicConfig,
+    TopicConfigTable,
+    TopicList,
+    TopicRouteData,
+)
+from sandbox.remoting.bodies.packed_registration import pack
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.headers import RegisterBrokerHeader
 from tests.unit.broker.stage import BROKER, NAME_SERVER, Client, Stage
 
 
@@ -112,3 +124,15 @@ def test_texts_are_limited_in_number_and_length(client: Client, monkeypatch: pyt
     assert put("a", "x" * kv_config.MAX_CHARS) == 1
     client.call(RequestCode.DELETE_KV_CONFIG, {"namespace": "n", "key": "a"})
     assert put("c") == 0
+
+
+# 103, packed.
+
+
+def test_a_packed_registration_counts_like_any_other(stage: Stage, client: Client) -> None:
+    body = pack(RegisterBrokerBody(TopicConfigTable(DataVersion(1, 1), {"packed": TopicConfig("packed", 4, 4, 6)})))
+    header = RegisterBrokerHeader("broker-p", "10.0.0.9:10911", "DefaultCluster", "10.0.0.9:10912", 0, compressed=True,
+                                  body_crc32=zlib.crc32(body) & 0x7FFF_FFFF)
+    assert client.call(RequestCode.REGISTER_BROKER, header.to_ext(), body).code == 0
+    found = client.call(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "packed"})
+    assert [queue.broker for queue in TopicRouteData.decode(found.body).queues] == ["broker-p"]

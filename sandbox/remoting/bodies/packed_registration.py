@@ -1,0 +1,73 @@
+"""A registration as brokers with `compressedRegister` send it (spec remoting 2.5).  RocketMQ: `RegisterBrokerBody`."""
+
+import struct
+import zlib
+
+from sandbox.remoting.bodies.topics import DataVersion, RegisterBrokerBody, TopicConfig, TopicConfigTable
+from sandbox.remoting.fields import Malformed
+from sandbox.remoting.json_body import dumps, reading
+
+MAX_PLAIN_BYTES = 32 * 1024 * 1024  # what a body may grow to; a hundred thousand topics are a fifth of it
+_LENGTH = struct.Struct(">i")
+
+
+def pack(body: RegisterBrokerBody) -> bytes:
+    """What a topic's line does not hold (sys flag, order) is lost, as it is there."""
+    version, topics = body.table
+    parts = [_counted(version.encode()), _LENGTH.pack(len(topics))]
+    parts += [_counted(f"{t.topic} {t.read_queues} {t.write_queues} {t.permission} {t.filter_type}".encode())
+              for t in topics.values()]
+    return zlib.compress(b"".join([*parts, _counted(dumps(body.filter_servers))]), zlib.Z_BEST_COMPRESSION)
+
+
+def unpack(data: bytes) -> RegisterBrokerBody:
+    """Raises Malformed.  Lines that are no topic are left out."""
+    with reading("packed registration"):
+        plain = _Plain(_inflated(data))
+        version = DataVersion.decode(plain.piece())
+        topics = {topic.topic: topic for topic in (_topic(plain.piece()) for _ in range(plain.count())) if topic}
+        return RegisterBrokerBody(TopicConfigTable(version, topics))
+
+
+class _Plain:
+    """Pieces with their length in front, one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def count(self) -> int:
+        number: int = _LENGTH.unpack(self._take(_LENGTH.size))[0]
+        return number
+
+    def piece(self) -> bytes:
+        return self._take(self.count())
+
+    def _take(self, size: int) -> bytes:
+        if not 0 <= size <= len(self._data) - self._at:
+            raise ValueError(f"it ends before {size} bytes more")
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+
+def _inflated(data: bytes) -> bytes:
+    inflate = zlib.decompressobj()
+    try:
+        plain = inflate.decompress(data, MAX_PLAIN_BYTES)
+    except zlib.error as why:
+        raise Malformed(f"the body is no packed registration: {why}") from None
+    if not inflate.eof:
+        raise Malformed(f"a packed registration ends too early, or grows over {MAX_PLAIN_BYTES} bytes")
+    return plain
+
+
+def _topic(line: bytes) -> TopicConfig | None:
+    parts = line.decode().split(" ")
+    if len(parts) != 5:
+        return None
+    name, read, write, permission, kind = parts
+    return TopicConfig(name, int(read), int(write), int(permission), kind)
+
+
+def _counted(piece: bytes) -> bytes:
+    return _LENGTH.pack(len(piece)) + piece
