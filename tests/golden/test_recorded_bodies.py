@@ -1,4 +1,4 @@
-"""Bodies that a real broker sent, read and written again by ours: nothing is lost, nothing is added."""
+"""Bodies and headers that a real broker sent, read and written again by ours: nothing is lost, nothing is added."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.kernel import loose_json
-from sandbox.remoting import bodies
+from sandbox.remoting import bodies, headers
 
 pytestmark = pytest.mark.golden
 
@@ -49,3 +49,15 @@ def test_a_recorded_body_comes_out_as_it_went_in(code: int, again: Callable[[byt
     assert found
     for data in found:
         assert plain(again(data)) == plain(data)
+
+
+@pytest.mark.parametrize(("code", "header"), [
+    (303, headers.TopicGroupHeader), (315, headers.StatsHeader), (317, headers.AllConsumeStatsHeader),
+    (321, headers.QueueEntriesHeader), (326, headers.PushReplyHeader),
+])  # fmt: skip
+def test_a_recorded_header_comes_out_as_it_went_in(code: int, header: Any) -> None:
+    rows = [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
+    found = [row["header"]["extFields"] for row in rows if row["kind"] != "response" and row["code"] == code]
+    assert found
+    for ext in found:
+        assert header.from_ext(ext).to_ext() == ext
