@@ -129,7 +129,8 @@ class Player:
     # The end.
 
     def _is_calm(self, group: str) -> bool:
-        """Everybody is up, nothing is cut, and each queue has its owner, so that a reset finds it."""
+        """Everybody is up, nothing is cut, every broker knows every member, and each queue has its owner: a reset finds
+        it.  (A broker that is not in the routes yet knows nobody, and then a reset is made over the members' heads.)"""
         sandbox = self.world.sandbox
         nodes, actors = sandbox.nodes, sandbox.actors
         owned = [queue for actor in actors.consumers(group) if actor.consumer is not None
@@ -137,7 +138,11 @@ class Player:
         queues = [(node.name, queue_id) for node in nodes.masters()
                   if TOPIC in node.running.topics.table  # else a power cut took topics.json
                   for queue_id in range(node.running.topics.table[TOPIC].read_queues)]
+        members = {actor.client_id for actor in actors.consumers(group)}
+        known = [set(found.members) if (found := node.running.consumers.groups.get(group)) is not None else set()
+                 for node in nodes.masters()]
         return (all(node.state == "running" and not node.clock.skew_ms for node in nodes.brokers)
+                and all(members == theirs for theirs in known)
                 and all(actor.state == "running" for actor in actors.consumers())
                 and not sandbox.links.rows() and len(owned) == len(set(owned)) == len(queues))
 
