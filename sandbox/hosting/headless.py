@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from sandbox.broker.broker import Broker
-from sandbox.hosting.both_listener import BothListener
 from sandbox.hosting.broker_node import store_host
 from sandbox.hosting.ground import LiveGround
 from sandbox.hosting.headless_plan import (
@@ -30,6 +29,7 @@ from sandbox.hosting.headless_plan import (
     name_servers_of,
 )
 from sandbox.hosting.near_and_far import NearAndFar, ask
+from sandbox.hosting.shared_listener import SharedListener
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock, wall_ms
@@ -168,14 +168,17 @@ class Headless:
 
     def _open_ports(self) -> None:
         for plan, broker in zip(self.plan.brokers, self.brokers, strict=True):
-            both = self.name_server is not None and self.plan.own_name_server == plan.config.address
-            assert self.name_server is not None or not both
-            listener: Listener = BothListener(broker, self.name_server) if both and self.name_server else broker
-            self._open(listener, plan.ip, plan.port)
+            alone = self.name_server is not None and len(self.brokers) == 1
+            self._open(self._shared(broker) if alone else broker, plan.ip, plan.port)
             self._open(broker.ha_listener, plan.ip, plan.port + 1, carries_bytes=True)
         if self.name_server is not None and len(self.brokers) > 1:
             ip, port = listening(self._options)
             self._open(self.name_server, ip, port, idle=True)
+
+    def _shared(self, broker: Broker) -> Listener:
+        name_server = self.name_server
+        assert name_server is not None, "its port is shared with somebody"
+        return SharedListener(broker, lambda: name_server)
 
     def _open(self, listener: Listener | ByteListener, ip: str, port: int, *, carries_bytes: bool = False,
               idle: bool = False) -> None:

@@ -72,7 +72,10 @@ class FrameDecoder:
             if stop > end:
                 self._need = stop - at
                 break
-            commands.append(decode_parts(mark >> 24, data[head:body], data[body:stop] or None))
+            if mark <= 0xFF_FFFF:  # type 0; most are
+                commands.append(_decode_json(data[head:body], data[body:stop] or None))
+            else:
+                commands.append(decode_parts(mark >> 24, data[head:body], data[body:stop] or None))
             at = stop
         else:
             self._need = 8
@@ -106,13 +109,18 @@ def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
         raise ProtocolViolation(f"header of {len(header)} bytes is not JSON: {why}") from None
     if not isinstance(fields, dict):
         raise ProtocolViolation(f"header is {type(fields).__name__}, not an object")
-    ext, remark = fields.get("extFields"), fields.get("remark")
+    get = fields.get
+    ext, remark, code, language = get("extFields"), get("remark"), get("code", 0), get("language", "JAVA")
+    flag, opaque, version = get("flag", 0), get("opaque", 0), get("version", 0)
     if ext is not None and (type(ext) is not dict or {*map(type, ext.values())} != _ONLY_TEXT):
         ext = _texts(ext)
     if remark is not None and type(remark) is not str:
         remark = _text(remark)
-    return RemotingCommand(_int(fields, "code"), ext, body, flag=_int(fields, "flag"), opaque=_int(fields, "opaque"),
-                           remark=remark, language=_language(fields), version=_int(fields, "version"))
+    if not type(code) is type(flag) is type(opaque) is type(version) is int:
+        code, flag, opaque, version = (_int(fields, name) for name in ("code", "flag", "opaque", "version"))
+    known = _LANGUAGE_OF.get(language) if type(language) is str else _language(language)
+    return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, remark=remark, version=version,
+                           language=Language.OTHER if known is None else known)
 
 
 def _int(fields: dict[str, Any], name: str) -> int:
@@ -125,12 +133,9 @@ def _int(fields: dict[str, Any], name: str) -> int:
         raise ProtocolViolation(f"header field {name} is {value!r:.80}, not a number") from None
 
 
-def _language(fields: dict[str, Any]) -> int:
-    """By name, as a number, or missing: what nobody knows is OTHER."""
-    value = fields.get("language", "JAVA")
-    if type(value) is int:
-        return value if value in _NAME_OF else Language.OTHER
-    return _LANGUAGE_OF.get(value, Language.OTHER) if type(value) is str else Language.OTHER
+def _language(value: Any) -> int:
+    """One that is told by its number; what nobody knows is OTHER."""
+    return value if type(value) is int and value in _NAME_OF else Language.OTHER
 
 
 def _texts(ext: Any) -> dict[str, str]:

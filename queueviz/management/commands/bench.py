@@ -1,4 +1,4 @@
-"""`manage.py bench append|send|pull|live|idle|board`: measure, and print the figures as a table or as JSON."""
+"""`manage.py bench append|send|tcp|pull|live|idle|board`: measure, and print the figures as a table or as JSON."""
 
 import argparse
 import json
@@ -7,14 +7,14 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-BENCHES = ("append", "send", "pull", "live", "idle", "board")
+BENCHES = ("append", "send", "tcp", "pull", "live", "idle", "board")
 
 
 class Command(BaseCommand):
     """Each bench is a module of `tests.bench` with `run() -> dict`: figures by name, units at the end of the name."""
 
-    help = ("Measure one part: append (the store), send and pull (the wire), live (event to browser frame), idle (a "
-            "sandbox nobody looks at), board (one reading).")
+    help = ("Measure one part: append (the store), send and pull (the wire), tcp (the wire with sockets), live (event "
+            "to browser frame), idle (a sandbox nobody looks at), board (one reading).")
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

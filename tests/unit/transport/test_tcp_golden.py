@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
-from sandbox.hosting.both_listener import BothListener
+from sandbox.hosting.shared_listener import SharedListener
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
@@ -51,7 +51,7 @@ def recorded(kind: str) -> list[tuple[tuple[str, int], bytes]]:
 
 
 @contextmanager
-def both_nodes() -> Iterator[tuple[BothListener, ScaledClock, Journal]]:
+def both_nodes() -> Iterator[tuple[SharedListener, ScaledClock, Journal]]:
     """A broker and its name server; time stands still."""
     clock = ScaledClock(asyncio.get_running_loop(), start_ms=1_700_000_000_000, rate=0)
     journal = Journal(clock)
@@ -63,7 +63,7 @@ def both_nodes() -> Iterator[tuple[BothListener, ScaledClock, Journal]]:
     name_server = NameServer(NameServerConfig(address=ADDRESS), clock=clock, journal=journal, name="ns-1")
     broker.start()
     name_server.start()
-    yield BothListener(broker, name_server), clock, journal
+    yield SharedListener(broker, lambda: name_server), clock, journal
     broker.kill()
     name_server.stop()
     clock.close()
