@@ -1,0 +1,150 @@
+"""The broker and name server that clients are let loose on: ours, or Apache's to see what is right."""
+
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.golden.independent_reader import MESSAGE, Record
+
+ROOT = Path(__file__).parents[2]
+# Checks every 2 s of transactions older than 1 s; without these a test would take over a minute.
+PROPERTIES = {
+    "brokerName": "broker-a",
+    "brokerClusterName": "DefaultCluster",
+    "transactionCheckInterval": "2000",
+    "transactionTimeOut": "1000",
+    "enablePropertyFilter": "true",
+    "mappedFileSizeCommitLog": str(64 << 20),
+}
+READY_S = 60.0
+GOODBYE_S = 15.0
+ORDER_S = 10.0
+LOOK_EVERY_S = 0.1
+
+
+class Server(NamedTuple):
+    """Two addresses, `ip:port`, which may be the same; and where the store is."""
+
+    name: str
+    namesrv: str
+    broker: str
+    store: Path
+
+    def ask(self, code: int, ext: dict[str, str] | None = None, body: bytes = b"") -> dict[str, Any]:
+        """One request to the broker in JSON, written here from the format alone; the answer's header and `body`."""
+        header = json.dumps({"code": code, "extFields": ext or {}, "flag": 0, "language": "JAVA", "opaque": 1,
+                             "serializeTypeCurrentRPC": "JSON", "version": 409}).encode()
+        ip, _, port = self.broker.rpartition(":")
+        with socket.create_connection((ip, int(port)), timeout=ORDER_S) as line:
+            line.sendall(struct.pack(">ii", 4 + len(header) + len(body), len(header)) + header + body)
+            stream = line.makefile("rb")
+            length, header_bytes = struct.unpack(">ii", stream.read(8))
+            answer: dict[str, Any] = json.loads(stream.read(header_bytes))
+            answer["body"] = stream.read(length - 4 - header_bytes)
+        return answer
+
+    def create_topic(self, topic: str, *, queues: int = 4) -> str:
+        answer = self.ask(17, {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues),
+                               "writeQueueNums": str(queues), "perm": "6", "topicFilterType": "SINGLE_TAG",
+                               "topicSysFlag": "0", "order": "false"})
+        assert answer["code"] == 0, answer
+        return topic
+
+    def committed(self, group: str, topic: str, queue_id: int) -> int | None:
+        answer = self.ask(14, {"consumerGroup": group, "topic": topic, "queueId": str(queue_id)})
+        return int(answer["extFields"]["offset"]) if answer["code"] == 0 else None
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Look again and again; for what no client tells."""
+        end_s = time.monotonic() + READY_S
+        while not condition():
+            assert time.monotonic() < end_s
+            time.sleep(LOOK_EVERY_S)
+
+    def records(self, topic: str) -> list[Record]:
+        """What the commit log holds of a topic now, read from its files."""
+        return [record for record in log_records(self.store / "commitlog") if record.topic == topic]
+
+
+def log_records(directory: Path) -> Iterator[Record]:
+    for path in sorted(directory.glob("*")):
+        data, at, start = path.read_bytes(), 0, int(path.name)
+        while at + 8 <= len(data):
+            size, magic = struct.unpack(">iI", data[at : at + 8])
+            if magic != MESSAGE:
+                break
+            yield Record(data[at : at + size], start + at)
+            at += size
+
+
+def free_ports(*apart: int) -> int:
+    """A port that is free together with those so far from it."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        try:
+            for offset in apart:
+                with socket.socket() as other:
+                    other.bind(("127.0.0.1", port + offset))
+        except OSError:
+            continue
+        return port
+
+
+@contextmanager
+def our_server() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory(prefix="interop-") as home:
+        root = Path(home)
+        properties = root / "broker.properties"
+        properties.write_text("".join(f"{key}={value}\n" for key, value in PROPERTIES.items()))
+        address = f"127.0.0.1:{free_ports()}"
+        command = [sys.executable, "manage.py", "broker", "--store", str(root / "store"), "--listen", address,
+                   "--properties", str(properties)]
+        with process(command, root / "log", b"name server"):
+            yield Server("ours", address, address, root / "store")
+
+
+@contextmanager
+def apache_server(classpath: str) -> Iterator[Server]:
+    with tempfile.TemporaryDirectory(prefix="interop-") as home:
+        root = Path(home)
+        namesrv, broker = free_ports(), free_ports(-2, 1)
+        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+                   "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", classpath,
+                   "interop.ApacheBroker", home, str(namesrv), str(broker),
+                   "\n".join(f"{key}={value}" for key, value in PROPERTIES.items())]
+        with process(command, root / "log", b"ready"):
+            yield Server("apache", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", root / "store")
+
+
+@contextmanager
+def process(command: Sequence[str], log: Path, ready: bytes) -> Iterator[subprocess.Popen[bytes]]:
+    """Until it says so it is not there; and afterwards it is gone."""
+    with log.open("wb") as words:
+        started = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
+                                   env=os.environ)
+    assert started.stdout is not None
+    assert started.stdin is not None
+    try:
+        if not any(ready in line for line in started.stdout):
+            raise AssertionError(f"{command[:3]} did not start: {log.read_text()[-3_000:]}")
+        yield started
+    finally:
+        started.stdin.close()
+        started.terminate()
+        try:
+            started.wait(GOODBYE_S)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+        started.stdout.close()
