@@ -49,6 +49,11 @@ class Acted(Schema):
     seq: str
 
 
+class Listener(Schema):
+    open: bool
+    name_servers: list[str]
+
+
 class Refused(Schema):
     model_config = ConfigDict(extra="allow")
 
@@ -138,6 +143,20 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
     access.sandbox_for(_writer(request), slug, "act")
     engine.answer(engine.port().sleep(slug, "action"), engine.OPENING_PATIENCE_S)
     return {"state": "asleep"}
+
+
+@api.post("/sandboxes/{slug}/listen", response={200: Listener} | REFUSALS, summary="Open its ports to real clients")
+def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """`name_servers` is what a client of any language is told, as `ip:port`. Of this machine only."""
+    who = _writer(request)
+    return owners.open_listener(who, access.sandbox_for(who, slug, "share"))
+
+
+@api.post("/sandboxes/{slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
+def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """Whoever is connected is cut off."""
+    who = _writer(request)
+    return owners.close_listener(who, access.sandbox_for(who, slug, "share"))
 
 
 def _writer(request: HttpRequest) -> Visitor:

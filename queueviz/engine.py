@@ -62,8 +62,9 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
 
 
 def _start() -> Engine:
-    from sandbox.hosting.engine import Engine  # a command without an engine need not load it
+    from sandbox.hosting.config import HostConfig  # a command without an engine need not load it
+    from sandbox.hosting.engine import Engine
 
-    started = Engine(settings.QUEUEVIZ_HOME).start()
+    started = Engine(settings.QUEUEVIZ_HOME, HostConfig(first_port=settings.QUEUEVIZ_FIRST_PORT)).start()
     atexit.register(stop)
     return started

@@ -21,6 +21,14 @@ def switch(name: str, *, default: bool = False) -> bool:
     return value in ("1", "true", "yes", "on")
 
 
+def number(name: str, default: int) -> int:
+    """The process ends with a sentence where it is none."""
+    try:
+        return int(text(name, str(default)))
+    except ValueError:
+        raise SystemExit(f"{name} is no number.") from None
+
+
 def names(name: str, default: str = "") -> list[str]:
     """A comma-separated list."""
     return [part.strip() for part in text(name, default).split(",") if part.strip()]

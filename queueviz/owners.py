@@ -2,7 +2,7 @@
 
 import secrets
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -110,6 +110,20 @@ def extend(visitor: Visitor, sandbox: Sandbox) -> None:
     sandbox.expires_at = sandbox.visited_at + access.life_of(sandbox)
     sandbox.save(update_fields=["visited_at", "expires_at"])
     record(visitor, "extend", sandbox.slug)
+
+
+def open_listener(visitor: Visitor, sandbox: Sandbox) -> dict[str, Any]:
+    """Let real clients in.  Raises `ActionRefused`: 409 a port is taken, 503 it sleeps."""
+    listener = engine.answer(engine.port().open_listener(sandbox.slug), engine.OPENING_PATIENCE_S)
+    record(visitor, "listen", sandbox.slug, name_servers=listener["name_servers"])
+    return listener
+
+
+def close_listener(visitor: Visitor, sandbox: Sandbox) -> dict[str, Any]:
+    """Close the ports, and cut who is connected."""
+    listener = engine.answer(engine.port().close_listener(sandbox.slug), engine.OPENING_PATIENCE_S)
+    record(visitor, "unlisten", sandbox.slug)
+    return listener
 
 
 def delete(visitor: Visitor, sandbox: Sandbox) -> None:

@@ -8,6 +8,8 @@ from queueviz import environment
 BASE_DIR = Path(__file__).resolve().parent.parent
 QUEUEVIZ_HOME = environment.directory("QUEUEVIZ_HOME", BASE_DIR / "var")
 
+QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000)  # of the nodes of new sandboxes
+
 DEBUG = environment.switch("QUEUEVIZ_DEBUG")
 SECRET_KEY = environment.text("QUEUEVIZ_SECRET_KEY") or environment.kept_secret(QUEUEVIZ_HOME)
 ALLOWED_HOSTS = environment.names("QUEUEVIZ_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")

@@ -65,7 +65,7 @@ TEXTS: dict[str, Any] = {
     ),
     "count.queues": Counted(lambda n: ngettext("{n} queue", "{n} queues", n)),
     "count.members": Counted(lambda n: ngettext("{n} member", "{n} members", n)),
-    "card.wire": _("A real client. Its buffers are its own business."),
+    "card.wire": _("{language} {version}, a real client. Its buffers are its own business."),
     "card.slow_key": _("{key} takes {age} each"),
     "card.flow": _("Holds back: {limit} limit reached"),
     "meter.count": _("Buffered"),

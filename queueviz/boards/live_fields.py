@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from queueviz.boards.client_texts import WORDS
+from queueviz.boards.connect_texts import WORDS as CONNECT_WORDS
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.js_texts import TEXTS
 from queueviz.boards.topology_texts import WORDS as TOPOLOGY_WORDS
@@ -78,7 +79,7 @@ def queue(key: str) -> str:
 
 
 def word(key: str) -> str:
-    found = WORDS.get(key) or TEXTS.get(key) or TOPOLOGY_WORDS.get(key)
+    found = WORDS.get(key) or TEXTS.get(key) or TOPOLOGY_WORDS.get(key) or CONNECT_WORDS.get(key)
     return str(found) if found is not None else key.partition(".")[2] or key
 
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, PEEK, RAIL
 from queueviz.boards.client import CLIENT
+from queueviz.boards.connect import CONNECT
 from queueviz.boards.frames import FRAMES
 from queueviz.boards.index import INDEX
 from queueviz.boards.locks import LOCKS
@@ -27,7 +28,8 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {
-    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS, CLIENT, FRAMES)
+    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS, CLIENT, FRAMES,
+                                 CONNECT)
 }
 PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
                                                  PANEL)}

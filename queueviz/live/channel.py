@@ -15,6 +15,7 @@ LEAST_INTERVAL_S = {  # catalogue 10
     "store": 0.2,
     "index": 0.5,
     "topology": 0.5,
+    "connect": 0.25,
     "group": 0.5,
     "client": 0.5,
     "wire": 0.1,

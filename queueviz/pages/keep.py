@@ -8,22 +8,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from queueviz import access, engine, owners, visitor
+from queueviz import access, engine, owners, refusals, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import SettingsForm
 from queueviz.pages import reading
 from queueviz.pages.sandbox import shell
 from queueviz.visitor import Visitor
-from sandbox.kernel.errors import ActionRefused
+from sandbox.kernel.errors import ActionRefused, SandboxError
 
 Said = dict[str, Any]  # what the settings page shows once, for example a fresh token
 
 
 class Deed(NamedTuple):
-    """The verb it needs, and how it is done."""
+    """The verb it needs, how it is done, and the page that shows what came of it."""
 
     verb: str
     do: Callable[[HttpRequest, Visitor, access.Seat], Said]
+    page: str = "settings"
 
 
 @require_POST
@@ -40,9 +41,9 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     if what == "wake":
         return redirect("sandbox", slug)
     if not said:
-        return redirect("sandbox-page", slug, "settings")
-    board = BOARDS["settings"]
-    context = shell(request, seat, "settings", wake=False)
+        return redirect("sandbox-page", slug, deed.page)
+    board = BOARDS[deed.page]
+    context = shell(request, seat, deed.page, wake=False)
     context |= reading.of_page(board, slug, context["snapshot"], request.GET)
     return render(request, board.template, context | said)  # no redirect: a secret does not belong into an address
 
@@ -90,6 +91,20 @@ def _delete(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
     return {}
 
 
+def _listen(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    try:
+        owners.open_listener(who, seat.sandbox)
+    except SandboxError as refused:
+        status, said = refusals.describe(refused)
+        return {"refused_open": {**said, "status": status, "message": said["error"]}}
+    return {}
+
+
+def _unlisten(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    owners.close_listener(who, seat.sandbox)
+    return {}
+
+
 DEEDS = {
     "wake": Deed("act", _wake),
     "sleep": Deed("act", _sleep),
@@ -99,4 +114,6 @@ DEEDS = {
     "revoke": Deed("share", _revoke),
     "claim-link": Deed("share", _claim_link),
     "delete": Deed("share", _delete),
+    "listen": Deed("share", _listen, "connect"),
+    "unlisten": Deed("share", _unlisten, "connect"),
 }

@@ -17,6 +17,7 @@ PAGES = {
     "client": ("payments", "clients/A/", "#queues tbody tr"),
     "producer": ("payments", "clients/till/", "#timers tbody tr"),
     "frames": ("orders", "wire/?link=A~broker-a", "#frames tbody tr"),
+    "connect": ("orders", "connect/", ".snippet"),
     "empty": ("empty", "", "#no-queues"),
 }
 

@@ -57,6 +57,12 @@ class FakePort:
     def sleep(self, slug: str, reason: str) -> "Future[Any]":
         return self._do("sleep", lambda: self.sandboxes.__setitem__(self._known(slug), "asleep"))
 
+    def open_listener(self, slug: str) -> "Future[Any]":
+        return self._do("open_listener", lambda: {"open": bool(self._known(slug)), "name_servers": ["127.0.0.1:1"]})
+
+    def close_listener(self, slug: str) -> "Future[Any]":
+        return self._do("close_listener", lambda: {"open": not self._known(slug), "name_servers": []})
+
     def delete(self, slug: str) -> "Future[Any]":
         return self._do("delete", lambda: self.sandboxes.pop(self._known(slug)))
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.hosting.listening import Port
-from sandbox.hosting.snapshot.code_names import request_name
+from sandbox.hosting.snapshot.code_names import release_name, request_name
 from sandbox.hosting.wire_connections import WireConnection
 from sandbox.remoting.codes import RequestCode
 
@@ -30,9 +30,9 @@ def read_connect(sandbox: "Sandbox") -> Row:
     listening = sandbox.listening
     found = [*listening.connections.ended, *listening.connections.open.values()]
     return {
-        "listener": {"open": listening.is_open, "name_servers": list(listening.name_servers),
-                     "shared": listening.shared is not None, "rate": sandbox.clock.rate,
-                     "connections": listening.guard.connections},
+        "listener": {"open": listening.is_open, "state": _state(listening.is_open),
+                     "name_servers": list(listening.name_servers), "shared": listening.shared is not None,
+                     "rate": sandbox.clock.rate, "connections": listening.guard.connections},
         "ports": {address: _port(sandbox, port) for address, port in listening.ports.items()},
         "connections": {str(row.no): _connection(sandbox, row) for row in found},
         "clients": _clients(sandbox),
@@ -44,9 +44,14 @@ def read_connect(sandbox: "Sandbox") -> Row:
     }
 
 
+def _state(is_open: bool) -> str:
+    return "open" if is_open else "closed"
+
+
 def _port(sandbox: "Sandbox", port: Port) -> Row:
     """`node` answers there; `trouble` in the words of the operating system."""
-    return {"node": sandbox.nodes.name_at(port.address), "open": port.server is not None, "trouble": port.trouble}
+    return {"node": sandbox.nodes.name_at(port.address), "state": _state(port.server is not None),
+            "trouble": port.trouble}
 
 
 def _connection(sandbox: "Sandbox", row: WireConnection) -> Row:
@@ -67,7 +72,8 @@ def _clients(sandbox: "Sandbox") -> dict[str, Row]:
             continue
         before = rows.get(row.client_id)
         rows[row.client_id] = {
-            "language": row.language, "version": row.version, "groups": _groups(sandbox, row.client_id),
+            "language": row.language, "version": row.version, "release": release_name(row.version),
+            "groups": _groups(sandbox, row.client_id),
             "addresses": [*(before["addresses"] if before else []), row.address],
             "since_ms": min(row.opened_ms, before["since_ms"]) if before else row.opened_ms,
             "heard_ms": max(row.heard_ms, before["heard_ms"]) if before else row.heard_ms}

@@ -8,6 +8,7 @@ from sandbox.client.pull_consumer import PullConsumer
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.presets import MIB, Preset
+from sandbox.hosting.snapshot.code_names import release_name
 from sandbox.message.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None)
     queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
     return {
         "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",
-        "transport": "tcp", "language": info.language, "version": info.version, "queues": queues, "buffered": None,
+        "transport": "tcp", "language": info.language, "version": info.version,
+        "release": release_name(info.version), "queues": queues, "buffered": None,
         "buffered_bytes": None, "span": None, "busy": None, "threads": None, "since_ms": info.since_ms,
         "timers": {}, "limits": None, "work_ms": None, "slow": None,
         "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,

@@ -29,8 +29,9 @@ export function setUpActions({ slug, can }) {
 
 /** A card's button: the verb is on it, the actor on its card. */
 function actOn(button, url) {
-  const actor = button.closest("[data-actor]")?.dataset.actor;
+  const card = button.closest("[data-actor]"), actor = card?.dataset.actor;
   if (button.dataset.act === "slow") openAsk("slow", button, actor);
+  else if (button.dataset.act === "CutConnection") post(url, { action: "CutConnection", client_id: card.dataset.client ?? card.dataset.key }, button);
   else post(url, { action: button.dataset.act, actor }, button);
 }
 

@@ -104,8 +104,9 @@ export class Cards {
     hide(card.ms, out);
     hide(card.say, !line);
     if (line) rich(card.say, line);
-    const wanted = member.transport === "tcp" ? [] : (BUTTONS[state] ?? []);
-    for (const button of card.buttons) hide(button, !wanted.includes(button.dataset.act));
+    const wanted = BUTTONS[state] ?? [];
+    cls(card.node, "wire", member.transport === "tcp"); // its style leaves one button: to cut the connection
+    for (const button of card.buttons) hide(button, !wanted.includes(button.dataset.act) && button.dataset.act !== "CutConnection");
   }
 
   #meters(card, member) {
@@ -157,7 +158,7 @@ export class Cards {
     const flow = Object.values(data.queues).find((row) => row.owner === id && row.flow_control);
     if (flow) return t("card.flow", { limit: t(`limit.${flow.flow_control}`) });
     if (member.slow?.key) return t("card.slow_key", { key: member.slow.key, age: duration(member.slow.ms) });
-    if (member.transport === "tcp") return t("card.wire");
+    if (member.transport === "tcp") return t("card.wire", { language: member.language ?? "–", version: member.release ?? "–" });
     return null;
   }
 

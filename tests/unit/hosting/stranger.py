@@ -1,8 +1,10 @@
 """Somebody else's client: our own library over real sockets, with a clock, a journal and a process of its own."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from sandbox.client.config import ClientConfig, ConsumeFromWhere, ProducerConfig, PushConsumerConfig
 from sandbox.client.instance import ClientInstance
@@ -15,6 +17,8 @@ from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock, wall_ms
 from sandbox.message.message import Message
 from sandbox.transport.tcp_client import TcpConnector
+
+T = TypeVar("T")
 
 WITHIN_S = 20.0  # nothing here takes so long, on whatever machine
 
@@ -71,3 +75,32 @@ class Stranger:
             while not condition():
                 self._bell.clear()
                 await self._bell.wait()
+
+
+@contextmanager
+def abroad(name_servers: list[str], topic: str, *bodies: bytes) -> Iterator[Stranger]:
+    """A stranger in a thread of its own, who has sent these and reads the topic until the end of the block."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="abroad")
+    thread.start()
+
+    def wait(story: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(story, loop).result(WITHIN_S)
+
+    async def arrive() -> Stranger:
+        stranger = Stranger(name_servers)
+        await stranger.send(topic, *bodies)
+        await stranger.consume(topic)
+        await stranger.until(lambda: set(stranger.read) >= set(bodies))
+        return stranger
+
+    try:
+        stranger = wait(arrive())
+        try:
+            yield stranger
+        finally:
+            wait(stranger.__aexit__())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -1,0 +1,66 @@
+"""Connect: where a real client finds the sandbox, how far each connection got, and who was refused (`connect/…`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.connect_snippets import snippets
+from queueviz.boards.connect_texts import connect_words
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Place, data_of
+
+ANY_TOPIC, ANY_GROUP = "TopicTest", "my-group"  # where the sandbox has none
+Row = dict[str, Any]
+
+
+def channel(place: Place) -> str:
+    return f"connect/{place.slug}"
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> Row:
+    name = channel(place)
+    data = data_of(readings, name)
+    found = data or {"listener": _as_it_slept(place), "ports": {}, "connections": {}, "clients": {}, "refused": {},
+                     "counts": {}}  # fmt: skip
+    given = texts()
+    given["texts"] |= connect_words()
+    servers = list(found["listener"]["name_servers"])
+    chosen_group = place.group()
+    group = str(place.query.get("group") or (chosen_group["group"] if chosen_group else ANY_GROUP))
+    topic = str(place.topic(chosen_group) or ANY_TOPIC)
+    return {
+        "listener": found["listener"],
+        "ports": sorted(found["ports"].items()),
+        "connections": _newest_first(found["connections"]),
+        "clients": sorted(found["clients"].items()),
+        "refused": _newest_first(found["refused"]),
+        "counts": sorted(found["counts"].items()),
+        "servers": ";".join(servers),
+        "snippets": snippets(servers, topic, group),
+        "snippet_topic": topic,
+        "snippet_group": group,
+        "topic_names": sorted({str(row["topic"]) for row in place.topics if row.get("kind", "normal") == "normal"}),
+        "group_names": [str(row["group"]) for row in place.groups],
+        "now_ms": now_of(place, readings, name),
+        "live": live_config(place, readings, {"connect": name} if data is not None else {}, tab="connect"),
+        "texts": given,
+    }
+
+
+def _newest_first(rows: Mapping[str, Row]) -> list[tuple[str, Row]]:
+    return [(number, rows[number]) for number in sorted(rows, key=int, reverse=True)]
+
+
+def _as_it_slept(place: Place) -> Row:
+    """With one broker and one name server the broker's address is known; else only the engine knows."""
+    brokers, servers = place.snapshot.get("brokers", ()), place.snapshot.get("name_servers", ())
+    both = [str(brokers[0]["address"])] if len(brokers) == len(servers) == 1 else []
+    return {"open": False, "state": "closed", "name_servers": both, "shared": bool(both), "connections": 0}
+
+
+CONNECT = BoardPage(
+    name="connect", path="connect/", template="queueviz/boards/connect.html",
+    channels=lambda place: [channel(place)], context=_context,
+)  # fmt: skip
