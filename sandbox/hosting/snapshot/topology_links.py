@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.broker.broker import Broker
+from sandbox.hosting.wire_connections import WireConnection
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -29,6 +30,8 @@ class Talk:
         logs = {node.ha_address for node in sandbox.nodes.brokers}
         self.open = [Open((self.name(client), self.name(server)), server in logs)
                      for client, server in sandbox.network.connections()]
+        self.open += [Open((self._stranger(one), self.name(one.port)), False)
+                      for one in sandbox.listening.connections.open.values()]
 
     def name(self, address: str) -> str:
         if address not in self._names:
@@ -37,6 +40,11 @@ class Talk:
         if known is not None:
             return known
         name = self._client_ids().get(address) or address.rpartition(":")[0]
+        self.strangers[name] = None
+        return name
+
+    def _stranger(self, connection: WireConnection) -> str:
+        name = connection.client_id or connection.address
         self.strangers[name] = None
         return name
 

@@ -171,7 +171,7 @@ function showCause(key) {
 
 function crash() {
   const card = cards.cards.get(cards.selected) ?? [...cards.cards.values()].find(({ node }) => !node.classList.contains("out"));
-  if (card) openAsk("crash", null, card.node.dataset.actor);
+  if (card?.node.dataset.actor) openAsk("crash", null, card.node.dataset.actor);
 }
 
 $("#add")?.addEventListener("click", ({ currentTarget }) => {

@@ -151,6 +151,9 @@ async def test_what_a_connection_has_done_is_ticked_off(hall: Hall) -> None:
         assert (client["language"], client["version"], client["groups"]) == ("PYTHON", 409, ["abroad", "readers"])
         assert seen["counts"]["connections"] == {"now": 1, "allowed": SandboxLimits().wire_connections, "refused": 0}
         assert [row["client_id"] for row in (await hall.snapshot())["producers"]] == [stranger.client_id]
+        [topology] = await hall.wait(hall.door.read([f"topology/{SLUG}"]))
+        assert topology.data["clients"][stranger.client_id]["kind"] == "wire"
+        assert topology.data["links"][f"{stranger.client_id}~broker-a"]["kind"] == "data"
     await hall.until(lambda snapshot: not snapshot["rate_pinned"])
     [row] = (await hall.connect())["connections"].values()
     assert (row["client_id"], row["why"]) == (stranger.client_id, "closed"), "who left is still told of"
