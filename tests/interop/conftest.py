@@ -58,6 +58,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 Start = Callable[[Client], Peer]
+Mqadmin = Callable[[str], str]
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +70,7 @@ def start(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Start:
             command = client.build()
         except Unavailable as why:
             pytest.skip(f"{client}: {why}")
-        return Peer(client.name, command, tmp_path_factory.mktemp(client.name) / "words", namesrv=server.namesrv)
+        return Peer(client.name, command, tmp_path_factory.mktemp(client.name), namesrv=server.namesrv)
 
     return make
 
@@ -93,7 +94,7 @@ def peer(request: pytest.FixtureRequest, client: Client) -> Iterator[Peer]:
 
 
 @pytest.fixture(scope="session")
-def mqadmin(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+def mqadmin(start: Start) -> Iterator[Mqadmin]:
     """Apache's tools: a command line, without `-n`, and what it printed."""
     with start(TOOLS) as made:
         yield lambda line: str(made.do("mqadmin", line=line).of("printed")[0]["text"])

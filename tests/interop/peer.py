@@ -84,13 +84,14 @@ class Order:
 class Peer:
     """The process.  Use it as a context manager; nothing of it is left behind."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, **defaults: object) -> None:
-        self.name, self.log = name, log
+    def __init__(self, name: str, command: Sequence[str], home: Path, **defaults: object) -> None:
+        self.name, self.log = name, home / "words"
         self._defaults = defaults
         self._orders: dict[str, Order] = {}
         self._running: set[str] = set()
-        with log.open("wb") as words:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words)
+        with self.log.open("wb") as words:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
+                                             cwd=home)
         threading.Thread(target=self._read, daemon=True).start()
 
     def order(self, verb: str, **arguments: object) -> Order:

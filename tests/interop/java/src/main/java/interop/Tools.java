@@ -3,6 +3,8 @@ package interop;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 
 /** One mqadmin command, and all it printed; what a command throws it prints. */
@@ -10,7 +12,11 @@ final class Tools {
     private Tools() {
     }
 
-    static synchronized void mqadmin(Order order) {
+    static synchronized void mqadmin(Order order) throws Exception {
+        var home = Path.of("tools");
+        Files.createDirectories(home.resolve("conf"));
+        Files.writeString(home.resolve("conf/logback_tools.xml"), "<configuration><root level=\"OFF\"/></configuration>");
+        System.setProperty("rocketmq.home.dir", home.toString()); // before the tools look for it
         var printed = new ByteArrayOutputStream();
         var out = System.out;
         var err = System.err;
@@ -18,7 +24,7 @@ final class Tools {
         try {
             System.setOut(page);
             System.setErr(page);
-            MQAdminStartup.main0(order.get("line").split(" "), null);
+            MQAdminStartup.main0((order.get("line") + " -n " + order.get("namesrv")).split(" "), null);
         } finally {
             System.setOut(out);
             System.setErr(err);
