@@ -1,24 +1,21 @@
 """Which clients there are, what each can do, and how it is built where its registry can be reached."""
 
 import functools
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.interop.building import Unavailable as Unavailable
+from tests.interop.building import need, run
+from tests.interop.not_java import CPP_CAN, GO_CAN, NODE_CAN, cpp, go, node
+
 HERE = Path(__file__).parent
-BUILD_S = 600.0
 
 JAVA_CAN = frozenset({
     "auto-create", "sync", "async", "oneway", "batch", "selector", "delay", "transaction", "request", "members",
     "compression", "large", "unicode", "push", "orderly", "broadcasting", "tags", "sql", "retry", "dead-letter",
-    "pull", "held-pull", "lite", "query", "query-unique", "offset-by-time", "reset",
+    "pull", "commit", "held-pull", "lite", "query", "query-unique", "offset-by-time", "reset",
 })
-
-
-class Unavailable(Exception):
-    """Why a client cannot be had here."""
 
 
 class Client(NamedTuple):
@@ -33,9 +30,7 @@ class Client(NamedTuple):
 @functools.cache
 def java_classpath(release: str, *profiles: str) -> str:
     """Compile the peer with Apache's artifacts of a release; from the local repository alone where that suffices."""
-    for tool in ("java", "mvn"):
-        if shutil.which(tool) is None:
-            raise Unavailable(f"no {tool} here")
+    need("java", "mvn")
     command = ["mvn", "-q", "-B", f"-Drocketmq.version={release}", *(f"-P{profile}" for profile in profiles), "compile"]
     try:
         run([*command, "-o"], HERE / "java")
@@ -47,21 +42,14 @@ def java_classpath(release: str, *profiles: str) -> str:
 
 def java(release: str) -> list[str]:
     return ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", java_classpath(release),
-            "-Drocketmq.client.logUseSlf4j=false", "-Drocketmq.client.logLevel=WARN", "interop.Main"]
-
-
-def run(command: list[str], cwd: Path) -> None:
-    try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, timeout=BUILD_S, check=False)
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"{command[0]} took longer than {BUILD_S:.0f} s") from None
-    if done.returncode:
-        said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines() or [""]
-        raise Unavailable(f"{command[0]} failed: {said[0][:300]}")
+            "-Duser.home=.", "-Drocketmq.client.logLevel=WARN", "interop.Main"]
 
 
 CLIENTS = [
     Client("java-4.9.8", JAVA_CAN, lambda: java("4.9.8")),
     Client("java-5.3.3", JAVA_CAN, lambda: java("5.3.3")),
+    Client("go-2.1.2", GO_CAN, go),
+    Client("node-3.12.0", NODE_CAN, node),
+    Client("cpp-1.0.1", CPP_CAN, cpp),
 ]
 TOOLS = CLIENTS[0]

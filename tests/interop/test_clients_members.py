@@ -43,7 +43,7 @@ def test_killed_member_keeps_its_queues_for_a_minute(peer: Peer, client: Client,
     left = peer.order("consume", topic=names.topic, group=names.group, name="left", orderly=1)
     with start(client) as doomed_peer:
         doomed = doomed_peer.order("consume", topic=names.topic, group=names.group, name="doomed", orderly=1)
-        of_doomed = until_they_read(doomed, 2)
+        of_doomed = until_they_read(doomed, 2, patience_s=110)  # Go unlocks nothing it hands over: 60 s, then 20 s
         assert until_they_read(left, 2) == ALL - of_doomed
         doomed_peer.kill()
         left.listen(0.5)

@@ -10,13 +10,19 @@ COUNT = 12
 
 
 @pytest.mark.needs("pull")
-def test_pull(peer: Peer, server: Server, names: Names) -> None:
+def test_pull(peer: Peer, names: Names) -> None:
     peer.do("send", topic=names.topic, count=COUNT)
     order = peer.do("pull", topic=names.topic, group=names.group)
     assert sorted(fact["body"] for fact in order.of("received")) == sorted(f"body {i}" for i in range(COUNT))
     ends = order.of("end")
     assert {fact["status"] for fact in ends} == {"NO_NEW_MSG"}
     assert sum(fact["max"] for fact in ends) == COUNT
+
+
+@pytest.mark.needs("pull", "commit")
+def test_pull_goes_on_where_it_stopped(peer: Peer, server: Server, names: Names) -> None:
+    peer.do("send", topic=names.topic, count=COUNT)
+    ends = peer.do("pull", topic=names.topic, group=names.group).of("end")
     assert all(server.committed(names.group, names.topic, fact["queue"]) == fact["at"] for fact in ends)
     again = peer.do("pull", topic=names.topic, group=names.group)
     assert again.of("received") == []
