@@ -80,7 +80,9 @@ class ResetOffsetBody(NamedTuple):
     offsets: dict[Queue, int]
 
     def encode(self) -> bytes:
-        return dumps({"offsetTable": {queue_key(queue): offset for queue, offset in self.offsets.items()}})
+        """RocketMQ's own form, queues without quotes: Go's client 2.1 takes strict JSON for gson's and dies of it."""
+        rows = ",".join(f"{queue_key(queue)}:{offset}" for queue, offset in self.offsets.items())
+        return b'{"offsetTable":{%s}}' % rows.encode()
 
     def encode_for_c(self) -> bytes:
         """The list form, which C++ clients read and Java cannot."""

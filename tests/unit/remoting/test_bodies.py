@@ -51,7 +51,10 @@ def test_a_recorded_body_is_read_and_means_the_same_when_written_again(code: int
     for data in recorded(code, kind):
         value = body.decode(data)
         again = value.encode()
-        json.loads(again)  # strict JSON
+        if body is ResetOffsetBody:
+            assert again == data  # no JSON, by which Go's client knows it from gson's
+        else:
+            json.loads(again)  # strict JSON
         assert loose_json.loads(again) == loose_json.loads(data)
         assert body.decode(again) == value
 
@@ -92,6 +95,8 @@ def test_a_reset_has_a_map_for_java_and_a_list_for_c() -> None:
         {"brokerName": "b", "offset": 5, "queueId": 0, "topic": "T"},
         {"brokerName": "b", "offset": 6, "queueId": 1, "topic": "T"}]}
     assert ResetOffsetBody.decode(body.encode_for_c()) == body
+    assert body.encode() == (b'{"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:5,'
+                             b'{"brokerName":"b","queueId":1,"topic":"T"}:6}}')
     assert ResetOffsetBody.decode(b'{"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:5,'
                                   b'"{\\"topic\\":\\"T\\",\\"queueId\\":1,\\"brokerName\\":\\"b\\"}":6}}') == body
 
