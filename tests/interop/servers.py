@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -136,7 +137,11 @@ def process(command: Sequence[str], log: Path, ready: bytes) -> Iterator[subproc
     assert started.stdout is not None
     assert started.stdin is not None
     try:
-        if not any(ready in line for line in started.stdout):
+        patience = threading.Timer(READY_S, started.kill)
+        patience.start()
+        is_ready = any(ready in line for line in started.stdout)
+        patience.cancel()
+        if not is_ready:
             raise AssertionError(f"{command[:3]} did not start: {log.read_text()[-3_000:]}")
         yield started
     finally:
