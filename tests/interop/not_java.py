@@ -12,24 +12,24 @@ from tests.interop.building import need, run, scratch
 
 HERE = Path(__file__).parent
 
-# No member of a group that pulls as its application likes, no queries; a pull is held for the client's own time alone.
+# No lite pull of queues one chooses, no queries.  Every pull is one that the broker may hold.
 GO_CAN = frozenset({
     "auto-create", "sync", "async", "oneway", "batch", "selector", "delay", "transaction", "request",
-    "compression", "large", "unicode", "push", "orderly", "broadcasting", "tags", "sql", "retry", "dead-letter",
-    "members", "pull", "commit", "reset",
+    "compression", "large", "unicode", "push", "orderly", "broadcasting", "tags", "sql", "retry", "says-how-often",
+    "members", "pull", "held-pull", "commit", "reset",
 })
 # Sends are promises; nothing is one-way or in batches, locks no queues, pulls for its own listener alone; a topic
 # without a route is an error before it asks for the default one's.
 NODE_CAN = frozenset({
     "sync", "async", "selector", "delay", "compression", "large", "unicode",
-    "push", "broadcasting", "tags", "sql", "retry", "dead-letter", "members",
+    "push", "broadcasting", "tags", "sql", "retry", "says-how-often", "members",
 })
 # The Python package has the C functions of librocketmq 1: no transactions; bodies are texts that end at a zero byte;
 # a pull consumer keeps its offsets to itself.
 # It marks a batch with `1`, which Java reads as false, and so do we: a batch is stored as one message of no use.
 CPP_CAN = frozenset({
     "auto-create", "sync", "async", "oneway", "selector", "delay", "compression", "unicode",
-    "push", "orderly", "broadcasting", "tags", "retry", "members", "pull",
+    "push", "orderly", "broadcasting", "tags", "retry", "members", "pull", "reset in C",
 })
 
 

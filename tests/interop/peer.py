@@ -4,6 +4,7 @@ An order is a line `number TAB verb TAB key=value TAB …`, and `number TAB stop
 line, with the order's number and the fact's kind; `done` or `failed` is the last one of an order.
 """
 
+import contextlib
 import json
 import queue
 import subprocess
@@ -134,18 +135,21 @@ class Peer:
         for order in list(self._orders.values()):
             order.tell(None)
 
+    def _say_goodbye(self) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):  # it died of something, with words of ours unheard
+                self._process.stdin.close()
+
     def __enter__(self) -> "Peer":
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
+            self._say_goodbye()
             try:
                 self._process.wait(GOODBYE_S)
             except subprocess.TimeoutExpired:
                 self.kill()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._say_goodbye()
         if self._process.stdout is not None:
             self._process.stdout.close()

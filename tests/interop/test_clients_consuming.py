@@ -1,9 +1,11 @@
 """What push consumers of others get: everything once, in order where it is promised, again when it failed."""
 
+import json
 from collections import Counter, defaultdict
 
 import pytest
 
+from tests.interop.clients import Client
 from tests.interop.conftest import Names
 from tests.interop.peer import Fact, Order, Peer
 from tests.interop.servers import Server
@@ -109,8 +111,11 @@ def test_retry_after_ten_seconds(peer: Peer, names: Names) -> None:
     consuming.stop()
 
 
-@pytest.mark.needs("dead-letter")
-def test_dead_letter(peer: Peer, server: Server, names: Names) -> None:
+@pytest.mark.needs("retry")
+def test_dead_letter(peer: Peer, client: Client, server: Server, names: Names) -> None:
+    """The client says how often it tries; where it cannot, what the group is set to counts."""
+    if "says-how-often" not in client.can:
+        server.ask(200, body=json.dumps({"groupName": names.group, "retryMaxTimes": 1}).encode())
     consuming = peer.order("consume", topic=names.topic, group=names.group, fail="always", max_reconsume=1)
     consuming.wait("started")
     peer.do("send", topic=names.topic)

@@ -36,6 +36,20 @@ def test_member_joins_and_leaves(peer: Peer, names: Names) -> None:
     sending.stop()
 
 
+@pytest.mark.needs("members")
+def test_killed_member_is_replaced(peer: Peer, client: Client, names: Names, start: Start) -> None:
+    """The broker sees the end of its connection and tells who is left; who does not listen looks by and by."""
+    sending = peer.order("send", topic=names.topic, count=100_000, every_ms=50)
+    left = peer.order("consume", topic=names.topic, group=names.group, name="left")
+    with start(client) as doomed_peer:
+        doomed = doomed_peer.order("consume", topic=names.topic, group=names.group, name="doomed")
+        of_doomed = until_they_read(doomed, 2)
+        assert until_they_read(left, 2) == ALL - of_doomed
+        doomed_peer.kill()
+        assert until_they_read(left, 4, patience_s=30) == ALL
+    sending.stop()
+
+
 @pytest.mark.needs("members", "orderly")
 def test_killed_member_keeps_its_queues_for_a_minute(peer: Peer, client: Client, names: Names, start: Start) -> None:
     """Apache: its locks outlive it by 60 s, and who is left asks every 20 s: 60 s after the kill (observed 2)."""

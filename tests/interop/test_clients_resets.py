@@ -12,11 +12,21 @@ PATIENCE_S = 60.0  # a first commit comes after 10 s, and a client that is reset
 
 @pytest.mark.needs("reset", "push")
 def test_reset_of_a_group_that_is_online(peer: Peer, server: Server, names: Names, mqadmin: Mqadmin) -> None:
+    reset_online(peer, server, names, mqadmin, "")
+
+
+@pytest.mark.needs("reset in C", "push")
+def test_reset_of_a_group_in_c_that_is_online(peer: Peer, server: Server, names: Names, mqadmin: Mqadmin) -> None:
+    """Whoever resets says that the members are C++, which read another form."""
+    reset_online(peer, server, names, mqadmin, " -c")
+
+
+def reset_online(peer: Peer, server: Server, names: Names, mqadmin: Mqadmin, how: str) -> None:
     peer.do("send", topic=names.topic, count=COUNT)
     consuming = peer.order("consume", topic=names.topic, group=names.group)
     consuming.wait("received", COUNT)
     server.until(lambda: all(server.committed(names.group, names.topic, queue) == 3 for queue in range(4)))
-    said = mqadmin(f"resetOffsetByTime -g {names.group} -t {names.topic} -s 0")
+    said = mqadmin(f"resetOffsetByTime -g {names.group} -t {names.topic} -s 0{how}")
     assert "Exception" not in said
     rows = [line.split() for line in said.splitlines() if line.startswith("broker-a")]
     assert sorted(rows) == [["broker-a", str(queue), "0"] for queue in range(4)]  # where each queue is put

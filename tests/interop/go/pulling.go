@@ -48,7 +48,28 @@ func pull(o *order) error {
 			return err
 		}
 	}
-	return puller.PersistOffset(context.Background(), o.get("topic", ""))
+	if err := puller.PersistOffset(context.Background(), o.get("topic", "")); err != nil || !o.has("wait") {
+		return err
+	}
+	return held(o, puller, queues[0])
+}
+
+// For a message that comes while the pull is held.
+func held(o *order, puller rocketmq.PullConsumer, queue *primitive.MessageQueue) error {
+	end, err := puller.CurrentOffset(queue)
+	if err != nil {
+		return err
+	}
+	o.fact("waiting", facts{"queue": queue.QueueId})
+	result, err := puller.PullFrom(context.Background(), queue, end, 1)
+	if err != nil {
+		return err
+	}
+	o.fact("woken", facts{"status": found[result.Status], "at_ms": nowMs()})
+	for _, came := range result.GetMessageExts() {
+		received(o, came)
+	}
+	return nil
 }
 
 func drain(o *order, puller rocketmq.PullConsumer, queue *primitive.MessageQueue) error {
