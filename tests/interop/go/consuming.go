@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/consumer"
 	"github.com/apache/rocketmq-client-go/v2/primitive"
 )
+
+// What a listener returned is counted a moment later, and a client that shuts down does not wait for it.
+const lastAcks = 300 * time.Millisecond
 
 type listener func(context.Context, ...*primitive.MessageExt) (consumer.ConsumeResult, error)
 
@@ -59,5 +63,6 @@ func listen(o *order, heard listener) error {
 	}
 	o.fact("started", facts{"at_ms": nowMs()})
 	<-o.stopped
+	time.Sleep(lastAcks)
 	return made.Shutdown()
 }

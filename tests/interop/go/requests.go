@@ -10,12 +10,20 @@ import (
 	"github.com/apache/rocketmq-client-go/v2/producer"
 )
 
+const firstHeartbeat = 1500 * time.Millisecond
+
 func request(o *order) error {
 	sender, err := started(o)
 	if err != nil {
 		return err
 	}
 	defer sender.Shutdown()
+	// An answer finds a client that has sent a heartbeat, which comes a second after its start to the brokers it then knows.
+	hello := primitive.NewMessage(o.get("topic", "")+"-hello", []byte("hello"))
+	if _, err := sender.SendSync(context.Background(), hello); err != nil {
+		return err
+	}
+	o.isStoppedWithin(firstHeartbeat)
 	answer, err := sender.Request(context.Background(), 20*time.Second, message(o, 0))
 	if err != nil {
 		return err
