@@ -38,6 +38,7 @@ final class Requests {
             var message = reply.get(30, TimeUnit.SECONDS);
             order.fact("replied", "body", Bodies.text(message.getBody()), "correlation",
                 message.getProperty("CORRELATION_ID"), "at_ms", System.currentTimeMillis());
+            order.isStoppedWithin(500); // the broker, and through it who replied, wait to hear that the reply came
         } finally {
             producer.shutdown();
         }
@@ -59,7 +60,7 @@ final class Requests {
                 try {
                     var text = "re: " + Bodies.text(message.getBody());
                     var reply = MessageUtil.createReplyMessage(message, text.getBytes(StandardCharsets.UTF_8));
-                    Sending.sent(order, 0, producer.send(reply, 3_000));
+                    Sending.sent(order, 0, producer.send(reply, 10_000));
                 } catch (Throwable why) {
                     order.fact("refused", "number", 0, "why", why.toString());
                 }
