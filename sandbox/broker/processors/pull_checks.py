@@ -7,7 +7,7 @@ from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import BrokerParts
 from sandbox.broker.subscription_groups import SubscriptionGroupConfig
 from sandbox.kernel.errors import BadExpression, BrokerRefused
-from sandbox.message.filter import SQL92, TAG, MessageFilter, parse_tags
+from sandbox.message.filter import ALL, EVERYTHING, SQL92, TAG, MessageFilter, TagFilter, parse_tags
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.headers import PullHeader
@@ -77,10 +77,10 @@ class PullChecks:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, remarks.SUBSCRIPTION_NOT_LATEST)
         if (sub.expression_type or TAG) != TAG:
             return self._compiled_at_heartbeat(header, sub.expression_type)
-        try:
-            return _filter_of(sub.sub_string)
-        except ValueError:
-            raise BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED) from None
+        if sub.sub_string == ALL:
+            return EVERYTHING
+        # The hashes it sent (spec broker-behaviour 3.3): Go hashes bytes, so its members see no tag beyond ASCII.
+        return TagFilter(sub.sub_string, frozenset(sub.tags), frozenset(sub.codes))
 
     def _compiled_at_heartbeat(self, header: PullHeader, kind: str) -> MessageFilter:
         data = self._parts.filters.get(header.topic, header.group)

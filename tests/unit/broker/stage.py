@@ -6,6 +6,7 @@ from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
 from sandbox.kernel.chance import Chance
 from sandbox.message import record
+from sandbox.message.filter import parse_tags
 from sandbox.message.message import StoredMessage
 from sandbox.message.msg_id import host_bytes
 from sandbox.namesrv.config import NameServerConfig
@@ -59,7 +60,9 @@ class Client:
 
     def heartbeat(self, client_id: str, group: str, *topics: str, expression: str = "*", version: int = 1,
                   model: str = "CLUSTERING", client_version: int = 409) -> RemotingCommand:
-        subs = tuple(SubscriptionData(topic, expression, sub_version=version) for topic in topics)
+        wanted = parse_tags(expression)
+        subs = tuple(SubscriptionData(topic, expression, tuple(sorted(wanted.tags)), tuple(sorted(wanted.codes or ())),
+                                      version) for topic in topics)
         data = ConsumerData(group, message_model=model, subscriptions=subs)
         return self.call(RequestCode.HEART_BEAT, None, HeartbeatData(client_id, ("P",), (data,)).encode(),
                          version=client_version)

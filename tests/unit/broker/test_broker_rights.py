@@ -4,7 +4,8 @@ import pytest
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.kernel.errors import BrokerRefused, StoreError
-from sandbox.remoting.bodies import TopicConfig
+from sandbox.remoting.bodies import ConsumerData, HeartbeatData, SubscriptionData, TopicConfig
+from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import SendBackHeader, SendHeader
 from sandbox.store.results import PutMessageStatus, PutResult
 from tests.unit.broker.stage import Client, Stage, messages
@@ -51,10 +52,15 @@ def test_a_group_that_may_not_be_broadcast_to_is_refused() -> None:
     assert (answer.code, answer.remark) == (16, "the consumer group[g] can not consume by broadcast way")
 
 
-def test_a_registered_expression_that_does_not_parse_is_refused_when_pulled() -> None:
+def test_a_registered_expression_counts_by_the_hashes_its_member_sent() -> None:
     client = Stage().client()
-    client.heartbeat("c1", "g", "TBW102", expression="||")
-    assert client.pull("g", "TBW102", 0, flags=0, subscription=None).code == 23
+    client.send("TBW102", b"of A", properties="TAGS\x01A")
+    client.send("TBW102", b"of B", properties="TAGS\x01B")
+    told = SubscriptionData("TBW102", "A", ("A",), (ord("B"),), 1)  # Go hashes bytes where Java hashes UTF-16
+    heartbeat = HeartbeatData("c1", (), (ConsumerData("g", subscriptions=(told,)),))
+    client.call(RequestCode.HEART_BEAT, None, heartbeat.encode())
+    found = messages(client.pull("g", "TBW102", 0, flags=0, subscription=None))
+    assert [message.body for message in found] == [b"of B"]
 
 
 def test_a_slave_changes_no_topic_and_carries_no_offset() -> None:
