@@ -120,8 +120,8 @@ def apache_server(classpath: str) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="interop-") as home:
         root = Path(home)
         namesrv, broker = free_ports(), free_ports(-2, 1)
-        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
-                   "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", classpath,
+        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={home}",
+                   "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", classpath,
                    "interop.ApacheBroker", home, str(namesrv), str(broker),
                    "\n".join(f"{key}={value}" for key, value in PROPERTIES.items())]
         with process(command, root / "log", b"ready"):
