@@ -121,8 +121,8 @@ def apache_server(classpath: str) -> Iterator[Server]:
         root = Path(home)
         namesrv, broker = free_ports(), free_ports(-2, 1)
         command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={home}",
-                   "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", classpath,
-                   "interop.ApacheBroker", home, str(namesrv), str(broker),
+                   "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
+                   "-cp", classpath, "interop.ApacheBroker", home, str(namesrv), str(broker),
                    "\n".join(f"{key}={value}" for key, value in PROPERTIES.items())]
         with process(command, root / "log", b"ready"):
             yield Server("apache", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", root / "store")
