@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 JAVA_CAN = frozenset({
     "auto-create", "sync", "async", "oneway", "batch", "selector", "delay", "transaction", "request", "members",
     "compression", "large", "unicode", "push", "orderly", "broadcasting", "tags", "sql", "retry", "says-how-often",
-    "pull", "commit", "held-pull", "lite", "query", "query-unique", "offset-by-time", "reset",
+    "tags beyond ASCII", "pull", "commit", "held-pull", "lite", "query", "query-unique", "offset-by-time", "reset",
 })
 
 

@@ -89,6 +89,15 @@ def test_tag_filter(peer: Peer, names: Names) -> None:
     assert Counter(fact["tag"] for fact in consuming.of("received")) == {"A": COUNT // 4, "C": COUNT // 4}
 
 
+@pytest.mark.needs("tags beyond ASCII")
+def test_tag_filter_beyond_ascii(peer: Peer, names: Names) -> None:
+    peer.do("send", topic=names.topic, count=COUNT, tags="标签,é,A,")
+    consuming = peer.order("consume", topic=names.topic, group=names.group, expression="标签||é")
+    consuming.wait("received", COUNT // 2)
+    consuming.listen(1)
+    assert Counter(fact["tag"] for fact in consuming.of("received")) == {"标签": COUNT // 4, "é": COUNT // 4}
+
+
 @pytest.mark.needs("sql")
 def test_property_filter(peer: Peer, names: Names) -> None:
     peer.do("send", topic=names.topic, count=COUNT, tags="A,B")
