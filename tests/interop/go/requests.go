@@ -29,6 +29,7 @@ func request(o *order) error {
 		return err
 	}
 	o.fact("replied", facts{"body": string(answer.Body), "at_ms": nowMs()})
+	o.isStoppedWithin(lastAcks) // the broker still waits to hear that the answer came
 	return nil
 }
 
