@@ -92,6 +92,7 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
     assert all(int(offset) > 3 for offset in before)
     assert site.act(action="SetRate", rate="20") == 204
     site.page.locator(".rs-run[data-state=verified]").wait_for(timeout=PATIENCE_MS)
+    assert site.act(action="SetRate", rate="4") == 204
     site.page.locator("#rs-undo").click()
     resumed.wait_for(timeout=PATIENCE_MS)
     expect(same).to_have_count(8)

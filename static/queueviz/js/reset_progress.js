@@ -12,7 +12,7 @@ const filled = (line, values) => line.replace(/\{(\w+)\}/g, (_, name) => values[
 export class ResetProgress {
   #clients = new Map();
   #rows = new Map();
-  #taken = new Map(); // queue → where its new holder began
+  #taken = new Map(); // queue → where its first holder after the reset began
   #reset = null;
 
   /** root: the reset; seq: its ActionTaken; facts: those seen since the form was opened; board: () => newest reading. */
@@ -50,7 +50,12 @@ export class ResetProgress {
       const known = this.#clients.get(fact.client_id) ?? {};
       this.#clients.set(fact.client_id, { ...known, [fact.step]: Number(fact.at_ms) });
     }
-    if (fact.type === "QueueTaken" && fact.topic === this.topic) this.#taken.set(`${fact.broker}:${fact.queue_id}`, fact);
+    if (fact.type === "QueueTaken" && fact.topic === this.topic && fact.group === this.#reset.group) this.#take(`${fact.broker}:${fact.queue_id}`, fact);
+  }
+
+  /** Where it goes on after a later rebalance says nothing about the reset any more. */
+  #take(key, fact) {
+    if (!this.#taken.has(key)) this.#taken.set(key, fact);
   }
 
   #paint() {
