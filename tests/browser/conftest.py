@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PATIENCE_MS = 20_000  # other work may share the machine
-FIRST_PORT = 20_000 + os.getpid() % 9_000 * 4  # of sandboxes; other servers on this machine have their own
+FIRST_PORT = 20_000 + os.getpid() % 24 * 500  # of sandboxes; other servers have their own, and outgoing connections too
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -20,7 +20,7 @@ PATIENCE_S = 30.0  # other work may share the machine; who waits for less says s
 START_WITHIN_S = 60.0
 LOOK_EVERY_S = 0.1
 JSON = "application/json"
-FIRST_PORT = 20_000 + os.getpid() % 9_000 * 4  # other servers on this machine have ports of their own
+FIRST_PORT = 20_000 + os.getpid() % 24 * 500  # other servers have their own, and outgoing connections too
 
 
 def until(look: Callable[[], T], *, within_s: float = PATIENCE_S, what: str = "") -> T:
