@@ -196,6 +196,23 @@ class ClientInstance:
     async def commit_offset(self, group: str, mq: MessageQueue, offset: int, *, oneway: bool = True) -> None:
         await self.api.update_offset(await self.master_or_any(mq), group, mq, offset, oneway=oneway)
 
+    async def max_offset(self, mq: MessageQueue) -> int:
+        return await self.api.max_offset(await self.master_or_any(mq), mq)
+
+    async def min_offset(self, mq: MessageQueue) -> int:
+        return await self.api.min_offset(await self.master_or_any(mq), mq)
+
+    async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
+        return await self.api.search_offset(await self.master_or_any(mq), mq, timestamp_ms)
+
+    async def fetch_readable_queues(self, topic: str) -> list[MessageQueue]:
+        """All queues of the topic that can be read, by a fresh look.  Raises ClientError when nobody knows it."""
+        await self.name_servers.learn_route(topic)
+        queues = self.routes.subscribe_queues(topic)
+        if queues is None:
+            raise ClientError(f"No route info of this topic: {topic}")
+        return queues
+
     async def consumer_ids(self, topic: str, group: str) -> list[str] | None:
         """All members of the group, as one random broker of the topic knows them; None when it cannot be asked."""
         address = self.routes.broker_of_topic(topic)

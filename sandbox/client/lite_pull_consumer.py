@@ -246,11 +246,7 @@ class LitePullConsumer:
 
     async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
         """All queues of the topic that can be read.  Raises ClientError when nobody knows the topic."""
-        await self.instance.name_servers.learn_route(topic)
-        queues = self.instance.routes.subscribe_queues(topic)
-        if queues is None:
-            raise ClientError(f"No route info of this topic: {topic}")
-        return queues
+        return await self.instance.fetch_readable_queues(topic)
 
     async def listen_to_topic(self, topic: str, listener: TopicListener) -> None:
         """Hear when the topic gets other queues: looked at 10 s after the start, then every 30 s.
@@ -262,13 +258,13 @@ class LitePullConsumer:
             await self._watch.begin()
 
     async def max_offset(self, mq: MessageQueue) -> int:
-        return await self.instance.api.max_offset(await self.instance.master_or_any(mq), mq)
+        return await self.instance.max_offset(mq)
 
     async def min_offset(self, mq: MessageQueue) -> int:
-        return await self.instance.api.min_offset(await self.instance.master_or_any(mq), mq)
+        return await self.instance.min_offset(mq)
 
     async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
-        return await self.instance.api.search_offset(await self.instance.master_or_any(mq), mq, timestamp_ms)
+        return await self.instance.search_offset(mq, timestamp_ms)
 
     # What the instance, the rebalance and the tasks ask.
 
@@ -313,7 +309,7 @@ class LitePullConsumer:
     async def beginning(self, mq: MessageQueue) -> StartOffset:
         """As a push consumer would begin, but memory is asked before the store."""
         return await compute_pull_from_where(
-            mq, self.offset_store, self, where=self.config.from_where, timestamp_ms=self.timestamp_ms,
+            mq, self.offset_store, self.instance, where=self.config.from_where, timestamp_ms=self.timestamp_ms,
             how=ReadOffsetType.MEMORY_FIRST_THEN_STORE,
         )  # fmt: skip
 

@@ -153,11 +153,7 @@ class PullConsumer:
 
     async def fetch_subscribe_queues(self, topic: str) -> list[MessageQueue]:
         """All queues of the topic that can be read, whoever else reads them.  Raises ClientError for an unknown one."""
-        await self.instance.name_servers.learn_route(topic)
-        queues = self.instance.routes.subscribe_queues(topic)
-        if queues is None:
-            raise ClientError(f"No route info of this topic: {topic}")
-        return queues
+        return await self.instance.fetch_readable_queues(topic)
 
     def fetch_queues_in_balance(self, topic: str) -> list[MessageQueue]:
         """Our share, as of the last round of dividing."""
@@ -177,13 +173,13 @@ class PullConsumer:
         await self.offset_store.update_consume_offset_to_broker(mq, offset, oneway=oneway)
 
     async def max_offset(self, mq: MessageQueue) -> int:
-        return await self.instance.api.max_offset(await self.instance.master_or_any(mq), mq)
+        return await self.instance.max_offset(mq)
 
     async def min_offset(self, mq: MessageQueue) -> int:
-        return await self.instance.api.min_offset(await self.instance.master_or_any(mq), mq)
+        return await self.instance.min_offset(mq)
 
     async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
-        return await self.instance.api.search_offset(await self.instance.master_or_any(mq), mq, timestamp_ms)
+        return await self.instance.search_offset(mq, timestamp_ms)
 
     # Messages.
 

@@ -106,7 +106,7 @@ class PullService:
         """Just locked for the first time: what the last owner committed may have moved since the queue was taken."""
         consumer = self._consumer
         start = await compute_pull_from_where(
-            pq.mq, consumer.offset_store, consumer, where=consumer.config.from_where,
+            pq.mq, consumer.offset_store, consumer.instance, where=consumer.config.from_where,
             timestamp_ms=consumer.timestamp_ms,
         )  # fmt: skip
         if start.offset is None:

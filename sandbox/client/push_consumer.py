@@ -263,12 +263,6 @@ class PushConsumer:
             self.threshold_bytes_for_queue = max(1, self.config.threshold_bytes_for_topic // owned)
         await self.instance.heartbeat()
 
-    async def max_offset(self, mq: MessageQueue) -> int:
-        return await self.instance.api.max_offset(await self.instance.master_or_any(mq), mq)
-
-    async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
-        return await self.instance.api.search_offset(await self.instance.master_or_any(mq), mq, timestamp_ms)
-
     # What boards read.
 
     @property

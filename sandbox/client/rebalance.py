@@ -125,8 +125,9 @@ class Rebalance:
         pq = ProcessQueue(mq, now_ms=consumer.clock.now_ms())
         pq.locked = consumer.config.orderly
         start = await compute_pull_from_where(
-            mq, consumer.offset_store, consumer, where=consumer.config.from_where, timestamp_ms=consumer.timestamp_ms
-        )
+            mq, consumer.offset_store, consumer.instance, where=consumer.config.from_where,
+            timestamp_ms=consumer.timestamp_ms,
+        )  # fmt: skip
         if start.offset is None or not consumer.may_rebalance:
             return False
         pq.next_offset = start.offset

@@ -118,7 +118,7 @@ class PullLoop:
         if self._begun.get(mq) is pq:
             return True
         consumer, where = self._consumer, ConsumeFromWhere(self._settings().from_where)
-        start = await compute_pull_from_where(mq, consumer.offset_store, consumer, where=where,
+        start = await compute_pull_from_where(mq, consumer.offset_store, consumer.instance, where=where,
                                               timestamp_ms=self._timestamp_ms,
                                               how=ReadOffsetType.MEMORY_FIRST_THEN_STORE)
         if start.offset is None or pq.dropped:
