@@ -26,6 +26,7 @@ def read_topics(sandbox: "Sandbox") -> Row:
     rows: dict[str, Row] = {}
     for node in sandbox.nodes.masters():
         broker = node.running
+        last_ids = dict(broker.store.queues())  # sorted, so the highest id of each topic stays
         for name, config in sorted(broker.topics.table.items()):
             if is_system(name) or broker.topics.is_system(name):
                 continue
@@ -36,7 +37,7 @@ def read_topics(sandbox: "Sandbox") -> Row:
                                    "how": sandbox.origins.of(name, node.name)})
             groups = _groups(broker, name)
             row["groups"] = sorted({*row["groups"], *groups})
-            row["queues"] += _queues(sandbox, broker, config, groups)
+            row["queues"] += _queues(sandbox, broker, config, groups, last_ids.get(name, -1))
     return {"topics": [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]}
 
 
@@ -48,11 +49,11 @@ def _groups(broker: Broker, topic: str) -> list[str]:
     return sorted(found)[:MAX_GROUPS]
 
 
-def _queues(sandbox: "Sandbox", broker: Broker, config: TopicConfig, groups: list[str]) -> list[Row]:
+def _queues(sandbox: "Sandbox", broker: Broker, config: TopicConfig, groups: list[str],
+            last_id: int) -> list[Row]:
     """Every queue the counts name, and those a shrink left messages in."""
     topic, store = config.topic, broker.store
-    left = [queue_id for name, queue_id in store.queues() if name == topic]
-    count = max([config.read_queues, config.write_queues, *(queue_id + 1 for queue_id in left)])
+    count = max(config.read_queues, config.write_queues, last_id + 1)
     rows: list[Row] = []
     for queue_id in range(count):
         high = store.max_offset(topic, queue_id)
