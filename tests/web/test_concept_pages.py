@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
+from tests.web.patience import until
 from tests.web.test_with_the_engine import act, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,13 +39,15 @@ def test_the_modules_of_a_broker_can_be_looked_into(real_engine: Any) -> None:
     slug = start(client, "cluster")
     act(client, slug, action="SetRate", rate=20)
     act(client, slug, action="SendMessages", topic="seen", count=20, key="seen-{n}")
-    for _ in range(5_000):  # the engine works on its own thread
+
+    def stored_and_replicated() -> Any:
         snapshot = client.get(f"/api/sandboxes/{slug}").json()
-        master, slave = snapshot["brokers"][:2]
         ends = [int(queue["max"]) for topic in snapshot["topics"] if topic["topic"] == "seen"
                 for queue in topic["queues"]]
-        if sum(ends) == 20 and int(master["log"]["replicated"] or 0) > 0:
-            break
+        return snapshot if sum(ends) == 20 and int(snapshot["brokers"][0]["log"]["replicated"] or 0) > 0 else None
+
+    snapshot = until(stored_and_replicated)
+    master, slave = snapshot["brokers"][:2]
     act(client, slug, action="SetRate", rate=0)
     board = client.get(f"/s/{slug}/?group=order-svc&topic=orders").context["live"]
     assert any(name.startswith(f"store/{slug}/") for name in board["first"]), "the store: the tape of the log"
@@ -63,7 +66,12 @@ def test_the_index_page_reckons_the_slot_of_any_key(real_engine: Any) -> None:
     client = Client()
     slug = start(client, "index")
     asked = {"topic": "orders", "key": "nobody-has-this"}
-    answer = client.get(f"/api/sandboxes/{slug}/ask/walk-index", asked).json()
+
+    def walked() -> Any:
+        answer = client.get(f"/api/sandboxes/{slug}/ask/walk-index", asked).json()
+        return answer if any(file["searched"] for file in answer.get("files", ())) else None
+
+    answer = until(walked)
     [file] = [file for file in answer["files"] if file["searched"]]
     page = text_of(client, f"/s/{slug}/ask/walk-index/?topic=orders&key=nobody-has-this").replace("\u2009", "")
     sums = re.findall(r"(\d+) mod (\d+) = (\d+)<br>40 \+ (\d+) × 4 = (\d+)", page)

@@ -11,6 +11,7 @@ from queueviz.boards import topology_plan as plan
 from queueviz.boards.topology_routes import tables
 from sandbox.hosting.port import Reading
 from tests.web.fake_port import FakePort
+from tests.web.patience import until
 from tests.web.test_with_the_engine import act, start
 
 NOW_MS = 1_795_142_537_350
@@ -188,13 +189,15 @@ def test_every_role_of_a_cluster_and_its_connections_stand_on_the_page(real_engi
     client = Client()
     slug = start(client, "cluster")
     act(client, slug, action="SetRate", rate=60)
-    for _ in range(5_000):  # the engine works on its own thread
+
+    def connected() -> Any:
         page = client.get(f"/s/{slug}/topology/")
         links = page.context["live"]["first"][f"topology/{slug}"]["data"]["links"]
-        if {"shop~broker-b", "broker-a.1~ns-2", "broker-a.1~broker-a"} <= links.keys():
-            break
+        wanted = {"shop~broker-b", "broker-a.1~ns-2", "broker-a.1~broker-a"}
+        return (page.content.decode(), links) if wanted <= links.keys() else None
+
+    text, links = until(connected)
     act(client, slug, action="SetRate", rate=0)
-    text = page.content.decode()
     for box in ("ns-1", "ns-2", "broker-a", "broker-a.1", "broker-b", "A", "shop"):
         assert f'data-box="{box}"' in text
     assert sum(1 for key in links if key.startswith("shop~ns-")) == 1, "a client keeps to one name server"
@@ -213,17 +216,13 @@ def test_routes_of_two_name_servers_stand_side_by_side_and_differ_where_one_was_
     def shown() -> str:
         return client.get(f"/s/{slug}/ask/route/?topic=orders&everywhere=true").content.decode()
 
-    for _ in range(5_000):
-        if shown().count("0 → ") == 4:
-            break
+    until(lambda: shown().count("0 → ") == 4)
     same = shown()
     assert same.count("1 → ") == 2, "the slave of broker-a, in each table"
     assert "differs" not in same
     act(client, slug, action="CutLink", a="broker-b", b="ns-2")
     act(client, slug, action="ChangeTopic", topic="orders", write_queues=6, read_queues=6, scope="broker-b")
-    for _ in range(5_000):
-        if "differs" in shown():
-            break
+    until(lambda: "differs" in shown())
     assert shown().count("differs") == 4, "read and write of one broker, in both tables"
     chinese = client.get(f"/s/{slug}/ask/route/?topic=orders&everywhere=true", headers={"accept-language": "zh-Hans"})
     assert "不一致" in chinese.content.decode()

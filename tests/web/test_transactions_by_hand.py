@@ -1,17 +1,15 @@
 """Transactions on the pages: a producer that makes them, and people who end them."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 import pytest
 from django.test import Client
 
-T = TypeVar("T")
+from tests.web.patience import until
 
 JSON = "application/json"
 HTMX = {"HX-Request": "true"}
-MANY = 3_000  # questions until something is taken for missing; each takes a few milliseconds
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -22,14 +20,6 @@ def act(client: Client, slug: str, **fields: Any) -> None:
 
 def events(client: Client, slug: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in client.get(f"/api/sandboxes/{slug}/events").content.splitlines()]
-
-
-def wait_for(found: Callable[[], T]) -> T:
-    """Ask until there is something."""
-    for _ in range(MANY):
-        if something := found():
-            return something
-    raise AssertionError("it never came")
 
 
 def test_open_transactions_are_listed_and_ended_by_hand(real_engine: Any) -> None:
@@ -44,13 +34,13 @@ def test_open_transactions_are_listed_and_ended_by_hand(real_engine: Any) -> Non
     act(client, slug, action="ChangeActor", actor="shop", handler="silent")
     asked = f"/s/{slug}/ask/transactions/"
     assert asked in client.get(f"/s/{slug}/part/ask/?form=transactions").content.decode()
-    rows = wait_for(lambda: client.get(f"/api/sandboxes/{slug}/ask/transactions").json()["rows"])
+    rows = until(lambda: client.get(f"/api/sandboxes/{slug}/ask/transactions").json().get("rows"))
     shown = client.get(asked, headers=HTMX).content.decode()
     assert rows[0]["transaction_id"] in shown
     assert 'value="rollback"' in shown
     form = {"action": "EndTransaction", "transaction_id": rows[0]["transaction_id"], "outcome": "rollback"}
     assert client.post(f"/s/{slug}/actions/", form, headers=HTMX).status_code == 204
-    ended = wait_for(lambda: [event for event in events(client, slug) if event["type"] == "TransactionEnded"
+    ended = until(lambda: [event for event in events(client, slug) if event["type"] == "TransactionEnded"
                               and event["transaction_id"] == form["transaction_id"]])
     assert ended[0]["outcome"] == "rollback"
     again = client.post(f"/s/{slug}/actions/", form, headers=HTMX)
