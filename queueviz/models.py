@@ -32,6 +32,11 @@ class Sandbox(models.Model):
     def __str__(self) -> str:
         return self.slug
 
+    @property
+    def label(self) -> str:
+        """What pages call it."""
+        return self.name or self.slug
+
 
 class Grant(models.Model):
     """A right given away: an API token, a claim link, an editor.  Secrets are stored as SHA-256 only."""

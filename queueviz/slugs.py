@@ -1,7 +1,8 @@
-"""Addresses people can read aloud: two words and six letters."""
+"""Addresses: two words and six letters that people can read aloud, and where the pages of each are."""
 
 import secrets
 
+ATTACHED = "k."
 LETTERS = "abcdefghjkmnpqrstuvwxyz"  # no i, l, o: they are misheard and misread
 LETTER_COUNT = 6
 FIRST = (
@@ -18,3 +19,25 @@ def new_slug() -> str:
     """`quiet-otter-hqnzrp`: hard to guess, since whoever has the address may watch."""
     letters = "".join(secrets.choice(LETTERS) for _ in range(LETTER_COUNT))
     return f"{secrets.choice(FIRST)}-{secrets.choice(SECOND)}-{letters}"
+
+
+def attached_slug(name: str) -> str:
+    """What the engine calls an attached cluster; no sandbox's slug has a dot in it."""
+    return ATTACHED + name
+
+
+def attached_name(slug: str) -> str | None:
+    """The name of the attached cluster, or None where the slug is a sandbox's."""
+    return slug.removeprefix(ATTACHED) if slug.startswith(ATTACHED) else None
+
+
+def root_of(slug: str) -> str:
+    """Where its pages are: `/s/<slug>/`, or `/k/<name>/` of an attached cluster."""
+    name = attached_name(slug)
+    return f"/s/{slug}/" if name is None else f"/k/{name}/"
+
+
+def api_of(slug: str) -> str:
+    """The same for programs (`api.py`, `attached_api.py`)."""
+    name = attached_name(slug)
+    return f"/api/sandboxes/{slug}" if name is None else f"/api/clusters/{name}"

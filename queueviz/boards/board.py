@@ -10,6 +10,7 @@ from queueviz.boards import rows
 from queueviz.boards.js_texts import TEXTS, texts
 from queueviz.boards.page import BoardPage, Part, Place, data_of
 from queueviz.boards.side import retry_channel, side_queues
+from queueviz.slugs import api_of, root_of
 
 
 def board_channel(place: Place) -> str | None:
@@ -39,6 +40,8 @@ def live_config(
             }  # fmt: skip
     return {
         "slug": place.slug,
+        "root": root_of(place.slug),
+        "api": api_of(place.slug),
         "channels": {role: name for role, name in channels.items() if name},
         "facts": f"facts/{place.slug}",
         "first": first,

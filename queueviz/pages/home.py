@@ -12,6 +12,7 @@ from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
 from queueviz.pages import reading
 from queueviz.pages.context import THEME_COOKIE, THEMES
+from queueviz.slugs import root_of
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.templates import TEMPLATES
 from sandbox.kernel.errors import ActionRefused, SandboxError
@@ -39,7 +40,7 @@ def _live_strip() -> dict[str, object]:
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
     seen = reading.of_page(page, sandbox.slug, snapshot, {"group": LANDING_GROUP})
-    return {"sandbox": sandbox, "snapshot": snapshot, "can": reading.HOST_CAN, "tab": "home", **seen}
+    return {"sandbox": sandbox, "root": root_of(sandbox.slug), "snapshot": snapshot, "can": reading.HOST_CAN, "tab": "home", **seen}
 
 
 @require_POST

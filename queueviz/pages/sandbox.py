@@ -12,6 +12,7 @@ from queueviz import access, acting, engine, forms, refusals, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.pages import reading
 from queueviz.pages.errors import PARTIAL as REFUSAL
+from queueviz.slugs import api_of, root_of
 from sandbox.hosting.standstill import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -59,7 +60,7 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         answer = acting.ask(who, slug, name, given)
     except SandboxError as refused:
         return _refused(request, refused)
-    context = {"sandbox": seat.sandbox, "can": seat.can, "answer": answer, "asked": given, "question": name}
+    context = {"sandbox": seat.sandbox, "root": root_of(slug), "can": seat.can, "answer": answer, "asked": given, "question": name}
     try:
         return render(request, ANSWER.format(name.replace("-", "_")), context)
     except TemplateDoesNotExist:  # a question programs may ask, and no page does
@@ -89,8 +90,8 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
     snapshot["sandbox"] = snapshot["sandbox"] | _row(seat.sandbox)
     if (why := snapshot["sandbox"].get("trouble_why")) is not None:
         snapshot["sandbox"]["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
-    return {"sandbox": seat.sandbox, "snapshot": snapshot, "can": seat.can, "role": seat.role, "tab": tab,
-            "expires_at": seat.sandbox.expires_at}  # fmt: skip
+    return {"sandbox": seat.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot, "can": seat.can,
+            "role": seat.role, "tab": tab, "expires_at": seat.sandbox.expires_at}  # fmt: skip
 
 
 def _wake(slug: str) -> None:

@@ -6,8 +6,8 @@ import { t } from "./words.js";
 
 const sent = new Map(); // seq → button
 
-export function setUpActions({ slug, can }) {
-  const url = `/s/${slug}/actions/`;
+export function setUpActions({ root, can }) {
+  const url = `${root}actions/`;
   document.body.addEventListener("click", (event) => {
     const button = event.target.closest("button, a");
     if (!button || button.getAttribute("aria-disabled") === "true") return button && event.preventDefault();
@@ -68,9 +68,9 @@ export async function openAsk(name, opener = null, actor = null) {
 }
 
 async function formOf(form) {
-  const { slug, group, topic } = json("live"), known = Object.entries({ form, group, topic }).filter(([, value]) => value);
+  const { root, group, topic } = json("live"), known = Object.entries({ form, group, topic }).filter(([, value]) => value);
   try {
-    const answer = await fetch(`/s/${slug}/part/ask/?${new URLSearchParams(known)}`);
+    const answer = await fetch(`${root}part/ask/?${new URLSearchParams(known)}`);
     return answer.ok ? (await answer.text()).trim() : "";
   } catch {
     return "";

@@ -18,7 +18,7 @@ const BUTTONS = {
   refused: ["RestartActor", "RemoveActor"],
 };
 
-const clientsOf = () => `/s/${location.pathname.split("/")[2]}/clients/`;
+const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
 export class Cards {
   cards = new Map();

@@ -45,10 +45,10 @@ export class Forecast {
   }
 
   async #ask(change) {
-    const { slug, group, topic } = this.config;
+    const { root, group, topic } = this.config;
     if (!group || !topic) return null;
     try {
-      const answer = await fetch(`/s/${slug}/ask/plan-rebalance/?${new URLSearchParams({ group, topic, ...change })}`);
+      const answer = await fetch(`${root}ask/plan-rebalance/?${new URLSearchParams({ group, topic, ...change })}`);
       if (!answer.ok) return null;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       return JSON.parse(page.querySelector("[data-plan]").dataset.plan);

@@ -166,7 +166,7 @@ function bend(fact) {
 /** The fact behind a row's last change, in the journal. */
 function showCause(key) {
   const cause = board?.queues[key]?.cause;
-  if (cause) location.href = `/s/${config.slug}/journal/#e${cause}`;
+  if (cause) location.href = `${config.root}journal/#e${cause}`;
 }
 
 function crash() {
@@ -177,7 +177,7 @@ function crash() {
 $("#add")?.addEventListener("click", ({ currentTarget }) => {
   const header = board?.header ?? {}, like = Object.values(board?.members ?? {}).find((member) => member.work_ms);
   const group = config.subscription?.length ? config.subscription : [{ topic: config.topic, expression: "*" }];
-  post(`/s/${config.slug}/actions/`, {
+  post(`${config.root}actions/`, {
     action: "StartConsumer", group: config.group ?? "consumers", subscriptions: JSON.stringify(group),
     listener: header.listener ?? "concurrent", model: header.model ?? "CLUSTERING", work_ms: (like?.work_ms ?? [100, 600]).join(","),
     ...(header.strategy ? { strategy: header.strategy } : {}),

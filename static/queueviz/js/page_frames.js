@@ -57,5 +57,5 @@ document.body.addEventListener("click", ({ target }) => {
 function open(no) {
   chosen = no;
   for (const row of $$("tr[data-key]", table)) attr(row, "aria-current", row.dataset.key === no ? "true" : null);
-  htmx.ajax("GET", `/s/${config.slug}/ask/frames/?link=${encodeURIComponent(config.link)}&no=${no}`, { target: box, swap: "innerHTML" });
+  htmx.ajax("GET", `${config.root}ask/frames/?link=${encodeURIComponent(config.link)}&no=${no}`, { target: box, swap: "innerHTML" });
 }

@@ -23,7 +23,7 @@ function start() {
   clock.hear(config.at_ms, config.rate);
   live.seq = config.seq;
   new Pill(live, painter);
-  const { act } = setUpActions({ slug: config.slug, can: [] });
+  const { act } = setUpActions({ root: config.root, can: [] });
   const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => {} });
   const keys = [...rows.rows.keys()];
   const strips = new SharedWindow(), history = new History("home");

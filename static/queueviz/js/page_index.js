@@ -79,7 +79,7 @@ document.body.addEventListener("htmx:configRequest", ({ detail }) => {
 $("#collide")?.addEventListener("click", async ({ currentTarget }) => {
   const stem = `order-${Math.floor(clock.now() / 1000) % 10000}-`;
   const rows = COLLIDING.map((end) => ({ key: stem + end, tag: "collide", body: "two keys, one hash" }));
-  await post(`/s/${config.slug}/actions/`, { action: "SendMessages", topic: form.elements.topic.value, rows: JSON.stringify(rows) }, currentTarget);
+  await post(`${config.root}actions/`, { action: "SendMessages", topic: form.elements.topic.value, rows: JSON.stringify(rows) }, currentTarget);
   form.elements.key.value = stem + COLLIDING[0];
   setTimeout(() => form.requestSubmit(), 500);
 });

@@ -13,6 +13,6 @@ startReset($(".resetpage"), {
   clock,
   board: () => board,
   done: () => {
-    location.href = `/s/${config.slug}/?${new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" })}`;
+    location.href = `${config.root}?${new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" })}`;
   },
 });

@@ -95,7 +95,7 @@ function open(name, { quietly = false } = {}) {
   const address = `?${query}=${encodeURIComponent(name)}`;
   if (!quietly) history.replaceState(null, "", address);
   pending = { quietly, id: panel.contains(document.activeElement) ? document.activeElement.id : null };
-  htmx.ajax("GET", `/s/${config.slug}/part/topology-panel/${address}`, { target: panel, swap: "innerHTML" });
+  htmx.ajax("GET", `${config.root}part/topology-panel/${address}`, { target: panel, swap: "innerHTML" });
 }
 
 function mark() {

@@ -128,7 +128,7 @@ class ResetForm {
     const { around, form } = this;
     if (form.elements.method.value !== "online") return around.done();
     const { ResetProgress } = await import("./reset_progress.js");
-    new ResetProgress($("#reset", this.root), { ...around, seq, facts: this.facts, slug: around.config.slug, topic: form.elements.topic.value });
+    new ResetProgress($("#reset", this.root), { ...around, seq, facts: this.facts, base: around.config.root, topic: form.elements.topic.value });
   }
 
   #slider(root) {

@@ -9,7 +9,7 @@ export function setUpResetDialog({ config, live, clock, board }) {
     if (!link || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const styled = style(dialog.dataset.style), query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });
-    await htmx.ajax("GET", `/s/${config.slug}/part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
+    await htmx.ajax("GET", `${config.root}part/reset-dialog/?${query}`, { target: dialog, swap: "innerHTML" });
     await styled;
     if (!dialog.firstElementChild) return;
     if (!dialog.open) dialog.showModal();

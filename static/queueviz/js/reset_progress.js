@@ -16,14 +16,14 @@ export class ResetProgress {
   #reset = null;
 
   /** root: the reset; seq: its ActionTaken; facts: those seen since the form was opened; board: () => newest reading. */
-  constructor(root, { seq, facts, live, clock, slug, board, topic }) {
-    Object.assign(this, { root, seq, facts, clock, slug, board, topic });
+  constructor(root, { seq, facts, live, clock, base, board, topic }) {
+    Object.assign(this, { root, seq, facts, clock, base, board, topic });
     this.view = $("#t-run", root).content.firstElementChild.cloneNode(true);
     $(".rs-b", root).replaceWith(this.view);
     hide($("#rs-apply", root), true);
     this.foot = $("#rs-done", root);
     hide(this.foot, false);
-    $("#rs-undo", this.foot).onclick = ({ currentTarget }) => post(`/s/${slug}/actions/`, { action: "UndoReset", reset_id: this.#reset.reset_id }, currentTarget);
+    $("#rs-undo", this.foot).onclick = ({ currentTarget }) => post(`${base}actions/`, { action: "UndoReset", reset_id: this.#reset.reset_id }, currentTarget);
     this.foot.addEventListener("queueviz:acted", ({ detail }) => this.#begin(detail.seq));
     this.#begin(seq);
     live.addEventListener("facts", () => this.#read());

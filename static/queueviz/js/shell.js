@@ -20,7 +20,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   const app = $(".app");
   if (config.at_ms) clock.hear(config.at_ms, config.rate);
   live.seq = config.seq;
-  const actions = setUpActions({ slug: config.slug, can: (app?.dataset.can ?? "").split(" ") });
+  const actions = setUpActions({ root: config.root, can: (app?.dataset.can ?? "").split(" ") });
   new Pill(live, painter);
   const scrubber = new Scrubber();
   const transport = new Transport({ live, clock, painter, act: actions.act });

@@ -9,7 +9,7 @@ import { scale } from "./scale.js";
 const REST_MS = 200;
 
 export async function setUpPeek({ rows, board, window: size, config }) {
-  const words = await fetch(`/s/${config.slug}/part/peek/`).then((answer) => (answer.ok ? answer.text() : ""));
+  const words = await fetch(`${config.root}part/peek/`).then((answer) => (answer.ok ? answer.text() : ""));
   if (words) new Peek(el("div", { class: "peek", role: "status", hidden: "" }), words, { rows, board, size, config });
 }
 
@@ -56,7 +56,7 @@ class Peek {
 
   async #ask(key, at) {
     const { broker, id } = parts(key), query = new URLSearchParams({ topic: this.config.topic, broker, queue_id: id, offset: at });
-    const answer = await fetch(`/s/${this.config.slug}/ask/read-entry/?${query}`).catch(() => null);
+    const answer = await fetch(`${this.config.root}ask/read-entry/?${query}`).catch(() => null);
     if (!answer?.ok || this.shown !== `${key} ${at}`) return;
     $(".found", this.box).innerHTML = await answer.text();
   }
