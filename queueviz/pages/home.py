@@ -40,7 +40,8 @@ def _live_strip() -> dict[str, object]:
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
     seen = reading.of_page(page, sandbox.slug, snapshot, {"group": LANDING_GROUP})
-    return {"sandbox": sandbox, "root": root_of(sandbox.slug), "snapshot": snapshot, "can": reading.HOST_CAN, "tab": "home", **seen}
+    return {"sandbox": sandbox, "root": root_of(sandbox.slug), "snapshot": snapshot, "can": reading.HOST_CAN,
+            "tab": "home", **seen}  # fmt: skip
 
 
 @require_POST

@@ -60,7 +60,8 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         answer = acting.ask(who, slug, name, given)
     except SandboxError as refused:
         return _refused(request, refused)
-    context = {"sandbox": seat.sandbox, "root": root_of(slug), "can": seat.can, "answer": answer, "asked": given, "question": name}
+    context = {"sandbox": seat.sandbox, "root": root_of(slug), "can": seat.can, "answer": answer, "asked": given,
+               "question": name}  # fmt: skip
     try:
         return render(request, ANSWER.format(name.replace("-", "_")), context)
     except TemplateDoesNotExist:  # a question programs may ask, and no page does
