@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.interop.clients import CLIENTS, TOOLS, Client, Unavailable, java_classpath
+from tests.interop.clients import CLIENTS, TOOLS, Client, Unavailable
 from tests.interop.peer import Peer
 from tests.interop.servers import Server, apache_server, our_server
 from tests.interop.table import Table
 
-APACHE = "4.9.7"  # the last 4.9 whose broker Maven Central has
 TABLE = Table()
 
 
@@ -50,7 +49,7 @@ def client(request: pytest.FixtureRequest) -> Client:
 @pytest.fixture(scope="session")
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     if request.config.getoption("--against") == "apache":
-        with apache_server(java_classpath(APACHE, "broker")) as made:
+        with apache_server() as made:
             yield made
     else:
         with our_server() as made:

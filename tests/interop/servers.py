@@ -9,12 +9,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.golden.independent_reader import MESSAGE, Record
+from tests.interop.clients import java_classpath
 
 ROOT = Path(__file__).parents[2]
 # Checks every 2 s of transactions older than 1 s; without these a test would take over a minute.
@@ -26,6 +27,8 @@ PROPERTIES = {
     "enablePropertyFilter": "true",
     "mappedFileSizeCommitLog": str(64 << 20),
 }
+APACHE_4 = "4.9.7"  # the last 4.9 whose broker Maven Central has
+APACHE_5 = "5.3.3"
 READY_S = 60.0
 GOODBYE_S = 15.0
 ORDER_S = 10.0
@@ -116,16 +119,25 @@ def our_server() -> Iterator[Server]:
 
 
 @contextmanager
-def apache_server(classpath: str) -> Iterator[Server]:
+def apache_server(release: str = APACHE_4, *, store: Path | None = None,
+                  properties: Mapping[str, str] = PROPERTIES) -> Iterator[Server]:
+    """Apache's name server and broker of a release in one process, on all addresses of this machine.
+
+    `store` may be a store directory that somebody has written; without it the store is empty and gone afterwards.
+    Raises Unavailable where Maven or its artifacts are not here.  At its end the broker shuts down as it should.
+    """
+    classpath = java_classpath(release, "broker")
     with tempfile.TemporaryDirectory(prefix="interop-") as home:
         root = Path(home)
+        directory = store or root / "store"
         namesrv, broker = free_ports(), free_ports(-2, 1)
         command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={home}",
                    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
-                   "-cp", classpath, "interop.ApacheBroker", home, str(namesrv), str(broker),
-                   "\n".join(f"{key}={value}" for key, value in PROPERTIES.items())]
+                   "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",  # without it 4.9 cannot shut its store
+                   "-cp", classpath, "interop.ApacheBroker", home, str(directory), str(namesrv), str(broker),
+                   "\n".join(f"{key}={value}" for key, value in properties.items())]
         with process(command, root / "log", b"ready"):
-            yield Server("apache", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", root / "store")
+            yield Server(f"apache-{release}", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", directory)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import java.util.Map;
 /**
  * Apache's own name server and broker in this process, to see what is right (`script/test interop --against apache`).
  *
- * Arguments: a directory, the name server's port, the broker's port, and lines for the broker's configuration.  By
- * reflection, because the clients are built without them.
+ * Arguments: a directory, the store's, the name server's port, the broker's port, and lines for the broker's
+ * configuration.  By reflection, because the clients are built without them; 4.9 and 5.3 start alike.
  */
 public final class ApacheBroker {
     private ApacheBroker() {
@@ -16,7 +16,8 @@ public final class ApacheBroker {
 
     public static void main(String[] args) throws Exception {
         var home = Path.of(args[0]);
-        int namesrvPort = Integer.parseInt(args[1]);
+        var store = Path.of(args[1]);
+        int namesrvPort = Integer.parseInt(args[2]);
         var silent = "<configuration><root level=\"OFF\"/></configuration>";
         Files.createDirectories(home.resolve("conf"));
         for (var name : new String[] {"namesrv", "broker"}) {
@@ -24,11 +25,11 @@ public final class ApacheBroker {
         }
         var namesrv = Map.of("rocketmqHome", home, "listenPort", namesrvPort, "kvConfigPath", home.resolve("kv.json"),
             "configStorePath", home.resolve("namesrv.properties"));
-        var broker = Map.of("rocketmqHome", home, "listenPort", args[2], "namesrvAddr", "127.0.0.1:" + namesrvPort,
-            "brokerIP1", "127.0.0.1", "brokerIP2", "127.0.0.1", "storePathRootDir", home.resolve("store"),
-            "storePathCommitLog", home.resolve("store/commitlog"));
+        var broker = Map.of("rocketmqHome", home, "listenPort", args[3], "namesrvAddr", "127.0.0.1:" + namesrvPort,
+            "brokerIP1", "127.0.0.1", "brokerIP2", "127.0.0.1", "storePathRootDir", store,
+            "storePathCommitLog", store.resolve("commitlog"));
         start("org.apache.rocketmq.namesrv.NamesrvStartup", file(home, "namesrv.conf", namesrv, ""));
-        start("org.apache.rocketmq.broker.BrokerStartup", file(home, "broker.conf", broker, args[3]));
+        start("org.apache.rocketmq.broker.BrokerStartup", file(home, "broker.conf", broker, args[4]));
         System.out.println("ready");
         while (System.in.read() >= 0) { // until the tests are gone
         }
