@@ -66,6 +66,7 @@ class SandboxRecord:
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' life, where changed
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
+    keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: nobody signs
     listening: bool = False  # its ports are to be open while it is awake
     failed: str | None = None
 
@@ -131,5 +132,6 @@ def _plain(value: object) -> object:
 def replace_file(path: Path, data: bytes) -> None:
     """Readers find the old content or the new, whole."""
     draft = path.with_suffix(".tmp")
+    draft.touch(mode=0o600)  # there are keys in one of them
     draft.write_bytes(data)
     os.replace(draft, path)

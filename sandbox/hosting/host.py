@@ -21,6 +21,7 @@ from sandbox.hosting.port import Entries, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.snapshot.channels import ChannelUnknown, parse_channel, read_channel
+from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 log = logging.getLogger(__name__)
@@ -169,6 +170,9 @@ class Host:
         else:
             slot.stop_listening(self._registry.directory(slug))
         return {"open": False, "name_servers": []}
+
+    def set_keys(self, slug: str, keys: Keys | None) -> None:
+        self.awake(slug).set_keys(keys)
 
     async def delete(self, slug: str) -> None:
         slot = self._registry.get(slug)

@@ -15,6 +15,7 @@ from sandbox.control.limits import SandboxLimits
 from sandbox.hosting.ground import Ground
 from sandbox.hosting.hibernate import NodeRecord
 from sandbox.hosting.shared_listener import SharedListener
+from sandbox.hosting.wire_access import WireAccess
 from sandbox.hosting.wire_connections import NodeListener, WatchedListener, WireConnections
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -47,8 +48,9 @@ class Listening:
     """
 
     def __init__(self, ground: Ground, clock: Clock, journal: Journal, limits: SandboxLimits,
-                 records: list[NodeRecord], *, pin: Callable[[bool], None]) -> None:
+                 records: list[NodeRecord], access: WireAccess, *, pin: Callable[[bool], None]) -> None:
         self._ground = ground
+        self.access = access
         self._pin = pin
         self._nodes: dict[str, NodeListener] = {}  # address → who is up there
         self._last_name_server: NameServer | None = None
@@ -80,9 +82,12 @@ class Listening:
     # By order.
 
     async def open(self) -> None:
-        """Every port, or none.  Raises ActionRefused (409): not loopback, a port that is taken, no sockets here."""
-        for port in self.ports.values():
-            _check_loopback(port.address)
+        """Every port, or none.
+
+        Raises ActionRefused (409): others would reach it without keys, a port is taken, no sockets here.
+        """
+        if not self.access.is_on:
+            self._check_loopback()
         if not self._ground.has_sockets:
             raise ActionRefused(409, "In simulated time there are no sockets.", "Start a sandbox on a server.")
         was_open, self.is_open = self.is_open, True
@@ -108,6 +113,12 @@ class Listening:
         """As when the server is killed; what is left closes in the turns to come."""
         if self.is_open:
             self._tell(self.close())
+
+    def admit_without_keys(self) -> None:
+        """From the next request on.  Raises ActionRefused (409) while other machines reach an open port."""
+        if self.is_open:
+            self._check_loopback()
+        self.access.set(None)
 
     def listens(self, address: str) -> bool:
         """Is a real socket open there?"""
@@ -150,7 +161,8 @@ class Listening:
         behind: NodeListener = node
         if isinstance(node, Broker) and self.shared is not None:
             behind = SharedListener(node, self._newest_name_server)
-        server = TcpServer(WatchedListener(address, behind, self.connections, lambda: self._pin(False)), self.guard,
+        server = TcpServer(WatchedListener(address, behind, self.connections, self.access,
+                                           lambda: self._pin(False)), self.guard,
                            idle=isinstance(node, NameServer))
         ip, _, port = address.rpartition(":")
         server.open(ip, int(port))
@@ -160,10 +172,10 @@ class Listening:
         assert self._last_name_server is not None, "name servers start before brokers"
         return self._last_name_server
 
-
-def _check_loopback(address: str) -> None:
-    ip = address.rpartition(":")[0]
-    if not ipaddress.ip_address(ip).is_loopback:
-        raise ActionRefused(409, "{address} is open to other machines, and access control is off.",
-                            "Only addresses of this machine itself (127.0.0.1) can be opened without it.",
-                            address=address)
+    def _check_loopback(self) -> None:
+        for address in self.ports:
+            ip = address.rpartition(":")[0]
+            if not ipaddress.ip_address(ip).is_loopback:
+                raise ActionRefused(409, "{address} is open to other machines, and nobody has to sign.",
+                                    "Make access keys first: only 127.0.0.1 can be open without them.",
+                                    address=address)

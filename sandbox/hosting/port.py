@@ -17,6 +17,7 @@ from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
     from sandbox.hosting.host import Host
+    from sandbox.hosting.wire_access import Keys
 
 T = TypeVar("T")
 
@@ -91,6 +92,13 @@ class EnginePort:
     def close_listener(self, slug: str) -> "Future[dict[str, Any]]":
         """Close the ports and cut who is connected; also of a sandbox that sleeps."""
         return self._story(lambda: self._host.close_listener(slug))
+
+    def set_keys(self, slug: str, keys: "Keys | None") -> "Future[None]":
+        """What real clients sign with (ACL 4.x) from the next request on; None: nobody must.
+
+        404 unknown, 503 asleep, 409 other machines reach its ports, 422 keys RocketMQ does not take.
+        """
+        return self._turn(lambda: self._host.set_keys(slug, keys))
 
     def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
         """Carry an action out; the value is the seq of its `ActionTaken`.  Raises ActionRefused."""

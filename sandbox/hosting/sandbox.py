@@ -30,6 +30,7 @@ from sandbox.hosting.topic_origins import TopicOrigins
 from sandbox.hosting.walls import Walls
 from sandbox.hosting.whereabouts import Whereabouts
 from sandbox.hosting.wire import WireRecorder
+from sandbox.hosting.wire_access import Keys, WireAccess
 from sandbox.hosting.wire_connections import WireConnection
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.kernel.chance import Chance
@@ -62,7 +63,9 @@ class Sandbox:
         self.memory = RowMemory(self.clock)
         self.origins = TopicOrigins(record.origins)
         self.steps = Steps(self.clock, self.journal, ground.loop)
-        self.listening = Listening(ground, self.clock, self.journal, self.limits, record.nodes, pin=self._pin_clock)
+        access = WireAccess(self.clock, keys_of(record))
+        self.listening = Listening(ground, self.clock, self.journal, self.limits, record.nodes, access,
+                                   pin=self._pin_clock)
         self.diary.tell_facts(self.memory.note, self.origins.note, self.listening.connections.note)
         self.network = ground.network(self.clock)
         self.around = around = Surroundings(directory, ground, self.network, self.clock, self.chance, self.journal,
@@ -234,6 +237,16 @@ class Sandbox:
         await self.listening.close()
         self._save()
 
+    def set_keys(self, keys: Keys | None) -> None:
+        """What strangers sign with from now on; None: nobody must.  Raises ActionRefused (409, 422)."""
+        self.standstill.check()
+        if keys is None:
+            self.listening.admit_without_keys()
+        else:
+            self.listening.access.set(keys)
+        self.record.keys = {} if keys is None else keys._asdict()
+        self._save()
+
     def wire_clients(self) -> list[str]:
         """Addresses of clients that came over a real wire."""
         return [connection.address for connection in self.listening.connections.open.values()]
@@ -317,6 +330,10 @@ class Sandbox:
             reason = "after a kill" if self.crashed else "visit"
             self.journal.write(SandboxWoken(reason, max(0, wall_ms - record.wall_ms), record.epoch))
         self.journal.write(ClockChanged(record.rate, "wake", wall_ms))
+
+
+def keys_of(record: hibernate.SandboxRecord) -> Keys | None:
+    return Keys(**record.keys) if record.keys else None
 
 
 def _plain(value: Any) -> Any:

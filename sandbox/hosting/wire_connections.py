@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from sandbox.hosting.wire_access import WireAccess
 from sandbox.journal.events import ClientConnected, ConnectionRefused, Entry
 from sandbox.kernel.clock import Clock
 from sandbox.remoting.channel import LOOPBACK, Channel
@@ -26,8 +27,8 @@ class NodeListener(Protocol):
 class WireConnection:
     """One of them.  Moments are of the sandbox's clock."""
 
-    __slots__ = ("address", "channel", "client_id", "codes", "ended_ms", "first_code", "heard_ms", "language", "no",
-                 "opened_ms", "port", "unserved", "version", "why")
+    __slots__ = ("address", "channel", "client_id", "codes", "denial", "denied", "ended_ms", "first_code", "heard_ms",
+                 "language", "no", "opened_ms", "port", "unserved", "version", "why")
 
     def __init__(self, no: int, port: str, channel: Any, now_ms: int) -> None:
         self.no = no
@@ -41,6 +42,8 @@ class WireConnection:
         self.first_code: int | None = None
         self.codes: dict[int, int] = {}  # request code → when it came first
         self.unserved: dict[int, int] = {}  # those that nobody here answers
+        self.denied = 0  # requests that access control refused
+        self.denial: str | None = None  # the last one, in RocketMQ's words
         self.ended_ms: int | None = None
         self.why: str | None = None  # it ended, as ClientDisconnected says it
 
@@ -94,6 +97,11 @@ class WireConnections:
                 connection.unserved[c.code] = now_ms
             self.changed()
 
+    def denied(self, connection: WireConnection, remark: str) -> None:
+        connection.denied += 1
+        connection.denial = remark
+        self.changed()
+
     def closed(self, channel: Channel) -> None:
         connection = self.open.pop(channel, None)
         if connection is not None:
@@ -104,14 +112,15 @@ class WireConnections:
 
 
 class WatchedListener:
-    """A node's listener with somebody who notes what comes."""
+    """A node's listener with somebody who notes what comes, and who asks for signatures where they are wanted."""
 
-    def __init__(self, port: str, listener: NodeListener, connections: WireConnections,
+    def __init__(self, port: str, listener: NodeListener, connections: WireConnections, access: WireAccess,
                  admitted: Callable[[], None]) -> None:
         """`admitted` is called for each new connection before the node hears of it."""
         self._port = port
         self._listener = listener
         self._connections = connections
+        self._access = access
         self._admitted = admitted
 
     def connected(self, channel: Channel) -> None:
@@ -123,7 +132,20 @@ class WatchedListener:
         connection = self._connections.open.get(channel)
         if connection is not None:
             self._connections.heard(connection, commands, self._listener.serves)
-        self._listener.handle(commands, channel)
+            if self._access.is_on:
+                commands = [c for c in commands if self._is_allowed(c, connection)]
+        if commands:
+            self._listener.handle(commands, channel)
+
+    def _is_allowed(self, c: RemotingCommand, connection: WireConnection) -> bool:
+        """Else it is answered here.  RocketMQ loses what was asked one-way."""
+        refusal = self._access.refusal(c, connection.address)
+        if refusal is None:
+            return True
+        self._connections.denied(connection, refusal.remark)
+        if not c.is_oneway:
+            connection.channel.send(c.reply(refusal.code, remark=refusal.remark))
+        return False
 
     def disconnected(self, channel: Channel) -> None:
         self._connections.closed(channel)

@@ -32,6 +32,7 @@ def read_connect(sandbox: "Sandbox") -> Row:
     return {
         "listener": {"open": listening.is_open, "state": _state(listening.is_open),
                      "name_servers": list(listening.name_servers), "shared": listening.shared is not None,
+                     "access_key": listening.access.keys.access_key if listening.access.keys else None,
                      "rate": sandbox.clock.rate, "connections": listening.guard.connections},
         "ports": {address: _port(sandbox, port) for address, port in listening.ports.items()},
         "connections": {str(row.no): _connection(sandbox, row) for row in found},
@@ -61,6 +62,7 @@ def _connection(sandbox: "Sandbox", row: WireConnection) -> Row:
     return {"no": row.no, "node": sandbox.nodes.name_at(row.port), "address": row.address, "client_id": row.client_id,
             "opened_ms": row.opened_ms, "heard_ms": row.heard_ms, "first_code": row.first_code,
             "first": request_name(row.first_code), "first_ms": row.codes.get(row.first_code or 0), **stations,
+            "denied": row.denied, "denial": row.denial,
             "unserved": [f"{code} {request_name(code)}" for code in row.unserved],
             "ended_ms": row.ended_ms, "why": row.why}
 

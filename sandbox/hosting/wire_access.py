@@ -1,0 +1,69 @@
+"""Whether strangers must sign what they ask of a sandbox (ACL 4.x), and with which key.
+
+RocketMQ's own check, asked of what came over a real wire only: who lives inside the sandbox stands, as it were, on its
+white list.  One account, an administrator.
+"""
+
+from typing import NamedTuple
+
+from sandbox.broker.acl import AccessControl
+from sandbox.broker.acl_config import Account, AclConfig, AclError
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import ActionRefused, BrokerRefused
+from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.command import RemotingCommand
+
+UNSIGNED = frozenset({
+    RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_BROKER_CLUSTER_INFO,
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, RequestCode.GET_TOPICS_BY_CLUSTER,
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, RequestCode.QUERY_DATA_VERSION, RequestCode.GET_KV_CONFIG,
+    RequestCode.GET_KVLIST_BY_NAMESPACE, RequestCode.GET_UNIT_TOPIC_LIST, RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, RequestCode.GET_NAMESRV_CONFIG})  # fmt: skip
+"""What a name server tells everybody.  RocketMQ's lets everybody change it, too (spec remoting 5); ours does not."""
+
+
+class Keys(NamedTuple):
+    """Of one account."""
+
+    access_key: str
+    secret_key: str
+
+    def __repr__(self) -> str:
+        """Without the secret."""
+        return f"Keys({self.access_key!r})"
+
+
+class WireAccess:
+    """On while there are keys."""
+
+    def __init__(self, clock: Clock, keys: Keys | None) -> None:
+        self._clock = clock
+        self._control: AccessControl | None = None
+        self.keys: Keys | None = None
+        self.set(keys)
+
+    @property
+    def is_on(self) -> bool:
+        return self._control is not None
+
+    def set(self, keys: Keys | None) -> None:
+        """From the next request on.  Raises ActionRefused (422) for keys RocketMQ does not take."""
+        if keys is None:
+            self._control = self.keys = None
+            return
+        try:
+            account = Account(*keys, admin=True)
+            self._control = AccessControl(AclConfig((account,)), self._clock)
+        except AclError:
+            raise ActionRefused(422, "Both keys have 7 to 1024 characters.", "Choose longer ones.") from None
+        self.keys = keys
+
+    def refusal(self, c: RemotingCommand, remote: str) -> BrokerRefused | None:
+        """Why this request is not served; None: it is.  Answers to what a node asked are nobody's business here."""
+        if self._control is None or c.is_response or c.code in UNSIGNED:
+            return None
+        try:
+            self._control.check(c, remote)
+        except BrokerRefused as no:
+            return no
+        return None
