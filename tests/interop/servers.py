@@ -42,6 +42,7 @@ class Server(NamedTuple):
     namesrv: str
     broker: str
     store: Path
+    pid: int
 
     def ask(self, code: int, ext: dict[str, str] | None = None, body: bytes = b"") -> dict[str, Any]:
         """One request to the broker in JSON, written here from the format alone; the answer's header and `body`."""
@@ -106,16 +107,18 @@ def free_ports(*apart: int) -> int:
 
 
 @contextmanager
-def our_server() -> Iterator[Server]:
+def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PROPERTIES) -> Iterator[Server]:
+    """Our broker and name server in one process; `store` as of Apache's."""
     with tempfile.TemporaryDirectory(prefix="interop-") as home:
         root = Path(home)
-        properties = root / "broker.properties"
-        properties.write_text("".join(f"{key}={value}\n" for key, value in PROPERTIES.items()))
+        directory = store or root / "store"
+        settings = root / "broker.properties"
+        settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         address = f"127.0.0.1:{free_ports()}"
-        command = [sys.executable, "manage.py", "broker", "--store", str(root / "store"), "--listen", address,
-                   "--properties", str(properties)]
-        with process(command, root / "log", b"name server"):
-            yield Server("ours", address, address, root / "store")
+        command = [sys.executable, "manage.py", "broker", "--store", str(directory), "--listen", address,
+                   "--properties", str(settings)]
+        with process(command, root / "log", b"name server") as started:
+            yield Server("ours", address, address, directory, started.pid)
 
 
 @contextmanager
@@ -136,8 +139,8 @@ def apache_server(release: str = APACHE_4, *, store: Path | None = None,
                    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",  # without it 4.9 cannot shut its store
                    "-cp", classpath, "interop.ApacheBroker", home, str(directory), str(namesrv), str(broker),
                    "\n".join(f"{key}={value}" for key, value in properties.items())]
-        with process(command, root / "log", b"ready"):
-            yield Server(f"apache-{release}", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", directory)
+        with process(command, root / "log", b"ready") as started:
+            yield Server(f"apache-{release}", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", directory, started.pid)
 
 
 @contextmanager
