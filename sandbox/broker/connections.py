@@ -91,7 +91,7 @@ class Connections:
         """Close it from our side."""
         if self.closed(channel, reason):
             self.on_gone(channel)
-        channel.close()
+        channel.close(reason)
 
     def stop(self) -> None:
         """The broker ends, and every connection with it; nobody is left to be notified."""

@@ -113,6 +113,10 @@ class Headless:
                   for each in self.plan.brokers]
         return f"QueueViz: {', '.join(nodes)}; store {self._options.store}"
 
+    def refused(self) -> str:
+        """Whom the ports refused, by reason; empty: nobody."""
+        return ", ".join(f"{reason} {count}" for reason, count in sorted(self.guard.refused.items()))
+
     async def stop(self) -> bool:
         """Say goodbye, write everything down, close every connection.  False: a store could not be closed cleanly."""
         clean = True
@@ -129,6 +133,7 @@ class Headless:
         if self.name_server is not None:
             self.name_server.stop()
         await self._far.close()
+        self.guard.close()
         self.clock.close()
         self._ground.close()
         return clean
@@ -234,6 +239,8 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
         await over.wait()
     finally:
         clean = await cluster.stop()
+        if refused := cluster.refused():
+            say(f"Refused since the start: {refused}")
     return clean
 
 

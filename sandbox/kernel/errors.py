@@ -4,14 +4,17 @@ SandboxError
 ├── RemotingError
 │   ├── ConnectFailed        nobody listens there; try another address
 │   ├── SendTimeout          no answer in time; the request may still have been carried out
-│   └── TooManyRequests      a named limit of pending requests is reached; slow down
+│   ├── TooManyRequests      a named limit of pending requests is reached; slow down
+│   └── UnreadableAnswer     an answer came whose body is not what the request's answers are
 ├── BrokerRefused            the other side answered with a code other than success
+│   └── NotKnownThere        its release does not know the request
 ├── ClientError              the client library was used wrongly or cannot go on
 ├── StoreError
 │   ├── CorruptRecord        bytes on disk are not what they must be
 │   ├── StoreFull            the disk, or the limit that stands for it, is used up
 │   └── Locked               another process holds this directory
 ├── ProtocolViolation        bytes on the wire are not RocketMQ's; end the connection
+│   └── FrameTooLarge        a frame or a header over its limit
 ├── BadExpression            a filter text that does not compile; `at` says where
 ├── ActionRefused            an action cannot be carried out now; `hint` says what to do
 └── EngineBusy               the engine did not answer in time; try again
@@ -46,6 +49,12 @@ class TooManyRequests(RemotingError):
     """The limit of pending requests is reached.  Wait for answers before sending more."""
 
 
+class UnreadableAnswer(RemotingError):
+    """An answer came, but its header or body is not what answers to that request are.  Asking again will not help."""
+
+    retriable = False
+
+
 class BrokerRefused(SandboxError):
     """The other side answered `code` (see `remoting.codes.ResponseCode`) with `remark`."""
 
@@ -53,6 +62,10 @@ class BrokerRefused(SandboxError):
         super().__init__(f"code {int(code)}: {remark}")
         self.code = int(code)
         self.remark = remark
+
+
+class NotKnownThere(BrokerRefused):
+    """The other side's release does not know the request (code 3).  Do without what it would have said."""
 
 
 class ClientError(SandboxError):
@@ -80,7 +93,16 @@ class Locked(StoreError):
 
 
 class ProtocolViolation(SandboxError):
-    """Bytes that are no frame.  End the connection: what follows cannot be trusted."""
+    """Bytes that are no frame.  End the connection: what follows cannot be trusted.
+
+    `request_code`: what its header says it is, where that much can be read.
+    """
+
+    request_code: int | None = None
+
+
+class FrameTooLarge(ProtocolViolation):
+    """A frame, or the header of one, that is longer than the limit allows."""
 
 
 class BadExpression(SandboxError):

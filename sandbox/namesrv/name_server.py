@@ -101,7 +101,7 @@ class NameServer:
         """Drop brokers that have not registered for too long."""
         self._scan_after(self.config.scan_period_ms)
         for gone, channel in self.route_info.scan(self.config.broker_expired_ms):
-            channel.close()
+            channel.close("expired")
             self._processor.removed(gone, "expired")
 
     def _scan_after(self, wait_ms: int) -> None:

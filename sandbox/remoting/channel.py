@@ -15,7 +15,7 @@ class Channel(Protocol):
     `remote` is the other end's `ip:port`, `transport_kind` what it came over (loopback, tcp).  `send` never
     blocks and never re-enters: the other end hears it in a later turn.  After `close` (by either end) `send`
     does nothing, nothing more is heard, and `on_close` (a listener's `disconnected`) is called once at each end,
-    in a later turn.
+    in a later turn.  `close` may be told why, as ClientDisconnected says it.
     """
 
     remote: str
@@ -26,7 +26,7 @@ class Channel(Protocol):
     def transport_kind(self) -> str: ...
 
     def send(self, command: RemotingCommand) -> None: ...
-    def close(self) -> None: ...
+    def close(self, why: str = "closed") -> None: ...
 
 
 Handler = Callable[[list[RemotingCommand], Channel], None]

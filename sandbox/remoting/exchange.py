@@ -47,7 +47,7 @@ class End:
         if self.is_open:
             self._carry(self, payload)
 
-    def close(self) -> None:
+    def close(self, why: str = "closed") -> None:
         """Both ends hear of it in a later turn, the other one after all that was sent before."""
         if self.is_open:
             self.is_open = False

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from sandbox.kernel.errors import ProtocolViolation
+from sandbox.kernel.errors import FrameTooLarge, ProtocolViolation
 from sandbox.remoting import rocketmq_header
 from sandbox.remoting.command import Language, RemotingCommand, SerializeType
 
@@ -64,11 +64,12 @@ class FrameDecoder:
         while end - at >= 8:
             total, mark = _LENGTHS.unpack_from(data, at)
             if not 4 <= total <= self._max_frame_bytes - 4:
-                raise ProtocolViolation(f"frame of {total} bytes")
+                raise _no_frame(total, data[at:at + 8])
             head = at + 8
             body, stop = head + (mark & 0xFF_FFFF), at + 4 + total
             if body > stop or body - head > self._max_header_bytes:
-                raise ProtocolViolation(f"header of {body - head} bytes in a frame of {total}")
+                kind = ProtocolViolation if body > stop else FrameTooLarge
+                raise kind(f"header of {body - head} bytes in a frame of {total}")
             if stop > end:
                 self._need = stop - at
                 break
@@ -81,6 +82,12 @@ class FrameDecoder:
             self._need = 8
         if at < end:
             self._tail += data[at:]
+
+
+def _no_frame(total: int, begin: bytes) -> ProtocolViolation:
+    """Text is not a frame that is too long: its first four letters are."""
+    too_large = total > 0 and not all(32 <= byte < 127 for byte in begin)
+    return (FrameTooLarge if too_large else ProtocolViolation)(f"frame of {total} bytes")
 
 
 def decode_parts(serialize_type: int, header: bytes, body: bytes | None) -> RemotingCommand:
@@ -112,12 +119,16 @@ def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
     get = fields.get
     ext, remark, code, language = get("extFields"), get("remark"), get("code", 0), get("language", "JAVA")
     flag, opaque, version = get("flag", 0), get("opaque", 0), get("version", 0)
-    if ext is not None and (type(ext) is not dict or {*map(type, ext.values())} != _ONLY_TEXT):
-        ext = _texts(ext)
-    if remark is not None and type(remark) is not str:
-        remark = _text(remark)
-    if not type(code) is type(flag) is type(opaque) is type(version) is int:
-        code, flag, opaque, version = (_int(fields, name) for name in ("code", "flag", "opaque", "version"))
+    try:
+        if ext is not None and (type(ext) is not dict or {*map(type, ext.values())} != _ONLY_TEXT):
+            ext = _texts(ext)
+        if remark is not None and type(remark) is not str:
+            remark = _text(remark)
+        if not type(code) is type(flag) is type(opaque) is type(version) is int:
+            code, flag, opaque, version = (_int(fields, name) for name in ("code", "flag", "opaque", "version"))
+    except ProtocolViolation as why:
+        why.request_code = code if type(code) is int else None
+        raise
     known = _LANGUAGE_OF.get(language) if type(language) is str else _language(language)
     return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, remark=remark, version=version,
                            language=Language.OTHER if known is None else known)
@@ -129,7 +140,7 @@ def _int(fields: dict[str, Any], name: str) -> int:
         return value
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ProtocolViolation(f"header field {name} is {value!r:.80}, not a number") from None
 
 

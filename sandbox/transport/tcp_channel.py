@@ -1,8 +1,9 @@
 """Commands, or plain bytes, over one TCP connection."""
 
 import logging
+from collections import Counter
 
-from sandbox.kernel.errors import ProtocolViolation
+from sandbox.kernel.errors import FrameTooLarge, ProtocolViolation
 from sandbox.remoting.channel import ByteHandler, Handler, OnByteClose, OnClose
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
@@ -17,6 +18,10 @@ log = logging.getLogger(__name__)
 MANY = 64  # commands handled together while answers are short
 FEW = 4  # while they are long: then the other side is asked between them whether it reads
 LONG_BYTES = 256 * 1024  # of one write
+
+TLS_RECORD = b"\x16\x03"
+NO_TLS = "it greets with TLS, which this port does not speak"
+EXPIRED = "expired"  # why a node closes who is silent, as ClientDisconnected says it
 
 OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
 
@@ -40,6 +45,8 @@ class TcpChannel:
         self._decoder = FrameDecoder(max_frame_bytes=limits.frame_bytes, max_header_bytes=limits.header_bytes)
         self._held_back: list[RemotingCommand] = []  # until the other side reads
         self._pending: dict[int, float] = {}  # opaque → when it came, oldest first
+        self._repeated: Counter[int] = Counter()  # opaques of further requests than that one
+        self._last_code: int | None = None  # of the last request
         self._unfinished_bytes = 0
         self.local = stream.local
         self.remote = stream.remote
@@ -53,7 +60,10 @@ class TcpChannel:
         if not self._stream.is_open:
             return
         if command.flag & FLAG_RESPONSE:
-            self._pending.pop(command.opaque, None)
+            if self._repeated and command.opaque in self._repeated:
+                self._repeated -= Counter((command.opaque,))
+            else:
+                self._pending.pop(command.opaque, None)
             try:
                 frame = encode(command)
             except ProtocolViolation as why:
@@ -63,7 +73,11 @@ class TcpChannel:
             frame = encode(command)
         self._stream.write(frame)
 
-    def close(self) -> None:
+    def close(self, why: str = "closed") -> None:
+        if self.is_open and why != "closed":
+            self.why_closed = why
+            if why == EXPIRED:
+                self._end(tcp_guard.IDLE, "silent for too long", self._last_code)
         self._stream.close()
 
     def __repr__(self) -> str:
@@ -75,7 +89,8 @@ class TcpChannel:
         try:
             commands = self._decoder.feed(data)
         except ProtocolViolation as why:
-            self._violated(why)
+            greets = self._last_code is None and data.startswith(TLS_RECORD)
+            self._violated(ProtocolViolation(NO_TLS) if greets else why)
             return
         if self._guard is not None and self._decoder.held_bytes != self._unfinished_bytes:
             self._count_unfinished(self._guard, self._decoder.held_bytes)
@@ -93,11 +108,12 @@ class TcpChannel:
             self._take(held)
 
     def unread(self, size: int) -> None:
-        self._end(tcp_guard.UNREAD, f"{size} bytes of answers are unread")
+        self._end(tcp_guard.UNREAD, f"{size} bytes of answers are unread", self._last_code)
 
     def lost(self) -> None:
         self._held_back.clear()
         self._pending.clear()
+        self._repeated.clear()
         if self._guard is not None:
             self._count_unfinished(self._guard, 0)
         self._on_close(self)
@@ -133,26 +149,37 @@ class TcpChannel:
     def _admitted(self, commands: list[RemotingCommand], guard: TcpGuard) -> list[RemotingCommand]:
         """Those that are not too many; the others are answered here."""
         pending, now_s = self._pending, guard.clock.monotonic()
+        self._last_code = commands[-1].code
+        room = guard.limits.pending_requests - len(pending) - self._repeated.total() if self._repeated else (
+            guard.limits.pending_requests - len(pending))
+        if room < len(commands):
+            room += self._forget_unanswered(now_s - guard.limits.pending_s)
+        refused = []
         for c in commands:
-            if not c.flag & (FLAG_RESPONSE | FLAG_ONEWAY):
+            if c.flag & (FLAG_RESPONSE | FLAG_ONEWAY):
+                continue
+            if room <= 0:
+                refused.append(c)
+                continue
+            room -= 1
+            if c.opaque in pending:
+                self._repeated[c.opaque] += 1
+            else:
                 pending[c.opaque] = now_s
-        if len(pending) <= guard.limits.pending_requests:
-            return commands
-        self._forget_unanswered(now_s - guard.limits.pending_s)
-        room = guard.limits.pending_requests
-        admitted = {opaque for opaque, _ in zip(pending, range(room), strict=False)}
-        refused = [c for c in commands if not c.flag & (FLAG_RESPONSE | FLAG_ONEWAY) and c.opaque not in admitted]
         for c in refused:
             guard.too_many_pending(self.remote)
-            self.send(c.reply(ResponseCode.SYSTEM_BUSY, remark=OVERLOAD))
+            self._stream.write(encode(c.reply(ResponseCode.SYSTEM_BUSY, remark=OVERLOAD)))
         return [c for c in commands if c not in refused] if refused else commands
 
-    def _forget_unanswered(self, before_s: float) -> None:
-        """Some requests are never answered: RocketMQ's name servers ignore what they do not know."""
+    def _forget_unanswered(self, before_s: float) -> int:
+        """Some requests are never answered: RocketMQ's name servers ignore what they do not know.  How many went?"""
+        gone = 0
         for opaque, since_s in list(self._pending.items()):
             if since_s > before_s:
                 break
             del self._pending[opaque]
+            gone += 1 + self._repeated.pop(opaque, 0)
+        return gone
 
     def _count_unfinished(self, guard: TcpGuard, held_bytes: int) -> None:
         guard.unfinished_bytes += held_bytes - self._unfinished_bytes
@@ -165,12 +192,14 @@ class TcpChannel:
 
     def _violated(self, why: ProtocolViolation) -> None:
         self.why_closed = tcp_guard.PROTOCOL
-        self._end(tcp_guard.PROTOCOL, str(why))
+        reason = (tcp_guard.TOO_LARGE if isinstance(why, FrameTooLarge) else
+                  tcp_guard.TLS if str(why) == NO_TLS else tcp_guard.PROTOCOL)
+        self._end(reason, str(why), why.request_code)
         self.close()
 
-    def _end(self, reason: str, remark: str) -> None:
+    def _end(self, reason: str, remark: str, request_code: int | None = None) -> None:
         if self._guard is not None:
-            self._guard.refuse(self.remote, reason, remark)
+            self._guard.refuse(self.remote, reason, remark, request_code)
         else:
             log.warning("ending %s: %s", self, remark)
 

@@ -22,6 +22,7 @@ class TcpLimits:
     pending_requests: int = 1_024  # unanswered; further ones are answered with code 2
     pending_s: float = 60.0  # a request nobody has answered by then does not count any more
     unread_bytes: int = 8 * MIB  # of answers; who has more when the next one is due is closed
+    unread_total_bytes: int = 64 * MIB  # over all connections; then those are closed that have not read for longest
     drain_bytes: int = MIB  # of answers; while more are unread, nothing further is read
     connect_s: float = 3.0  # RocketMQ: connectTimeoutMillis
     handshake_s: float = 10.0  # of TLS
@@ -30,5 +31,6 @@ class TcpLimits:
     refusals_told_per_s: int = 5  # as events; all of them are counted
 
 
-HEADLESS = replace(TcpLimits(), connections=4_096, unfinished_bytes=256 * MIB)
+HEADLESS = replace(TcpLimits(), connections=4_096, unfinished_bytes=256 * MIB,
+                   unread_total_bytes=256 * MIB)
 """Of a broker without a sandbox around it."""

@@ -10,7 +10,7 @@ from typing import Any
 from sandbox.kernel.clock import TimerHandle
 from sandbox.remoting.channel import ByteListener, Listener
 from sandbox.transport.tcp_channel import TcpByteChannel, TcpChannel
-from sandbox.transport.tcp_guard import TcpGuard
+from sandbox.transport.tcp_guard import IDLE, TLS, TcpGuard
 from sandbox.transport.tcp_stream import StreamUser, TcpStream, address_text
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class TcpServer:
                 arrived.close()
                 self._guard.leave()
 
-        stream = TcpStream(self._guard.limits, self._buffer, user_of, waits=True)
+        stream = TcpStream(self._guard.limits, self._buffer, user_of, waits=True, counted=self._guard.unread)
         task = asyncio.get_running_loop().create_task(self._connect(stream, arrived))
         self._arriving.add(task)
         task.add_done_callback(over)
@@ -133,11 +133,18 @@ class TcpServer:
     async def _connect(self, stream: TcpStream, arrived: socket.socket) -> None:
         loop, limits = asyncio.get_running_loop(), self._guard.limits
         secure: dict[str, Any] = {}
-        with contextlib.suppress(OSError):  # also TimeoutError and SSLError: it is gone, or cannot greet
-            if self._tls is not None and await self._first_byte(arrived) == TLS_GREETING:
-                secure = {"ssl": self._tls, "ssl_handshake_timeout": limits.handshake_s,
-                          "ssl_shutdown_timeout": limits.linger_s}
-            await loop.connect_accepted_socket(lambda: stream, arrived, **secure)
+        with contextlib.suppress(OSError):  # it is gone
+            remote = address_text(arrived.getpeername())
+            try:
+                if self._tls is not None and await self._first_byte(arrived) == TLS_GREETING:
+                    secure = {"ssl": self._tls, "ssl_handshake_timeout": limits.handshake_s,
+                              "ssl_shutdown_timeout": limits.linger_s}
+                await loop.connect_accepted_socket(lambda: stream, arrived, **secure)
+            except TimeoutError:
+                self._guard.refuse(remote, IDLE, "it connected, and has not said a word")
+            except OSError as why:  # SSLError, a greeting that breaks off, or one that takes too long
+                if secure:
+                    self._guard.refuse(remote, TLS, str(why) or type(why).__name__)
 
     async def _first_byte(self, arrived: socket.socket) -> bytes:
         """Looked at, not read."""
@@ -183,6 +190,7 @@ class TcpServer:
             if stream.turns != turns:
                 self._streams[stream] = (stream.turns, 0)
             elif looks + 1 >= LOOKS:
+                self._guard.refuse(stream.remote, IDLE, "silent for too long")
                 stream.close()
             else:
                 self._streams[stream] = (turns, looks + 1)

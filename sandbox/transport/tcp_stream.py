@@ -28,12 +28,17 @@ class TcpStream(asyncio.BufferedProtocol):
     """
 
     def __init__(self, limits: TcpLimits, buffer: memoryview, user_of: Callable[["TcpStream"], StreamUser | None], *,
-                 waits: bool) -> None:
-        """`user_of` is called once the connection is there; None: it is not wanted."""
+                 waits: bool, counted: Callable[["TcpStream", int], None] = lambda stream, size: None) -> None:
+        """`user_of` is called once the connection is there; None: it is not wanted.
+
+        `counted` hears how many bytes of what was written lie unread, whenever that is looked at.
+        """
         self._limits = limits
         self._buffer = buffer
         self._user_of = user_of
         self._waits = waits
+        self._counted = counted
+        self._counted_bytes = 0
         self._user: StreamUser | None = None
         self._transport: asyncio.Transport
         self._out: list[bytes] = []
@@ -45,6 +50,7 @@ class TcpStream(asyncio.BufferedProtocol):
         self.stalled = False  # the other side leaves too much unread
         self.wrote_bytes = 0  # in the last write
         self.turns = 0  # in which something came or went
+        self.unread_since_s: float | None = None  # of the loop: since then something was unread at every look
 
     # For its user.
 
@@ -68,7 +74,12 @@ class TcpStream(asyncio.BufferedProtocol):
             return
         self.wrote_bytes = len(data)
         self.turns += 1
+        if not unread:
+            self.unread_since_s = None
         self._transport.write(data)
+        left = self._transport.get_write_buffer_size()
+        if left or self._counted_bytes:
+            self._count(left)
 
     def close(self) -> None:
         """Say what is said already, then end; a side that does not read it is not waited for longer than `linger_s`."""
@@ -79,11 +90,30 @@ class TcpStream(asyncio.BufferedProtocol):
         self._transport.close()
         self._linger = asyncio.get_running_loop().call_later(self._limits.linger_s, self._transport.abort)
 
+    def count_unread(self) -> int:
+        """Look again; what it says now is what `counted` was told last."""
+        self._counted_bytes = self._transport.get_write_buffer_size()
+        if not self._counted_bytes:
+            self.unread_since_s = None
+        return self._counted_bytes
+
+    def end_unread(self) -> None:
+        """Too much is unread over all connections, and this one has not read for longest."""
+        if self._user is not None:
+            self._user.unread(self._counted_bytes)
+        self.abort()
+
     def abort(self) -> None:
         """End at once, whatever is unread."""
         self.is_open = False
         self._out.clear()
         self._transport.abort()
+
+    def _count(self, left: int) -> None:
+        if left and self.unread_since_s is None:
+            self.unread_since_s = asyncio.get_running_loop().time()
+        self._counted_bytes = left
+        self._counted(self, left)
 
     # For asyncio.
 
@@ -140,6 +170,8 @@ class TcpStream(asyncio.BufferedProtocol):
         self._out.clear()
         if self._linger is not None:
             self._linger.cancel()
+        if self._counted_bytes:
+            self._count(0)
         user, self._user = self._user, None
         if user is not None:
             user.lost()

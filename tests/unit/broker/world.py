@@ -39,7 +39,7 @@ class FakeChannel:
         if self.is_open:
             self.sent.append(command)
 
-    def close(self) -> None:
+    def close(self, why: str = "closed") -> None:
         self.is_open = False
 
     def take(self) -> list[RemotingCommand]:

@@ -21,7 +21,7 @@ class Wire:
     def send(self, command: RemotingCommand) -> None:
         raise AssertionError(f"nothing is said to a broker here, but {command}")
 
-    def close(self) -> None:
+    def close(self, why: str = "closed") -> None:
         self.is_open = False
 
 

@@ -77,6 +77,7 @@ GARBAGE = {
     "a serialize type nobody knows": b"\x00\x00\x00\x06\x07\x00\x00\x02{}",
     "a TLS greeting": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 }
+REASONS = {"a frame over 16 MiB": "frame_bytes", "a header over 64 KiB": "frame_bytes", "a TLS greeting": "frame_bytes"}
 
 
 @pytest.mark.parametrize("what", GARBAGE)
@@ -91,7 +92,8 @@ async def test_bytes_that_are_no_frame_end_their_connection_and_nobody_elses(wha
         assert await bad.closed() == b""
         [told] = port.told
         assert isinstance(told, ConnectionRefused)
-        assert (told.address, told.reason, told.request_code) == (address, "protocol", None)
+        reason = REASONS.get(what, "protocol")
+        assert (told.address, told.reason, told.request_code) == (address, reason, None)
         assert told.remark
         await port.node.until(lambda: len(port.node.gone) == 1)
         assert port.node.gone[0].why_closed == "protocol"  # type: ignore[attr-defined]
