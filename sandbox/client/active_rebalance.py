@@ -4,7 +4,7 @@ import logging
 from typing import Protocol
 
 from sandbox.client.config import ConsumeFromWhere
-from sandbox.client.division import AssignmentNews, Divider, Division, divide
+from sandbox.client.division import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.start_offset import StartOffset
@@ -44,6 +44,11 @@ class ActiveRebalance:
         self._member = member
         self._news = AssignmentNews(member)
 
+    @property
+    def rounds(self) -> dict[str, Round]:
+        """What it holds for true, by topic."""
+        return self._news.rounds
+
     async def run(self, trigger: str) -> None:
         """One round over all topics wanted; a failed topic stays as it is."""
         member = self._member
@@ -52,8 +57,12 @@ class ActiveRebalance:
                 division = await divide(member, topic)
             except ClientError as why:
                 log.info("topic %s of %s not divided: %s", topic, member.group, why)
+                self._news.missed(topic, trigger, str(why))
                 continue
-            if division is not None:
+            if division is None:
+                self._news.missed(topic, trigger)
+            else:
+                self._news.found(topic, division, trigger)
                 await self._apply(topic, division, trigger)
             if not member.may_rebalance:
                 return

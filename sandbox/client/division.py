@@ -12,11 +12,27 @@ if TYPE_CHECKING:
 
 
 class Division(NamedTuple):
-    """One topic: all its queues, this member's, and the members that counted; broadcasting: only itself."""
+    """One topic: all its queues, this member's, and the members that counted; broadcasting: only itself.
+
+    `at_ms`: when the list of members arrived.
+    """
 
     queues: list[MessageQueue]
     mine: list[MessageQueue]
     members: list[str]
+    at_ms: int
+
+
+class Round(NamedTuple):
+    """What a member holds for true of one topic, since it last divided it.
+
+    `missed_ms`, `missed_why`: a later round that came to nothing; without a reason, nobody told the members.
+    """
+
+    division: Division | None
+    trigger: str
+    missed_ms: int | None = None
+    missed_why: str = ""
 
 
 class Divider(Protocol):
@@ -41,26 +57,39 @@ async def divide(member: Divider, topic: str) -> Division | None:
 
     Raises ClientError when the strategy cannot divide (spec client-behaviour 5.1).
     """
-    queues = member.instance.routes.subscribe_queues(topic)
+    queues, clock = member.instance.routes.subscribe_queues(topic), member.instance.clock
     if member.model is MessageModel.BROADCASTING:
-        return None if queues is None else Division(queues, queues, [member.client_id])
+        return None if queues is None else Division(queues, queues, [member.client_id], clock.now_ms())
     members = await member.instance.consumer_ids(topic, member.group)
     if queues is None or members is None or not member.may_rebalance:
         return None
-    members = sorted(members)
-    return Division(queues, member.strategy.allocate(member.group, member.client_id, queues, members), members)
+    at_ms, members = clock.now_ms(), sorted(members)
+    return Division(queues, member.strategy.allocate(member.group, member.client_id, queues, members), members, at_ms)
 
 
 class AssignmentNews:
-    """Tells the journal what a round found, unless it found everything as it was."""
+    """Tells the journal what a round found, unless it found everything as it was.
+
+    `rounds`: the last one of each topic.
+    """
 
     def __init__(self, member: Divider) -> None:
         self._member = member
+        self.rounds: dict[str, Round] = {}
         self._last_written: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def claimed(self) -> list[MessageQueue]:
         """What the last rounds gave the member, whether or not it could take it."""
         return sorted(MessageQueue.from_key(key) for _, queues in self._last_written.values() for key in queues)
+
+    def found(self, topic: str, division: Division, trigger: str) -> None:
+        """This is what the member acts on from now."""
+        self.rounds[topic] = Round(division, trigger)
+
+    def missed(self, topic: str, trigger: str, why: str = "") -> None:
+        """Nothing came of the round, so what the last one found stays in force."""
+        known = self.rounds.get(topic, Round(None, trigger))
+        self.rounds[topic] = known._replace(missed_ms=self._member.instance.clock.now_ms(), missed_why=why)
 
     def tell(
         self, topic: str, division: Division, trigger: str, *, added: list[MessageQueue], dropped: list[MessageQueue]

@@ -60,7 +60,7 @@ class LitePullConsumer:
         )
         self._by_hand: bool | None = None  # assigned, subscribed, or neither yet
         self._pulls = LitePullTasks(self)
-        self._rebalance = ActiveRebalance(self)
+        self.rebalancer = ActiveRebalance(self)
         self._commit_from_ms = 0
         self._watch = TopicWatch(self.fetch_message_queues)
 
@@ -151,7 +151,7 @@ class LitePullConsumer:
             await self.instance.shutdown()
         for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
             pq.released_offset = self.offset_store.read_memory(mq)
-            self._rebalance.remove(mq, pq, "shutdown")
+            self.rebalancer.remove(mq, pq, "shutdown")
         self._become("stopped")
 
     def crash(self) -> None:
@@ -304,7 +304,7 @@ class LitePullConsumer:
 
     async def rebalance(self, trigger: str) -> None:
         if self.may_rebalance:
-            await self._rebalance.run(trigger)
+            await self.rebalancer.run(trigger)
 
     async def beginning(self, mq: MessageQueue) -> StartOffset:
         """As a push consumer would begin, but memory is asked before the store."""

@@ -84,7 +84,7 @@ class PullConsumer:
         self.offset_store: WatchedOffsetStore = offset_store_for(
             config.offset_store, config.group, config.model, instance
         )
-        self._rebalance = ActiveRebalance(self)
+        self.rebalancer = ActiveRebalance(self)
         self._api = PullApi(config.group, instance)
 
     # Life.
@@ -136,7 +136,7 @@ class PullConsumer:
             await self.instance.shutdown()
         for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
             pq.released_offset = self.offset_store.read_memory(mq)
-            self._rebalance.remove(mq, pq, "shutdown")
+            self.rebalancer.remove(mq, pq, "shutdown")
         self._become("stopped")
 
     def crash(self) -> None:
@@ -244,7 +244,7 @@ class PullConsumer:
 
     async def rebalance(self, trigger: str) -> None:
         if self.may_rebalance:
-            await self._rebalance.run(trigger)
+            await self.rebalancer.run(trigger)
 
     async def beginning(self, mq: MessageQueue) -> StartOffset:
         """The application's affair."""

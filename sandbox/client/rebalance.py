@@ -4,7 +4,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from sandbox.client.config import MessageModel
-from sandbox.client.division import AssignmentNews, Division, divide
+from sandbox.client.division import AssignmentNews, Division, Round, divide
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.start_offset import compute_pull_from_where
 from sandbox.journal.events import QueueDropped, QueueTaken
@@ -34,6 +34,11 @@ class Rebalance:
         """What the last rounds gave this member, whether or not it could take it."""
         return self._news.claimed()
 
+    @property
+    def rounds(self) -> dict[str, Round]:
+        """What it holds for true, by topic."""
+        return self._news.rounds
+
     async def run(self, trigger: str) -> None:
         """One round over all subscribed topics; a failed topic stays as it is."""
         for topic in list(self._consumer.subscriptions):
@@ -41,13 +46,17 @@ class Rebalance:
                 await self._topic(topic, trigger)
             except ClientError as why:
                 log.info("topic %s of %s not divided: %s", topic, self._consumer.group, why)
+                self._news.missed(topic, trigger, str(why))
             if not self._consumer.may_rebalance:
                 return
         await self._drop_unsubscribed()
 
     async def _topic(self, topic: str, trigger: str) -> None:
         division = await divide(self._consumer, topic)
-        if division is not None:
+        if division is None:
+            self._news.missed(topic, trigger)
+        else:
+            self._news.found(topic, division, trigger)
             await self._apply(topic, division, trigger)
 
     async def _apply(self, topic: str, division: Division, trigger: str) -> None:

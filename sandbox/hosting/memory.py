@@ -4,6 +4,7 @@ from collections import deque
 from typing import Any
 
 from sandbox.hosting.client_lives import ClientLives
+from sandbox.hosting.rebalance_history import RebalanceHistory
 from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
 from sandbox.journal.events import Entry, OffsetsReset
@@ -43,13 +44,15 @@ class RowMemory:
         self._rates: dict[MessageQueue, QueueRate] = {}
         self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
         self.tapes: dict[str, Tape] = {}
-        self.assigned: dict[tuple[str, str], tuple[Any, dict[MessageQueue, str]]] = {}
+        self.assigned: dict[tuple[str, str], tuple[Any, dict[str, list[MessageQueue]]]] = {}
         self._calm: dict[tuple[str, str], CalmFigures] = {}
         self.lives = ClientLives()
+        self.rebalances = RebalanceHistory()
 
     def note(self, entry: Entry) -> None:
         """Hear a fact: it is the newest about each queue it names, and part of a client's life."""
         self.lives.note(entry)
+        self.rebalances.note(entry)
         event = entry.event
         if isinstance(event, OffsetsReset):
             keys = [(event.group, MessageQueue.from_key(row[0])) for row in event.rows]

@@ -46,7 +46,12 @@ def queue_rows(sandbox: "Sandbox", view: GroupView, topic: str) -> Rows:
 
 
 def assignment(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
-    """Who each queue belongs to, with the members brokers know now; kept until one of the inputs changes.
+    """Who each queue belongs to, with the members brokers know now; of two who would claim it, the last."""
+    return {mq: member for member, mine in shares(sandbox, view, topic, mqs).items() for mq in mine}
+
+
+def shares(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:
+    """What each member would compute now, by client id; kept until one of the inputs changes.
 
     Every member divides by its own strategy, so two may claim a queue and another may be nobody's.
     """
@@ -57,15 +62,15 @@ def assignment(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[Messag
     known = sandbox.memory.assigned.get((view.group, topic))
     if known is not None and known[0] == inputs:
         return known[1]
-    found: dict[MessageQueue, str] = {}
+    found: dict[str, list[MessageQueue]] = {}
     wanted = set(mqs)
     for member in members:
         strategy = sandbox.actors.strategy_for(own[member]) if member in own else group_strategy(sandbox, view)
         try:
             mine = strategy.allocate(view.group, member, mqs, members)
-            found |= dict.fromkeys((mq for mq in mine if mq in wanted), member)
         except ClientError:
             continue  # the strategy cannot divide these: nobody gets any
+        found[member] = [mq for mq in mine if mq in wanted]
     sandbox.memory.assigned[view.group, topic] = (inputs, found)
     return found
 

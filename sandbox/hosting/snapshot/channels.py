@@ -11,6 +11,7 @@ from sandbox.hosting.snapshot.client import read_client
 from sandbox.hosting.snapshot.connect import read_connect
 from sandbox.hosting.snapshot.frames import read_wire
 from sandbox.hosting.snapshot.locks import read_locks
+from sandbox.hosting.snapshot.rebalance import read_rebalance
 from sandbox.hosting.snapshot.storage import read_index, read_store
 from sandbox.hosting.snapshot.topics import read_topics
 from sandbox.hosting.snapshot.topology import read_topology
@@ -52,6 +53,10 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             if not GroupView(sandbox, group).exists:
                 raise ChannelUnknown(f"no group {group}")
             return read_locks(sandbox, group)
+        case "rebalance", [group]:
+            if not GroupView(sandbox, group).exists:
+                raise ChannelUnknown(f"no group {group}")
+            return read_rebalance(sandbox, group)
         case "store", [node]:
             return read_store(sandbox, _running(sandbox, node))
         case "index", [node]:

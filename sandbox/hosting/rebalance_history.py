@@ -1,0 +1,181 @@
+"""How each group's queues came to be where they are: rounds, moves and claims, from the journal's facts.
+
+What happened while a sandbox slept, or in clients that are not ours, is not among them.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from sandbox.journal.events import (
+    ActionTaken,
+    Entry,
+    MemberJoined,
+    MemberLeft,
+    MembersNotified,
+    MemberStateChanged,
+    QueueDropped,
+    QueuesAssigned,
+    QueueTaken,
+    RouteLearned,
+    TopicChanged,
+)
+from sandbox.message.queue import MessageQueue
+
+Row = dict[str, Any]
+
+ROUNDS_KEPT = 48  # of all members and topics
+MOVES_KEPT = 40
+HAPPENINGS_KEPT = 32
+GROUPS_KEPT = 64
+GONE = ("crashed", "stopped", "refused")
+
+
+class GroupHistory:
+    """One group.  Rows are plain values, oldest first; a row may still change while it is kept."""
+
+    def __init__(self) -> None:
+        self.rounds: deque[Row] = deque(maxlen=ROUNDS_KEPT)
+        self.moves: deque[Row] = deque(maxlen=MOVES_KEPT)
+        self.happenings: deque[Row] = deque(maxlen=HAPPENINGS_KEPT)  # what makes members divide anew
+        self._claims: dict[tuple[str, str], dict[str, int]] = {}  # (client, topic) → queue key → since, ms
+        self._unclaimed: dict[str, int] = {}  # queue key → when the last claim on it ended, ms
+        self._holders: dict[str, dict[str, int]] = {}  # queue key → client → since, ms
+        self._left: dict[str, Row] = {}  # queue key → who let go of it last, when and why
+
+    def claimed_since_ms(self, client_id: str, mq: MessageQueue) -> int | None:
+        return self._claims.get((client_id, mq.topic), {}).get(mq.key)
+
+    def unclaimed_since_ms(self, mq: MessageQueue) -> int | None:
+        return self._unclaimed.get(mq.key)
+
+    def note(self, seq: int, at_ms: int, what: str, who: str | None = None, why: str | None = None) -> None:
+        """Something happened after which members divide anew."""
+        self.happenings.append({"seq": str(seq), "at_ms": at_ms, "what": what, "who": who, "why": why})
+
+    def divided(self, seq: int, at_ms: int, event: QueuesAssigned, because: Row | None) -> None:
+        before = self._claims.get((event.client_id, event.topic), {})
+        self._claims[event.client_id, event.topic] = {key: before.get(key, at_ms) for key in event.queues}
+        self._ended(set(before) - set(event.queues), at_ms)
+        self.rounds.append({
+            "seq": str(seq), "at_ms": at_ms, "client_id": event.client_id, "topic": event.topic,
+            "trigger": event.trigger, "strategy": event.strategy or None, "members": len(event.members),
+            "queues": len(event.queues), "added": list(event.added), "dropped": list(event.dropped),
+            "because": because, "behind_ms": None if because is None else at_ms - because["at_ms"]})
+        for move in self.moves:  # they were told just before their round
+            if move["because"] is None and move["to"] == event.client_id and move["queue"] in event.added:
+                move["because"], move["round"] = because, str(seq)
+
+    def last_round_ms(self, client_id: str, topic: str) -> int:
+        """When the member last divided the topic anew; -1: not that we know."""
+        return next((row["at_ms"] for row in reversed(self.rounds)
+                     if row["client_id"] == client_id and row["topic"] == topic), -1)
+
+    def taken(self, seq: int, at_ms: int, event: QueueTaken) -> None:
+        key = MessageQueue(event.topic, event.broker, event.queue_id).key
+        holders, left = self._holders.setdefault(key, {}), self._left.get(key)
+        still = next((client for client in holders if client != event.client_id), None)
+        if still is None and left is not None:
+            source, left_ms, why = left["client_id"], left["at_ms"], left["why"]
+        else:
+            source, left_ms, why = still, None, None
+        holders[event.client_id] = at_ms
+        self.moves.append({"seq": str(seq), "queue": key, "from": source, "to": event.client_id, "left_ms": left_ms,
+                           "left_why": why, "taken_ms": at_ms, "start_offset": str(event.start_offset),
+                           "because": None, "round": None})
+
+    def dropped(self, at_ms: int, client_id: str, key: str, why: str) -> None:
+        self._holders.get(key, {}).pop(client_id, None)
+        self._left[key] = {"client_id": client_id, "at_ms": at_ms, "why": why}
+        for move in self.moves:  # somebody else had taken it before
+            if move["queue"] == key and move["from"] == client_id and move["left_ms"] is None:
+                move["left_ms"], move["left_why"] = at_ms, why
+
+    def gone(self, at_ms: int, client_id: str, why: str) -> None:
+        """The process claims nothing any more, and holds nothing."""
+        for place in [place for place in self._claims if place[0] == client_id]:
+            self._ended(self._claims.pop(place), at_ms)
+        for key in [key for key, holders in self._holders.items() if client_id in holders]:
+            self.dropped(at_ms, client_id, key, why)
+
+    def _ended(self, keys: Iterable[str], at_ms: int) -> None:
+        self._unclaimed |= dict.fromkeys(keys, at_ms)
+
+
+class RebalanceHistory:
+    """All groups of a sandbox; the one nothing was said about for longest is forgotten first."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, GroupHistory] = {}
+        self._topics: dict[str, Row] = {}  # topic → its last change
+        self._routes: dict[tuple[str, str], Row] = {}  # (client, topic) → when it last learned a new route
+
+    def group(self, name: str) -> GroupHistory:
+        """Empty for a group nothing was said about."""
+        return self._groups.get(name) or GroupHistory()
+
+    def note(self, entry: Entry) -> None:
+        """Hear a fact."""
+        seq, at_ms, _, event = entry
+        match event:
+            case QueuesAssigned():
+                self._of(event.group).divided(seq, at_ms, event, self._because(event))
+            case QueueTaken():
+                self._of(event.group).taken(seq, at_ms, event)
+            case QueueDropped():
+                key = MessageQueue(event.topic, event.broker, event.queue_id).key
+                self._of(event.group).dropped(at_ms, event.client_id, key, event.reason)
+            case MemberStateChanged():
+                self._state(seq, at_ms, event)
+            case MemberJoined():
+                self._of(event.group).note(seq, at_ms, "joined", event.client_id, event.broker)
+            case MemberLeft():
+                self._of(event.group).note(seq, at_ms, "left", event.client_id, event.reason)
+            case MembersNotified(why="topics"):
+                self._of(event.group).note(seq, at_ms, "topics", None, event.broker)
+            case TopicChanged():
+                self._topics[event.topic] = {"seq": str(seq), "at_ms": at_ms, "what": "topic", "who": event.broker,
+                                             "why": event.how}
+            case RouteLearned():
+                changed = self._topics.get(event.topic)
+                self._routes[event.client_id, event.topic] = {
+                    "seq": str(seq), "at_ms": at_ms, "what": "route", "who": event.name_server,
+                    "why": None, "topic_changed_ms": None if changed is None else changed["at_ms"]}
+                _bound(self._routes, 4 * GROUPS_KEPT)
+            case ActionTaken(action="SetStrategy"):
+                self._of(str(event.fields.get("group"))).note(seq, at_ms, "strategy", event.by,
+                                                              str(event.fields.get("strategy")))
+
+    def _state(self, seq: int, at_ms: int, event: MemberStateChanged) -> None:
+        group = self._of(event.group)
+        if event.state in GONE:
+            group.gone(at_ms, event.client_id, event.state)
+        elif event.state == "running":
+            group.note(seq, at_ms, "running", event.client_id)
+
+    def _because(self, event: QueuesAssigned) -> Row | None:
+        """The newest happening this member can have heard of since it last divided the topic.
+
+        A notification tells of members and topics; a round of its own accord, or of the clock, may find anything.
+        """
+        group = self._of(event.group)
+        since_ms = group.last_round_ms(event.client_id, event.topic)
+        heard = {"notified": ("joined", "left", "topics"), "started": ("running",), "resumed": ("running",)}
+        kinds = heard.get(event.trigger, ("joined", "left", "topics", "strategy"))
+        found = [row for row in group.happenings if row["what"] in kinds and row["at_ms"] >= since_ms
+                 and (row["what"] != "running" or row["who"] == event.client_id)]
+        route = self._routes.get((event.client_id, event.topic))
+        if event.trigger == "timer" and route is not None and route["at_ms"] >= since_ms:
+            found.append(route)
+        return max(found, key=lambda row: (row["at_ms"], int(row["seq"])), default=None)
+
+    def _of(self, name: str) -> GroupHistory:
+        group = self._groups.pop(name, None) or GroupHistory()
+        self._groups[name] = group
+        _bound(self._groups, GROUPS_KEPT)
+        return group
+
+
+def _bound(table: dict[Any, Any], most: int) -> None:
+    while len(table) > most:
+        del table[next(iter(table))]
