@@ -1,6 +1,6 @@
-"""The only way to a sandbox.  One policy for pages, htmx actions, API and socket (catalogue 3 and 8).
+"""The only way to a sandbox or an attached cluster.  One policy for pages, actions, API and socket (catalogue 3, 8).
 
-An unknown sandbox and somebody else's private one answer alike: strangers learn nothing.
+An unknown one and one that is not for this visitor answer alike: strangers learn nothing.
 """
 
 from datetime import datetime, timedelta
@@ -13,9 +13,10 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from queueviz.models import Grant, Sandbox
+from queueviz.models import Cluster, Grant, Sandbox
+from queueviz.slugs import attached_name
 from queueviz.visitor import Visitor, digest
-from sandbox.control.actions import Action
+from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.rights import VERBS, allows, can
 
 SESSION_SLUGS = "sandboxes"  # slugs made in this session, newest last
@@ -23,26 +24,33 @@ ANONYMOUS_LIFE = timedelta(hours=24)  # after the last visit
 ACCOUNT_LIFE = timedelta(days=30)
 VISIT_NOTED_EVERY = timedelta(minutes=1)  # a live page must not write a row per request
 HOST_VERBS = frozenset({"see"})
+ATTACHED_ACTIONS = (ResetOffsets, UndoReset)  # all that is ever done to a cluster that is not ours
 
 
 class NotFound(Http404):
-    """No such sandbox, or none this visitor may know of."""
+    """No such sandbox or cluster, or none this visitor may know of."""
 
 
 class Forbidden(PermissionDenied):
-    """The visitor sees the sandbox but may not do this."""
+    """The visitor sees it but may not do this."""
 
 
 class Seat(NamedTuple):
-    """A visitor's place at one sandbox: what it is, and as whom."""
+    """A visitor's place at one sandbox or attached cluster: what it is, and as whom."""
 
-    sandbox: Sandbox
+    sandbox: Sandbox | Cluster
     role: str
+
+    @property
+    def is_attached(self) -> bool:
+        return isinstance(self.sandbox, Cluster)
 
     def may(self, verb: str) -> bool:
         return verb in HOST_VERBS if self.sandbox.of_host else can(self.role, verb)
 
     def may_carry_out(self, action: Action) -> bool:
+        if self.is_attached and not isinstance(action, ATTACHED_ACTIONS):
+            return False
         return self.may(action.verb) and allows(self.role, action)
 
     @property
@@ -58,18 +66,35 @@ def sandbox_for(visitor: Visitor, slug: str, verb: str) -> Sandbox:
 
 def seat_at(visitor: Visitor, slug: str, verb: str) -> Seat:
     """As `sandbox_for`, with the visitor's role."""
+    seat = _at_sandbox(visitor, slug) if attached_name(slug) is None else _at_cluster(visitor, slug)
+    if not seat.may(verb):
+        raise forbidden(visitor, seat)
+    return seat
+
+
+def _at_sandbox(visitor: Visitor, slug: str) -> Seat:
     sandbox = Sandbox.objects.filter(slug=slug).first()
     role = _role(visitor, sandbox) if sandbox else None
     if sandbox is None or role is None or (role != "owner" and _has_expired(sandbox)):
         raise NotFound("There is no sandbox with this address.")
-    seat = Seat(sandbox, role)
-    if not seat.may(verb):
-        raise forbidden(visitor)
-    return seat
+    return Seat(sandbox, role)
 
 
-def forbidden(visitor: Visitor) -> Forbidden:
+def _at_cluster(visitor: Visitor, slug: str) -> Seat:
+    """An operator resets and looks; everybody else whom it is shown to looks (catalogue: rights)."""
+    cluster = Cluster.objects.filter(name=attached_name(slug)).first()
+    role = _role_at_cluster(visitor, cluster) if cluster else None
+    if cluster is None or role is None:
+        raise NotFound("There is no cluster with this address.")
+    return Seat(cluster, role)
+
+
+def forbidden(visitor: Visitor, seat: Seat) -> Forbidden:
     """What to tell somebody who may look, but not do this."""
+    if seat.is_attached:
+        if seat.role == "operator":
+            return Forbidden("This is a real cluster: nothing but the offsets of its groups can be changed from here.")
+        return Forbidden("Only the operators of this cluster may do this.")
     if visitor.token:
         return Forbidden("This token is not one of this sandbox's, or was revoked: with it you may look, and no more.")
     return Forbidden("Your link to this sandbox does not allow this.")
@@ -85,6 +110,16 @@ def sandboxes_of(visitor: Visitor) -> list[Sandbox]:
     return list(_owned(visitor).order_by("-visited_at"))
 
 
+def clusters_of(visitor: Visitor) -> list[Cluster]:
+    """The attached clusters this visitor may look at, by name."""
+    return [cluster for cluster in Cluster.objects.all() if _role_at_cluster(visitor, cluster) is not None]
+
+
+def may_attach(visitor: Visitor) -> bool:
+    """Whether the visitor is an administrator who may add clusters."""
+    return visitor.is_signed_in and visitor.user.is_staff and visitor.user.has_perm("queueviz.add_cluster")
+
+
 def every_sandbox() -> list[Sandbox]:
     """All of them, for the person at the server's own terminal."""
     return list(Sandbox.objects.select_related("owner").order_by("-visited_at"))
@@ -98,7 +133,9 @@ def note_visit(seat: Seat) -> None:
     """Put off the expiry: a sandbox is kept for its time after the last visit of somebody who may act in it."""
     now = timezone.now()
     sandbox = seat.sandbox
-    if sandbox.of_host or not seat.may("act") or now - sandbox.visited_at < VISIT_NOTED_EVERY:
+    if isinstance(sandbox, Cluster) or sandbox.of_host or not seat.may("act"):
+        return
+    if now - sandbox.visited_at < VISIT_NOTED_EVERY:
         return
     sandbox.visited_at = now
     sandbox.expires_at = now + life_of(sandbox)
@@ -149,6 +186,18 @@ def _role(visitor: Visitor, sandbox: Sandbox) -> str | None:
     if granted is not None:
         return granted
     return "viewer" if sandbox.visibility == Sandbox.Visibility.LINK else None
+
+
+def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> str | None:
+    """Operators are named, never implied; who administers clusters may look at them.  API tokens are of sandboxes."""
+    if visitor.is_signed_in:
+        if cluster.operators.filter(pk=visitor.user.pk).exists():
+            return "operator"
+        named = cluster.audience == Cluster.Audience.NAMED
+        if not named or cluster.viewers.filter(pk=visitor.user.pk).exists():
+            return "viewer"
+        return "viewer" if visitor.user.is_staff and visitor.user.has_perm("queueviz.view_cluster") else None
+    return "viewer" if cluster.audience == Cluster.Audience.EVERYONE else None
 
 
 def _granted_role(visitor: Visitor, sandbox: Sandbox) -> str | None:

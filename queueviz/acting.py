@@ -6,7 +6,7 @@ Pages, htmx forms and the API all come through here, so a button and a program a
 from collections.abc import Mapping
 from typing import Any
 
-from queueviz import access, engine, landing
+from queueviz import access, engine, landing, operating
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
@@ -31,17 +31,21 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
     if seat.sandbox.of_host:
         action = landing.admit(visitor, action)
     elif not seat.may_carry_out(action):
-        raise access.forbidden(visitor)
+        raise access.forbidden(visitor, seat)
     access.note_visit(seat)
     by = Actor(role=seat.role, name=_pseudonym(visitor, seat))
+    if seat.is_attached:
+        return operating.act(visitor, seat, action, by)
     return engine.answer(engine.port().act(slug, action, by))
 
 
 def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a question; the sandbox is not changed."""
-    access.sandbox_for(visitor, slug, "see")
+    seat = access.seat_at(visitor, slug, "see")
     QUESTIONS.demand(visitor.key)
     question = parse_question(name, given)
+    if seat.is_attached:
+        return operating.ask(seat, question)
     return engine.answer(engine.port().ask(slug, question))
 
 

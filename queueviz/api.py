@@ -13,7 +13,7 @@ from ninja.errors import HttpError, ValidationError
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
 
-from queueviz import access, acting, engine, owners, refusals, visitor
+from queueviz import access, acting, attaching, engine, owners, refusals, visitor
 from queueviz.visitor import Visitor
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.questions import BY_NAME as QUESTIONS
@@ -54,6 +54,11 @@ class Listener(Schema):
     name_servers: list[str]
 
 
+class AccessKeys(Schema):
+    access_key: str
+    secret_key: str
+
+
 class Refused(Schema):
     model_config = ConfigDict(extra="allow")
 
@@ -89,27 +94,29 @@ def create(request: HttpRequest, new: NewSandbox) -> Status:
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 
 
-@api.get("/sandboxes/{slug}", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, now")
+@api.get("/sandboxes/{slug:slug}", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, now")
 def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     """The snapshot: name servers, brokers, topics, producers, groups. Offsets are strings."""
-    sandbox = access.sandbox_for(visitor.of_request(request), slug, "see")
+    seat = access.seat_at(visitor.of_request(request), slug, "see")
+    attaching.demand(seat)
+    sandbox = seat.sandbox
     whole = engine.answer(engine.port().snapshot(slug))
     expires_at = sandbox.expires_at.isoformat() if sandbox.expires_at else None
     whole["sandbox"] = whole["sandbox"] | {"slug": slug, "name": sandbox.name, "expires_at": expires_at}
     return HttpResponse(orjson.dumps(whole), content_type=JSON)
 
 
-@api.post("/sandboxes/{slug}/actions", response={200: Acted} | REFUSALS, summary="Do something to it",
+@api.post("/sandboxes/{slug:slug}/actions", response={200: Acted} | REFUSALS, summary="Do something to it",
           openapi_extra=ACTION_BODY)  # fmt: skip
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
     """`seq` numbers the action's event; what it causes comes later in the events."""
     return {"seq": str(acting.act(_writer(request), slug, _object(request)))}
 
 
-@api.get("/sandboxes/{slug}/events", summary="What happened, as NDJSON")
+@api.get("/sandboxes/{slug:slug}/events", summary="What happened, as NDJSON")
 def events(request: HttpRequest, slug: str, after: int | None = None) -> HttpResponse:
     """The journal after `after`, at most 10 000 lines. 410 with `first_seq` where older ones were trimmed."""
-    access.sandbox_for(visitor.of_request(request), slug, "see")
+    attaching.demand(access.seat_at(visitor.of_request(request), slug, "see"))
     port = engine.port()
     found = engine.answer(port.entries(slug, -1 if after is None else after, LINES_AT_ONCE))
     if after is not None and after + 1 < found.first_seq:
@@ -123,7 +130,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None) -> HttpRes
     return HttpResponse(b"".join(line + b"\n" for line in lines), content_type="application/x-ndjson")
 
 
-@api.get("/sandboxes/{slug}/ask/{name}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect",
+@api.get("/sandboxes/{slug:slug}/ask/{name}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect",
          openapi_extra={"description": "Questions: " + ", ".join(QUESTIONS)})  # fmt: skip
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The fields of the question are query parameters; lists are comma-separated."""
@@ -131,28 +138,44 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     return HttpResponse(orjson.dumps(answer), content_type=JSON)
 
 
-@api.post("/sandboxes/{slug}/wake", response={200: dict[str, str]} | REFUSALS, summary="Wake it")
+@api.post("/sandboxes/{slug:slug}/wake", response={200: dict[str, str]} | REFUSALS, summary="Wake it")
 def wake(request: HttpRequest, slug: str) -> dict[str, str]:
     access.sandbox_for(_writer(request), slug, "act")
     engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
     return {"state": "live"}
 
 
-@api.post("/sandboxes/{slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Put it to sleep")
+@api.post("/sandboxes/{slug:slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Put it to sleep")
 def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
     access.sandbox_for(_writer(request), slug, "act")
     engine.answer(engine.port().sleep(slug, "action"), engine.OPENING_PATIENCE_S)
     return {"state": "asleep"}
 
 
-@api.post("/sandboxes/{slug}/listen", response={200: Listener} | REFUSALS, summary="Open its ports to real clients")
+@api.post("/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS,
+          summary="Open its ports to real clients")  # fmt: skip
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
     """`name_servers` is what a client of any language is told, as `ip:port`. Of this machine only."""
     who = _writer(request)
     return owners.open_listener(who, access.sandbox_for(who, slug, "share"))
 
 
-@api.post("/sandboxes/{slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
+@api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
+def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
+    """Real clients sign with these from now on, and with no others.  The secret is told here and never again."""
+    who = _writer(request)
+    return owners.make_keys(who, access.sandbox_for(who, slug, "share"))._asdict()
+
+
+@api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
+def drop_keys(request: HttpRequest, slug: str) -> tuple[int, None]:
+    """Refused while the ports are open to other machines."""
+    who = _writer(request)
+    owners.drop_keys(who, access.sandbox_for(who, slug, "share"))
+    return 204, None
+
+
+@api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
 def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Whoever is connected is cut off."""
     who = _writer(request)

@@ -1,7 +1,12 @@
 """Who owns what.  No message, queue or offset lives here: those are the engine's (catalogue 8)."""
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from queueviz import cluster_fields as fields
+from queueviz.slugs import attached_slug
 
 SLUG_LENGTH = 64
 DIGEST_LENGTH = 64  # SHA-256 in hex
@@ -59,6 +64,70 @@ class Grant(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.sandbox_id}"
+
+
+class Cluster(models.Model):
+    """A real RocketMQ cluster whose pages are at `/k/<name>/`: where it is, who may look, who may reset offsets.
+
+    Everything else about it is its own to tell.  Its ACL secret is never stored, only the name of the environment
+    variable that holds it.
+    """
+
+    class Audience(models.TextChoices):
+        EVERYONE = "everyone", _("everyone")
+        SIGNED_IN = "signed-in", _("whoever is signed in")
+        NAMED = "named", _("named accounts only")
+
+    name = models.CharField(_("name"), max_length=48, unique=True, validators=[fields.name_is_an_address],
+                            help_text=_("The address of its pages: /k/<name>/. It stays as it is."))
+    title = models.CharField(_("title"), max_length=80, blank=True, help_text=_("What pages call it."))
+    name_servers = models.TextField(_("name servers"), max_length=600, validators=[fields.are_addresses],
+                                    help_text=_("host:port, separated by semicolons or one a line."))
+    tls = models.BooleanField(_("TLS"), default=False, help_text=_("Speak TLS with name servers and brokers."))
+    access_key = models.CharField(_("access key"), max_length=64, blank=True,
+                                  help_text=_("Of ACL 4.x, where the cluster has it on."))
+    secret_variable = models.CharField(
+        _("variable of the secret key"), max_length=64, blank=True, validators=[fields.names_a_variable],
+        help_text=_("The environment variable that holds the secret key, for example QUEUEVIZ_ACL_PROD."))
+    audience = models.CharField(_("who may look"), max_length=12, choices=Audience, default=Audience.NAMED)
+    viewers = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="+",
+                                     verbose_name=_("named accounts"))
+    operators = models.ManyToManyField(settings.AUTH_USER_MODEL, blank=True, related_name="+",
+                                       verbose_name=_("operators"),
+                                       help_text=_("They look too, and may reset offsets."))
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    of_host = False
+    expires_at = None  # it lives elsewhere
+
+    class Meta:
+        ordering = ("name",)
+        verbose_name = _("attached cluster")
+        verbose_name_plural = _("attached clusters")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Key and secret go together, and the secret is there now: later nobody would see why nothing works."""
+        if bool(self.access_key) != bool(self.secret_variable):
+            missing = "secret_variable" if self.access_key else "access_key"
+            raise ValidationError({missing: _("An access key and the variable of its secret key go together.")})
+        if self.secret_variable and fields.secret_of(self.secret_variable) is None:
+            raise ValidationError({"secret_variable": _("This server was started without that variable.")})
+
+    @property
+    def slug(self) -> str:
+        """What engine, channels and audit call it."""
+        return attached_slug(self.name)
+
+    @property
+    def label(self) -> str:
+        return self.title or self.name
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return fields.addresses_in(self.name_servers)
 
 
 class AuditRecord(models.Model):

@@ -2,7 +2,8 @@
 
 import secrets
 
-ATTACHED = "k."
+from sandbox.hosting.attached.settings import PREFIX, is_attached
+
 LETTERS = "abcdefghjkmnpqrstuvwxyz"  # no i, l, o: they are misheard and misread
 LETTER_COUNT = 6
 FIRST = (
@@ -22,13 +23,13 @@ def new_slug() -> str:
 
 
 def attached_slug(name: str) -> str:
-    """What the engine calls an attached cluster; no sandbox's slug has a dot in it."""
-    return ATTACHED + name
+    """What the engine calls an attached cluster."""
+    return PREFIX + name
 
 
 def attached_name(slug: str) -> str | None:
     """The name of the attached cluster, or None where the slug is a sandbox's."""
-    return slug.removeprefix(ATTACHED) if slug.startswith(ATTACHED) else None
+    return slug.removeprefix(PREFIX) if is_attached(slug) else None
 
 
 def root_of(slug: str) -> str:
@@ -41,3 +42,15 @@ def api_of(slug: str) -> str:
     """The same for programs (`api.py`, `attached_api.py`)."""
     name = attached_name(slug)
     return f"/api/sandboxes/{slug}" if name is None else f"/api/clusters/{name}"
+
+
+class AttachedName:
+    """`<attached:slug>` in an address: the name of a cluster there, its slug in the view."""
+
+    regex = "[a-z0-9][a-z0-9-]{0,47}"
+
+    def to_python(self, value: str) -> str:
+        return attached_slug(value)
+
+    def to_url(self, value: str) -> str:
+        return value.removeprefix(PREFIX)

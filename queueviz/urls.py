@@ -1,11 +1,14 @@
 """Every address (catalogue 12)."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import path, register_converter
 from django.views.i18n import set_language
 
-from queueviz.api import api
+from queueviz import slugs
+from queueviz.api_clusters import api
 from queueviz.pages import fidelity, health, home, keep, sandbox
+
+register_converter(slugs.AttachedName, "attached")
 
 urlpatterns = [
     path("", home.landing, name="home"),
@@ -21,6 +24,11 @@ urlpatterns = [
     path("s/<slug:slug>/keep/<slug:what>/", keep.keep, name="keep"),
     path("s/<slug:slug>/clients/<str:client>/", sandbox.page, {"tab": "client"}, name="client"),
     path("s/<slug:slug>/<slug:tab>/", sandbox.page, name="sandbox-page"),
+    path("k/<attached:slug>/", sandbox.page, name="cluster"),
+    path("k/<attached:slug>/actions/", sandbox.actions, name="cluster-actions"),
+    path("k/<attached:slug>/ask/<slug:name>/", sandbox.ask, name="cluster-ask"),
+    path("k/<attached:slug>/part/<slug:name>/", sandbox.part, name="cluster-part"),
+    path("k/<attached:slug>/<slug:tab>/", sandbox.page, name="cluster-page"),
     path("api/", api.urls),
     path("healthz", health.health, name="healthz"),
     path("healthz/live", health.live, name="healthz-live"),

@@ -12,13 +12,15 @@ from queueviz.boards.page import Part, Place, data_of
 
 FORMS = frozenset({"burst", "producer", "consumer", "slow", "strategy", "fault", "topic", "crash", "share", "help",
                    "transactions", "locks"})
+ATTACHED_FORMS = frozenset({"share", "help"})  # the others change what is only looked at
 
 
 def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     name = place.query.get("form", "")
     data = data_of(readings, board_channel(place)) or {}
-    more = MORE[name](place, readings) if name in MORE else {}
-    return {"asked": f"queueviz/asks/{name}.html" if name in FORMS else None, "header": data.get("header") or {},
+    known = ATTACHED_FORMS if place.attached else FORMS
+    more = MORE[name](place, readings) if name in MORE and name in known else {}
+    return {"asked": f"queueviz/asks/{name}.html" if name in known else None, "header": data.get("header") or {},
             **more}
 
 
@@ -54,6 +56,7 @@ MORE: Mapping[str, Callable[[Place, Mapping[str, Any]], dict[str, Any]]] = {
 ASK = Part(
     name="ask",
     template="queueviz/partials/ask.html",
+    attached=True,
     channels=_channels,
     context=_context,
 )

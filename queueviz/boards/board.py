@@ -22,7 +22,8 @@ def board_channel(place: Place) -> str | None:
 
 
 def store_channel(place: Place) -> str | None:
-    return f"store/{place.slug}/{place.node}" if place.node else None
+    """None for a real cluster: nobody tells what lies in its log."""
+    return f"store/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
 def live_config(
@@ -42,6 +43,7 @@ def live_config(
         "slug": place.slug,
         "root": root_of(place.slug),
         "api": api_of(place.slug),
+        "attached": place.attached,
         "channels": {role: name for role, name in channels.items() if name},
         "facts": f"facts/{place.slug}",
         "first": first,
@@ -125,6 +127,7 @@ BOARD = BoardPage(
     path="",
     template="queueviz/boards/board.html",
     twin="queueviz/partials/twin_board.html",
+    attached=True,
     channels=_channels,
     context=_context,
 )
@@ -132,6 +135,7 @@ BOARD = BoardPage(
 PEEK = Part(
     name="peek",  # the words of the message under the cursor
     template="queueviz/partials/peek.html",
+    attached=True,
     channels=lambda place: [],
     context=lambda place, readings: {},
 )
@@ -139,6 +143,7 @@ PEEK = Part(
 RAIL = Part(
     name="rail",
     template="queueviz/partials/rail_cluster.html",
+    attached=True,
     channels=lambda place: [],
     context=lambda place, readings: {},
 )

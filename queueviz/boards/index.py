@@ -11,7 +11,8 @@ from queueviz.boards.page import BoardPage, Place, data_of
 
 
 def channel(place: Place) -> str | None:
-    return f"index/{place.slug}/{place.node}" if place.node else None
+    """None for a real cluster: it answers queries, and shows nobody its files."""
+    return f"index/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
 def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,6 +45,7 @@ INDEX = BoardPage(
     path="index/",
     template="queueviz/boards/index.html",
     twin="queueviz/partials/twin_index.html",
+    attached=True,
     channels=lambda place: [name] if (name := channel(place)) else [],
     context=_context,
 )

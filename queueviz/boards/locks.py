@@ -110,6 +110,7 @@ LOCKS = BoardPage(
     path="locks/",
     template="queueviz/boards/locks.html",
     twin="queueviz/partials/twin_locks.html",
+    attached=True,
     channels=lambda place: [name] if (name := channel(place)) else [],
     context=_context,
 )

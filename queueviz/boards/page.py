@@ -18,14 +18,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.hosting.attached.settings import is_attached
+
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader stands: one sandbox, as it is now, and what the address asks for."""
+    """Where a reader stands: one sandbox or cluster, as it is now, and what the address asks for."""
 
     slug: str
     snapshot: Mapping[str, Any]  # catalogue 9
     query: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def attached(self) -> bool:
+        """A real cluster: only looked at, and its clock is ours."""
+        return is_attached(self.slug)
 
     @property
     def groups(self) -> list[Mapping[str, Any]]:
@@ -85,6 +92,7 @@ class BoardPage:
     path: str  # below /s/<slug>/, "" for the Board itself
     template: str
     twin: str | None = None  # template of the table twin, refreshed every 2 s while open
+    attached: bool = False  # whether it can be drawn of a real cluster, too
     channels: Callable[[Place], list[str]]
     context: Callable[[Place, Mapping[str, Any]], dict[str, Any]]
 
@@ -95,5 +103,6 @@ class Part:
 
     name: str
     template: str
+    attached: bool = False
     channels: Callable[[Place], list[str]]
     context: Callable[[Place, Mapping[str, Any]], dict[str, Any]]

@@ -33,7 +33,7 @@ def _nothing(place: Place) -> list[str]:
 
 
 JOURNAL = BoardPage(
-    name="journal", path="journal/", template="queueviz/boards/journal.html", channels=_nothing,
+    name="journal", path="journal/", attached=True, template="queueviz/boards/journal.html", channels=_nothing,
     context=lambda place, readings: _live(place, readings, "journal"),
 )  # fmt: skip
 SETTINGS = BoardPage(

@@ -55,6 +55,7 @@ RESET = BoardPage(
     name="reset",
     path="reset/",
     template="queueviz/boards/reset.html",
+    attached=True,
     channels=lambda place: [name] if (name := board_channel(place)) else [],
     context=_context,
 )
@@ -62,6 +63,7 @@ RESET = BoardPage(
 DIALOG = Part(
     name="reset-dialog",
     template="queueviz/partials/reset_form.html",
+    attached=True,
     channels=RESET.channels,
     context=lambda place, readings: _context(place, readings) | {"dialog": True},
 )

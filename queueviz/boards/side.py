@@ -86,6 +86,7 @@ def _used(topic: Mapping[str, Any]) -> bool:
 SIDE = Part(
     name="side",
     template="queueviz/partials/side.html",
+    attached=True,
     channels=lambda place: [name] if (name := retry_channel(place)) else [],
     context=lambda place, readings: {"side": side_queues(place, readings)},
 )

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from queueviz import access, engine, visitor
+from queueviz import access, attaching, engine, visitor
 from queueviz.live import frames
 from queueviz.live.hub import TOO_MANY, Hub, hub_of_this_loop
 from queueviz.live.viewer import Viewer
@@ -77,9 +77,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
 def _may_see(who: visitor.Visitor, slug: str) -> bool:
     """Read afresh each time: the session may have ended since the socket opened."""
     try:
-        access.sandbox_for(visitor.afresh(who), slug, "see")
+        seat = access.seat_at(visitor.afresh(who), slug, "see")
     except (access.NotFound, access.Forbidden):
         return False
+    attaching.glance(seat)
     return True
 
 

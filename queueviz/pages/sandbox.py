@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.template import TemplateDoesNotExist
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import access, acting, engine, forms, refusals, visitor
+from queueviz import access, acting, attaching, engine, forms, refusals, visitor
 from queueviz.boards import BOARDS, PARTS
+from queueviz.boards.page import BoardPage, Part
 from queueviz.pages import reading
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.slugs import api_of, root_of
@@ -26,11 +27,9 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
 
     `where` is what the path says beside the tab; a board reads it as it reads the query.
     """
-    board = BOARDS.get(tab)
-    if board is None:
-        raise Http404
     who = visitor.of_request(request)
     seat = access.seat_at(who, slug, "see")
+    board = _shown(BOARDS.get(tab), seat)
     access.note_visit(seat)
     context = shell(request, seat, tab)
     context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
@@ -41,9 +40,9 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """A panel, or the table twin of a page; asked for every two seconds while it is open."""
     seat = access.seat_at(visitor.of_request(request), slug, "see")
-    found = PARTS.get(name) or BOARDS.get(name)
+    found = _shown(PARTS.get(name) or BOARDS.get(name), seat)
     template = PARTS[name].template if name in PARTS else getattr(found, "twin", None)
-    if found is None or template is None:
+    if template is None:
         raise Http404
     context = shell(request, seat, name, wake=False)
     context |= reading.of_page(found, slug, context["snapshot"], request.GET)
@@ -61,7 +60,7 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     except SandboxError as refused:
         return _refused(request, refused)
     context = {"sandbox": seat.sandbox, "root": root_of(slug), "can": seat.can, "answer": answer, "asked": given,
-               "question": name}  # fmt: skip
+               "question": name, "attached": seat.is_attached}  # fmt: skip
     try:
         return render(request, ANSWER.format(name.replace("-", "_")), context)
     except TemplateDoesNotExist:  # a question programs may ask, and no page does
@@ -84,6 +83,7 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
 def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = True) -> dict[str, Any]:
     """What every page of a sandbox shows; a visit of somebody who may act wakes a sleeping one."""
     slug = seat.sandbox.slug
+    attaching.demand(seat)
     port = engine.port()
     if wake and (seat.may("act") or seat.sandbox.of_host):
         _wake(slug)
@@ -92,7 +92,15 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
     if (why := snapshot["sandbox"].get("trouble_why")) is not None:
         snapshot["sandbox"]["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
     return {"sandbox": seat.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot, "can": seat.can,
-            "role": seat.role, "tab": tab, "expires_at": seat.sandbox.expires_at}  # fmt: skip
+            "role": seat.role, "tab": tab, "attached": seat.is_attached,
+            "expires_at": seat.sandbox.expires_at}  # fmt: skip
+
+
+def _shown(page: BoardPage | Part | None, seat: access.Seat) -> BoardPage | Part:
+    """A page or part, if there is one and it can be drawn of what the seat is at."""
+    if page is None or (seat.is_attached and not page.attached):
+        raise Http404
+    return page
 
 
 def _wake(slug: str) -> None:

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.fact_texts import VALUES
-from queueviz.boards.registry import TABS
+from queueviz.boards.registry import BOARDS, TABS
 from queueviz.boards.reset_plan import shown
 from queueviz.templatetags.formats import number
 
@@ -23,8 +23,9 @@ register = template.Library()
 
 
 @register.simple_tag
-def tabs() -> tuple[Any, ...]:
-    return TABS
+def tabs(attached: object = False) -> tuple[Any, ...]:
+    """The views; of a real cluster those that can be drawn of one."""
+    return tuple(tab for tab in TABS if not attached or BOARDS[tab.name].attached)
 
 
 @register.simple_tag

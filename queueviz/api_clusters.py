@@ -1,0 +1,46 @@
+"""The JSON API of attached clusters: look, ask, and reset for operators; the same views as of sandboxes."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from queueviz import api as sandboxes
+from queueviz.api import REFUSALS, Acted, api
+from queueviz.slugs import attached_slug
+
+router = Router(tags=["attached clusters"])
+
+RESET_BODY = {"requestBody": {"required": True, "content": {sandboxes.JSON: {
+    "schema": {"type": "object", "required": ["action"], "additionalProperties": True,
+               "properties": {"action": {"type": "string", "enum": ["ResetOffsets", "UndoReset"]}}},
+    "example": {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "time",
+                "value": "1795142537350", "method": "online", "confirm": "order-svc"}}}}}  # fmt: skip
+
+
+@router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="What is known of it, now")
+def snapshot(request: HttpRequest, name: str) -> HttpResponse:
+    """As of a sandbox; what the cluster's admin codes do not tell is null."""
+    return sandboxes.snapshot(request, attached_slug(name))
+
+
+@router.post("/{slug:name}/actions", response={200: Acted} | REFUSALS, summary="Reset offsets (operators)",
+             openapi_extra=RESET_BODY)  # fmt: skip
+def act(request: HttpRequest, name: str) -> dict[str, str]:
+    """`confirm` is the group's name, always. Nothing else is ever done to a cluster that is not ours."""
+    return sandboxes.act(request, attached_slug(name))
+
+
+@router.get("/{slug:name}/events", summary="What was done here, as NDJSON")
+def events(request: HttpRequest, name: str, after: int | None = None) -> HttpResponse:
+    """As of a sandbox."""
+    return sandboxes.events(request, attached_slug(name), after)
+
+
+@router.get("/{slug:name}/ask/{question}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect")
+def ask(request: HttpRequest, name: str, question: str) -> HttpResponse:
+    """As of a sandbox, as far as the cluster can be asked."""
+    return sandboxes.ask(request, attached_slug(name), question)
+
+
+api.add_router("/clusters", router)

@@ -1,0 +1,117 @@
+"""Telling the engine of attached clusters: when somebody looks, and when an administrator changed or removed one.
+
+The engine is told once per cluster and settings.  A change made by another process is noticed with the next visit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from django.db import transaction
+from django.db.models.signals import m2m_changed, post_delete, post_save
+from django.dispatch import receiver
+
+from queueviz import cluster_fields, engine
+from queueviz.live.hub import rights_changed
+from sandbox.hosting.attached.settings import AttachedSettings
+from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
+
+if TYPE_CHECKING:
+    from queueviz.access import Seat
+    from queueviz.models import Cluster
+    from sandbox.hosting.port import EnginePort
+
+log = logging.getLogger(__name__)
+
+GLANCE_S = 0.5  # how long a socket waits for the first look at a cluster; its pages wait longer
+
+_told: WeakKeyDictionary[EnginePort, dict[str, AttachedSettings]] = WeakKeyDictionary()  # a new engine knows nothing
+
+
+def settings_of(cluster: Cluster) -> AttachedSettings:
+    """What the engine needs.  Raises ActionRefused (409) where the secret is not in this process's environment."""
+    secret = cluster_fields.secret_of(cluster.secret_variable) if cluster.secret_variable else None
+    if cluster.secret_variable and secret is None:
+        raise ActionRefused(409, "The secret key of this cluster is missing: {variable} is not set.",
+                            "Set it in the server's environment and start the server again.",
+                            variable=cluster.secret_variable)
+    return AttachedSettings(name_servers=cluster.addresses, access_key=cluster.access_key or None, secret_key=secret,
+                            tls=cluster.tls)
+
+
+def demand(seat: Seat, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None:
+    """The engine knows the seat's cluster from here on; its first look at it is waited for, if it is not too long.
+
+    Raises ActionRefused where it cannot be attached at all; one that does not answer is attached, and says so itself.
+    Of a sandbox nothing need be said.
+    """
+    if not seat.is_attached:
+        return
+    cluster = seat.sandbox
+    port, wanted = engine.port(), settings_of(cluster)
+    told = _told.setdefault(port, {})
+    if told.get(cluster.slug) == wanted:
+        return
+    future = port.attach(cluster.slug, wanted)
+    told[cluster.slug] = wanted
+    try:
+        engine.answer(future, patience_s)
+    except EngineBusy:  # it goes on looking; until then its pages are empty
+        log.info("the first look at %s takes long", cluster.slug)
+    except SandboxError:
+        told.pop(cluster.slug, None)
+        raise
+
+
+def glance(seat: Seat) -> None:
+    """As `demand`, for who must not wait: a socket shows what there is as soon as it is there."""
+    try:
+        demand(seat, patience_s=GLANCE_S)
+    except SandboxError as why:
+        log.info("attaching %s: %s", seat.sandbox.slug, why)
+
+
+@receiver(post_save, sender="queueviz.Cluster")
+def _saved(sender: Any, instance: Cluster, **kwargs: Any) -> None:
+    _once_it_is_written(lambda: _tell(instance))
+
+
+@receiver(m2m_changed, sender="queueviz.Cluster_viewers")
+@receiver(m2m_changed, sender="queueviz.Cluster_operators")
+def _people_changed(sender: Any, instance: Cluster, action: str, **kwargs: Any) -> None:
+    if action.startswith("post_"):
+        _once_it_is_written(lambda: rights_changed(instance.slug))
+
+
+@receiver(post_delete, sender="queueviz.Cluster")
+def _deleted(sender: Any, instance: Cluster, **kwargs: Any) -> None:
+    _once_it_is_written(lambda: _let_go(instance.slug))
+
+
+def _once_it_is_written(tell: Callable[[], None]) -> None:
+    """Before that, who asks the database again would still be shown the old rights."""
+    transaction.on_commit(tell)
+
+
+def _tell(cluster: Cluster) -> None:
+    """New settings reach an engine that looks at the cluster already; any other hears of them with the first visit."""
+    if engine.is_running() and cluster.slug in _told.get(engine.port(), {}):
+        try:
+            wanted = settings_of(cluster)
+        except ActionRefused as why:
+            log.warning("%s is let go: %s", cluster.slug, why)
+            return _let_go(cluster.slug)
+        told = _told[engine.port()]
+        if told[cluster.slug] != wanted:
+            told[cluster.slug] = wanted
+            engine.port().attach(cluster.slug, wanted)
+    return rights_changed(cluster.slug)
+
+
+def _let_go(slug: str) -> None:
+    if engine.is_running() and _told.get(engine.port(), {}).pop(slug, None) is not None:
+        engine.port().detach(slug)
+    rights_changed(slug)
