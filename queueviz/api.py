@@ -168,11 +168,11 @@ def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
 
 
 @api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
-def drop_keys(request: HttpRequest, slug: str) -> tuple[int, None]:
+def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
     """Refused while the ports are open to other machines."""
     who = _writer(request)
     owners.drop_keys(who, access.sandbox_for(who, slug, "share"))
-    return 204, None
+    return HttpResponse(status=204)
 
 
 @api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")

@@ -65,6 +65,7 @@ def _start() -> Engine:
     from sandbox.hosting.config import HostConfig  # a command without an engine need not load it
     from sandbox.hosting.engine import Engine
 
-    started = Engine(settings.QUEUEVIZ_HOME, HostConfig(first_port=settings.QUEUEVIZ_FIRST_PORT)).start()
+    config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT)
+    started = Engine(settings.QUEUEVIZ_HOME, config).start()
     atexit.register(stop)
     return started

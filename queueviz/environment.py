@@ -1,5 +1,6 @@
 """What the process is told from outside, read once by `settings`; every value has a default safe on one machine."""
 
+import ipaddress
 import os
 import secrets
 from pathlib import Path
@@ -27,6 +28,15 @@ def number(name: str, default: int) -> int:
         return int(text(name, str(default)))
     except ValueError:
         raise SystemExit(f"{name} is no number.") from None
+
+
+def ip(name: str, default: str) -> str:
+    """An IPv4 address: stored messages hold it in four bytes.  The process ends with a sentence where it is none."""
+    found = text(name, default)
+    try:
+        return str(ipaddress.IPv4Address(found))
+    except ValueError:
+        raise SystemExit(f"{name} is no address such as 192.168.1.5.") from None
 
 
 def names(name: str, default: str = "") -> list[str]:

@@ -13,12 +13,15 @@ from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
 from queueviz.visitor import Visitor, digest
 from sandbox.control.limits import HostLimits
+from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 TOKEN_PREFIX = "qv_"
 TOKEN_BYTES = 32
 CLAIM_LIFE = timedelta(hours=24)
 RESTORABLE = timedelta(days=7)  # after expiry; then the directory goes
+KEY_PREFIX = "qv-"
+ACCESS_KEY_BYTES = 8
 LANDING = "landing"
 LANDING_TEMPLATE = "flights"
 LIMITS = HostLimits()
@@ -124,6 +127,20 @@ def close_listener(visitor: Visitor, sandbox: Sandbox) -> dict[str, Any]:
     listener = engine.answer(engine.port().close_listener(sandbox.slug), engine.OPENING_PATIENCE_S)
     record(visitor, "unlisten", sandbox.slug)
     return listener
+
+
+def make_keys(visitor: Visitor, sandbox: Sandbox) -> Keys:
+    """Real clients sign with these from now on, and with no others.  Raises `ActionRefused`: 503 it sleeps."""
+    keys = Keys(KEY_PREFIX + secrets.token_hex(ACCESS_KEY_BYTES), secrets.token_urlsafe(TOKEN_BYTES))
+    engine.answer(engine.port().set_keys(sandbox.slug, keys))
+    record(visitor, "keys", sandbox.slug, access_key=keys.access_key)
+    return keys
+
+
+def drop_keys(visitor: Visitor, sandbox: Sandbox) -> None:
+    """Nobody signs any more.  Raises `ActionRefused`: 409 other machines reach its ports, 503 it sleeps."""
+    engine.answer(engine.port().set_keys(sandbox.slug, None))
+    record(visitor, "no-keys", sandbox.slug)
 
 
 def delete(visitor: Visitor, sandbox: Sandbox) -> None:

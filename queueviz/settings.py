@@ -8,6 +8,7 @@ from queueviz import environment
 BASE_DIR = Path(__file__).resolve().parent.parent
 QUEUEVIZ_HOME = environment.directory("QUEUEVIZ_HOME", BASE_DIR / "var")
 
+QUEUEVIZ_NODE_ADDRESS = environment.ip("QUEUEVIZ_NODE_ADDRESS", "127.0.0.1")  # brokers of new sandboxes
 QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000)  # of the nodes of new sandboxes
 
 DEBUG = environment.switch("QUEUEVIZ_DEBUG")

@@ -38,7 +38,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> Row:
         "refused": _newest_first(found["refused"]),
         "counts": sorted(found["counts"].items()),
         "servers": ";".join(servers),
-        "snippets": snippets(servers, topic, group),
+        "snippets": snippets(servers, topic, group, found["listener"].get("access_key")),
         "snippet_topic": topic,
         "snippet_group": group,
         "topic_names": sorted({str(row["topic"]) for row in place.topics if row.get("kind", "normal") == "normal"}),

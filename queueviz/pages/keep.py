@@ -14,6 +14,7 @@ from queueviz.forms import SettingsForm
 from queueviz.pages import reading
 from queueviz.pages.sandbox import shell
 from queueviz.visitor import Visitor
+from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 Said = dict[str, Any]  # what the settings page shows once, for example a fresh token
@@ -92,16 +93,30 @@ def _delete(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
 
 
 def _listen(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    try:
-        owners.open_listener(who, seat.sandbox)
-    except SandboxError as refused:
-        status, said = refusals.describe(refused)
-        return {"refused_open": {**said, "status": status, "message": said["error"]}}
-    return {}
+    return _or_refused(lambda: owners.open_listener(who, seat.sandbox))
 
 
 def _unlisten(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
     owners.close_listener(who, seat.sandbox)
+    return {}
+
+
+def _keys(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    made: list[Keys] = []
+    return _or_refused(lambda: made.append(owners.make_keys(who, seat.sandbox))) or {"keys": made[0]}
+
+
+def _no_keys(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    return _or_refused(lambda: owners.drop_keys(who, seat.sandbox))
+
+
+def _or_refused(do: Callable[[], object]) -> Said:
+    """On the page it was asked from, a refusal stands beside the button."""
+    try:
+        do()
+    except SandboxError as refused:
+        status, said = refusals.describe(refused)
+        return {"refused_open": {**said, "status": status, "message": said["error"]}}
     return {}
 
 
@@ -116,4 +131,6 @@ DEEDS = {
     "delete": Deed("share", _delete),
     "listen": Deed("share", _listen, "connect"),
     "unlisten": Deed("share", _unlisten, "connect"),
+    "keys": Deed("share", _keys, "connect"),
+    "no-keys": Deed("share", _no_keys, "connect"),
 }

@@ -172,10 +172,18 @@ class Listening:
         assert self._last_name_server is not None, "name servers start before brokers"
         return self._last_name_server
 
+    @property
+    def is_beyond_loopback(self) -> bool:
+        """Other machines reach its ports, when they are open."""
+        return any(not _is_loopback(address) for address in self.ports)
+
     def _check_loopback(self) -> None:
         for address in self.ports:
-            ip = address.rpartition(":")[0]
-            if not ipaddress.ip_address(ip).is_loopback:
+            if not _is_loopback(address):
                 raise ActionRefused(409, "{address} is open to other machines, and nobody has to sign.",
                                     "Make access keys first: only 127.0.0.1 can be open without them.",
                                     address=address)
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.rpartition(":")[0]).is_loopback

@@ -42,6 +42,7 @@ class FakePort:
         self.silent: set[str] = set()  # verbs that never answer
         self.bells: dict[str, list[Any]] = {}
         self.read_count = 0
+        self.keys: dict[str, Any] = {}  # slug -> what set_keys was told last
 
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None) -> "Future[Any]":
         def work() -> dict[str, Any]:
@@ -62,6 +63,9 @@ class FakePort:
 
     def close_listener(self, slug: str) -> "Future[Any]":
         return self._do("close_listener", lambda: {"open": not self._known(slug), "name_servers": []})
+
+    def set_keys(self, slug: str, keys: Any) -> "Future[Any]":
+        return self._do("set_keys", lambda: self.keys.__setitem__(self._known(slug), keys))
 
     def delete(self, slug: str) -> "Future[Any]":
         return self._do("delete", lambda: self.sandboxes.pop(self._known(slug)))

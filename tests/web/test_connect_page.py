@@ -19,10 +19,10 @@ CLIENT = "10.1.2.3@4711"
 CONNECTION = {
     "no": 1, "node": "broker-a", "address": "127.0.0.1:40001", "client_id": CLIENT, "opened_ms": AT_MS,
     "heard_ms": AT_MS + 900, "first_code": 105, "first": "GET_ROUTEINFO_BY_TOPIC", "first_ms": AT_MS + 10,
-    "route": AT_MS + 10, "heartbeat": AT_MS + 20, "send": None, "pull": None, "unserved": ["403 403"],
-    "ended_ms": None, "why": None}  # fmt: skip
+    "route": AT_MS + 10, "heartbeat": AT_MS + 20, "send": None, "pull": None, "unserved": ["403 403"], "denied": 2,
+    "denial": "signature", "ended_ms": None, "why": None}  # fmt: skip
 LISTENER = {"open": True, "state": "open", "name_servers": ["127.0.0.1:20000"], "shared": True, "rate": 1,
-            "connections": 1}  # fmt: skip
+            "connections": 1, "beyond": False, "access_key": None}  # fmt: skip
 
 
 def data(**more: Any) -> dict[str, Any]:
@@ -139,3 +139,55 @@ def test_a_program_opens_it_with_its_token(visitor: Client, port: FakePort) -> N
 def test_the_page_is_reached_from_the_cluster_the_topology_and_the_topics(visitor: Client, mine: str) -> None:
     for path in ("", "topology/", "topics/"):
         assert f'href="/s/{mine}/connect/"' in visitor.get(f"/s/{mine}/{path}").content.decode()
+
+
+def test_keys_are_shown_once_and_the_secret_is_nowhere_else(visitor: Client, mine: str, port: FakePort) -> None:
+    text = visitor.post(f"/s/{mine}/keep/keys/").content.decode()
+    keys = port.keys[mine]
+    assert f'<code id="secret-key">{keys.secret_key}</code>' in text
+    assert keys.secret_key not in visitor.get(f"/s/{mine}/connect/").content.decode()
+    [kept] = AuditRecord.objects.filter(slug=mine, what="keys")
+    assert kept.details == {"access_key": keys.access_key}
+    visitor.post(f"/s/{mine}/keep/keys/")
+    assert port.keys[mine].secret_key != keys.secret_key
+    assert visitor.post(f"/s/{mine}/keep/no-keys/").status_code == 302
+    assert port.keys[mine] is None
+
+
+def test_keys_that_must_stay_are_said_on_the_page(visitor: Client, mine: str, port: FakePort) -> None:
+    port.refuse["set_keys"] = ActionRefused(
+        409, "{address} is open to other machines, and nobody has to sign.",
+        "Make access keys first: only 127.0.0.1 can be open without them.", address="192.168.1.5:20000")
+    text = visitor.post(f"/s/{mine}/keep/no-keys/").content.decode()
+    assert "192.168.1.5:20000 is open to other machines, and nobody has to sign." in text
+
+
+def test_who_only_watches_makes_no_keys(stranger: Client, connected: str) -> None:
+    assert "Make access keys" not in page(stranger, connected)
+    assert stranger.post(f"/s/{connected}/keep/keys/").status_code == 403
+    assert stranger.post(f"/api/sandboxes/{connected}/keys", content_type="application/json").status_code == 403
+
+
+def test_a_program_makes_keys_with_its_token(visitor: Client, port: FakePort) -> None:
+    made = visitor.post("/api/sandboxes", {"template": "empty"}, content_type="application/json").json()
+    bearer = {"Authorization": f"Bearer {made['token']}"}
+    address = f"/api/sandboxes/{made['slug']}/keys"
+    keys = Client().post(address, content_type="application/json", headers=bearer).json()
+    assert keys == port.keys[made["slug"]]._asdict()
+    assert Client().delete(address, headers=bearer).status_code == 204
+    assert port.keys[made["slug"]] is None
+
+
+def test_where_keys_are_wanted_the_lines_of_code_sign(visitor: Client, mine: str, port: FakePort) -> None:
+    listener = {**LISTENER, "access_key": "qv-0123456789abcdef"}
+    port.boards[f"connect/{mine}"] = Reading(5, AT_MS, 1, "7f3a", data(listener=listener))
+    text = page(visitor, mine)
+    assert "Make new keys" in text
+    for signs in ("AclClientRPCHook", "set_session_credentials", "primitive.Credentials{", "accessKey:"):
+        assert signs in text
+    assert not any("qv-" in snippet.code for snippet in snippets(["127.0.0.1:20000"], "orders", "readers"))
+
+
+def test_a_request_that_was_not_allowed_says_why_in_plain_words(visitor: Client, connected: str) -> None:
+    text = said(page(visitor, connected))
+    assert "2 its secret key is not the one that belongs to the access key" in text

@@ -32,6 +32,7 @@ def read_connect(sandbox: "Sandbox") -> Row:
     return {
         "listener": {"open": listening.is_open, "state": _state(listening.is_open),
                      "name_servers": list(listening.name_servers), "shared": listening.shared is not None,
+                     "beyond": listening.is_beyond_loopback,
                      "access_key": listening.access.keys.access_key if listening.access.keys else None,
                      "rate": sandbox.clock.rate, "connections": listening.guard.connections},
         "ports": {address: _port(sandbox, port) for address, port in listening.ports.items()},
@@ -62,9 +63,18 @@ def _connection(sandbox: "Sandbox", row: WireConnection) -> Row:
     return {"no": row.no, "node": sandbox.nodes.name_at(row.port), "address": row.address, "client_id": row.client_id,
             "opened_ms": row.opened_ms, "heard_ms": row.heard_ms, "first_code": row.first_code,
             "first": request_name(row.first_code), "first_ms": row.codes.get(row.first_code or 0), **stations,
-            "denied": row.denied, "denial": row.denial,
+            "denied": row.denied, "denial": _denial(row.denial),
             "unserved": [f"{code} {request_name(code)}" for code in row.unserved],
             "ended_ms": row.ended_ms, "why": row.why}
+
+
+DENIALS = {"No accessKey": "unsigned", "No acl config": "unknown_key", "Check signature": "signature"}
+"""What access control said, by how its sentence begins (spec remoting 5)."""
+
+
+def _denial(remark: str | None) -> str | None:
+    sentence = (remark or "").rpartition("AclException: ")[2]
+    return next((kind for begin, kind in DENIALS.items() if sentence.startswith(begin)), "permission" if remark else None)
 
 
 def _clients(sandbox: "Sandbox") -> dict[str, Row]:
@@ -98,8 +108,9 @@ def _counts(sandbox: "Sandbox") -> dict[str, Row]:
     guard, limits = sandbox.listening.guard, sandbox.listening.limits
     used: dict[str, tuple[int | None, int | None]] = {
         "connections": (guard.connections, limits.connections), "pending_requests": (None, limits.pending_requests),
-        "unread": (None, limits.unread_bytes), "unfinished": (guard.unfinished_bytes, limits.unfinished_bytes),
-        "protocol": (None, None)}
+        "unread": (guard.unread_bytes, limits.unread_total_bytes),
+        "unfinished": (guard.unfinished_bytes, limits.unfinished_bytes), "frame_bytes": (None, limits.frame_bytes),
+        "idle": (None, None), "protocol": (None, None), "tls": (None, None)}
     rows = {name: {"now": now, "allowed": allowed, "refused": 0} for name, (now, allowed) in used.items()}
     for reason, count in guard.refused.items():
         rows.setdefault(reason, {"now": None, "allowed": None})["refused"] = count
