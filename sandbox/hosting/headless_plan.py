@@ -2,11 +2,12 @@
 
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from sandbox.broker import config as broker_config
+from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.config import BrokerConfig
 from sandbox.kernel.errors import SandboxError
 from sandbox.remoting.bodies import ClusterInfo
@@ -36,6 +37,7 @@ class Options:
     slave_of: Sequence[str] = ()
     name_servers: Sequence[str] = ()
     public: bool = False
+    accounts: AclConfig | None = None  # None: nobody is asked who he is
 
 
 class BrokerPlan(NamedTuple):
@@ -120,8 +122,10 @@ def make_plan(options: Options, masters: Sequence[Master] = ()) -> Plan:
     for n in range(count):
         mine = _renamed(properties, n, count, masters[n] if masters else None)
         config = _broker(mine, f"{shown_ip}:{first + PORTS_APART * n}")
-        if config.acl is not None:
-            raise CannotStart("aclEnable=true lets nobody in: this command knows no accounts yet.")
+        if options.accounts is not None:
+            config = replace(config, acl=options.accounts)
+        elif config.acl is not None:
+            raise CannotStart("aclEnable=true lets nobody in: name the accounts with --acl plain_acl.yml.")
         directory = options.store if count == 1 else options.store / config.node
         plans.append(BrokerPlan(config, _store(mine), directory, ip))
     _check_layout(options.store, count)

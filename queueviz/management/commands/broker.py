@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
+from sandbox.hosting.acl_file import read_accounts
 from sandbox.hosting.headless import serve, server_tls
 from sandbox.hosting.headless_plan import MAX_BROKERS, CannotStart, Options, read_properties
 
@@ -25,6 +26,7 @@ class Command(BaseCommand):
         add("--brokers", type=int, default=1, metavar="N", help=f"how many masters (default 1, up to {MAX_BROKERS})")
         add("--slave-of", nargs="+", default=[], metavar="IP:PORT", help="run slaves of these masters instead")
         add("--name-server", nargs="+", default=[], metavar="IP:PORT", help="register there instead of running one")
+        add("--acl", type=Path, metavar="FILE", help="who may do what, as Apache's plain_acl.yml; turns aclEnable on")
         add("--certificate", type=Path, metavar="FILE", help="serve TLS too, with this certificate (PEM)")
         add("--key", type=Path, metavar="FILE", help="its key, when it is not in the same file")
         add("--public", action="store_true", help="let --listen be an address that others reach")
@@ -33,7 +35,8 @@ class Command(BaseCommand):
         try:
             options = Options(store=given["store"], listen=given["listen"], properties=properties(given["properties"]),
                               brokers=given["brokers"], slave_of=given["slave_of"],
-                              name_servers=given["name_server"], public=given["public"])
+                              name_servers=given["name_server"], public=given["public"],
+                              accounts=read_accounts(given["acl"]) if given["acl"] else None)
             tls = server_tls(given["certificate"], given["key"]) if given["certificate"] else None
             clean = asyncio.run(serve(options, self._say, tls=tls))
         except CannotStart as why:

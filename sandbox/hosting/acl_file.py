@@ -1,0 +1,55 @@
+"""Accounts of `manage.py broker`: a file as Apache's `plain_acl.yml` (spec remoting 5)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.broker.acl_config import MAX_ACCOUNTS, AclConfig, AclError, Rules, white_address
+from sandbox.hosting.headless_plan import CannotStart
+
+MAX_FILE_BYTES = 1 << 20
+
+
+def read_accounts(path: Path) -> AclConfig:
+    """Raises CannotStart with what is wrong, and never with a secret in it."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as why:
+        raise CannotStart(f"The accounts {path} cannot be read: {(why.strerror or str(why)).lower()}.") from why
+    if len(data) > MAX_FILE_BYTES:
+        raise CannotStart(f"The accounts {path} have more than {MAX_FILE_BYTES} bytes.")
+    try:
+        found: Any = yaml.safe_load(data)
+    except yaml.YAMLError as why:
+        mark = getattr(why, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise CannotStart(f"The accounts {path} are no YAML{where}.") from None
+    try:
+        return _checked(found)
+    except AclError as why:
+        raise CannotStart(f"The accounts {path} are not as in plain_acl.yml: {why}.") from None
+
+
+def _checked(found: Any) -> AclConfig:
+    if not isinstance(found, Mapping):
+        raise AclError("it is no map with accounts and globalWhiteRemoteAddresses")
+    accounts, white = found.get("accounts") or [], found.get("globalWhiteRemoteAddresses") or []
+    if not isinstance(accounts, list) or not all(isinstance(row, Mapping) for row in accounts):
+        raise AclError("accounts is no list of maps")
+    if not isinstance(white, list) or not all(isinstance(text, str) for text in white):
+        raise AclError("globalWhiteRemoteAddresses is no list of texts")
+    if len(accounts) > MAX_ACCOUNTS:
+        raise AclError(f"there are more than {MAX_ACCOUNTS} accounts")
+    for number, row in enumerate(accounts, 1):
+        for key in ("topicPerms", "groupPerms"):
+            if not isinstance(row.get(key) or [], list):
+                raise AclError(f"{key} of account {number} is no list")
+    config = AclConfig.from_plain(found)
+    for account in config.accounts:
+        Rules.of(account)
+    for text in config.global_white_addresses:
+        white_address(text)
+    return config
