@@ -19,6 +19,7 @@ LEAST_INTERVAL_S = {  # catalogue 10
     "group": 0.5,
     "client": 0.5,
     "wire": 0.1,
+    "messages": 0.1,
 }
 FACTS = "facts"
 FACTS_INTERVAL_S = 0.2
@@ -30,7 +31,7 @@ IDLE_REREAD_S = 1.0  # some figures fall without an event: rates, ages
 
 def slug_of(name: str) -> str | None:
     """The sandbox of a channel's name, or None where the name is none of ours."""
-    kind, _, rest = name.partition("/")
+    kind, _, rest = name.partition("?")[0].partition("/")
     if kind != FACTS and kind not in LEAST_INTERVAL_S:
         return None
     return unquote(rest.partition("/")[0]) or None

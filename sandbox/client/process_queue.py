@@ -189,6 +189,18 @@ class ProcessQueue:
         message = self._taken.get(offset) or self._cache[offset]
         return offset, message.keys, self._started[offset]
 
+    def mark_of(self, offset: int) -> str | None:
+        """p(rocessing), b(uffered) or d(one) before an older one is; None: not among what it holds."""
+        if offset in self._processing:
+            return "p"
+        if offset in self._cache or offset in self._taken:
+            return "b"
+        return "d" if offset in self._done_ahead else None
+
+    def started_ms(self, offset: int) -> int | None:
+        """When a listener first began on an unfinished message."""
+        return self._started.get(offset)
+
     def cells(self) -> tuple[int, str]:
         """From the first unfinished offset to the last pulled: runs of d(one), p(rocessing), b(uffered).
 

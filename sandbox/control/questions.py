@@ -29,10 +29,14 @@ class PlanReset:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRebalance:
-    """Who would get what: of the real group with members added or removed, or of made-up ones."""
+    """Who would get what: of the real group with members added or removed, or of made-up ones.
+
+    `members`: so many in all; who is there stays in sorted order, made-up ones come behind.
+    """
 
     group: Name
     topic: Name
+    members: Annotated[int, Between(0, 64)] | None = None
     add: Annotated[int, Between(0, 64)] = 0
     remove: tuple[str, ...] = ()  # labels or client ids
     strategy: StrategyName | None = None
@@ -55,12 +59,16 @@ class WalkIndex:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadRecord:
+    """One message: its bytes and fields, where it lies, and what became of it."""
+
     broker: Name
     physical_offset: Position
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadEntry:
+    """The 20 bytes of a queue entry."""
+
     topic: Name
     broker: Name
     queue_id: Annotated[int, Between(0, 1_000_000)]
@@ -78,11 +86,17 @@ class Locate:
 
 @dataclass(frozen=True, kw_only=True)
 class FindMessages:
-    """By message id, by key, or by time; a cursor goes on where the last answer stopped."""
+    """By id (an offset id or a unique key), by key, by place, or by time; the first one given decides.
+
+    `queue`: a row such as broker-a:3, with `offset` one message of it, else the only queue that is looked through.
+    `cursor` goes on where the last answer stopped.
+    """
 
     topic: Name | None = None
     id: Name | None = None
     key: Name | None = None
+    queue: Name | None = None
+    offset: Offset | None = None
     from_ms: Offset | None = None
     to_ms: Offset | None = None
     tag: Name | None = None

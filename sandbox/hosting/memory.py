@@ -4,6 +4,7 @@ from collections import deque
 from typing import Any
 
 from sandbox.hosting.client_lives import ClientLives
+from sandbox.hosting.message_tail import MessageTails
 from sandbox.hosting.rebalance_history import RebalanceHistory
 from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
@@ -44,6 +45,7 @@ class RowMemory:
         self._rates: dict[MessageQueue, QueueRate] = {}
         self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
         self.tapes: dict[str, Tape] = {}
+        self.tails = MessageTails()
         self.assigned: dict[tuple[str, str], tuple[Any, dict[str, list[MessageQueue]]]] = {}
         self._calm: dict[tuple[str, str], CalmFigures] = {}
         self.lives = ClientLives()
@@ -83,6 +85,7 @@ class RowMemory:
     def forget_store(self, node: str) -> None:
         """A log that starts again may be shorter, and hold other messages at the same places."""
         self.tapes.pop(node, None)
+        self.tails.forget()
         self._stored_ms.clear()
 
     def tape(self, node: str) -> Tape:

@@ -128,9 +128,10 @@ class World:
         return self._on_loop(lambda: self.sandbox.ask(typed))
 
     def read(self, channel: str) -> Reading:
-        """A board without the slug: `board/<group>/<topic>`."""
-        kind, _, rest = channel.partition("/")
-        _, _, parts = parse_channel(f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}")
+        """A board without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
+        path, mark, query = channel.partition("?")
+        kind, _, rest = path.partition("/")
+        _, _, parts = parse_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
         return self._on_loop(lambda: read_channel(self.sandbox, kind, parts))
 
     def snapshot(self) -> dict[str, Any]:

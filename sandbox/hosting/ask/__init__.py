@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import questions
 from sandbox.control.questions import Question
-from sandbox.hosting.ask import cluster, frames, index, messages, rebalance, resets, transactions
+from sandbox.hosting.ask import cluster, frames, index, messages, rebalance, resets, search, transactions
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -17,7 +17,7 @@ _BY_KIND: dict[type, Callable[[Any, Any], dict[str, Any]]] = {
     questions.ReadRecord: messages.read_record,
     questions.ReadEntry: messages.read_entry,
     questions.Locate: messages.locate,
-    questions.FindMessages: messages.find,
+    questions.FindMessages: search.find,
     questions.Route: cluster.route,
     questions.OffsetFile: cluster.offset_file,
     questions.StartOffset: cluster.start_offset,

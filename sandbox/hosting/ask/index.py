@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.control.questions import WalkIndex
-from sandbox.hosting.ask.messages import message_row
+from sandbox.hosting.message_rows import message_row
 from sandbox.kernel.errors import ActionRefused
 from sandbox.store.index_walk import EntryStep, FileWalk
 from sandbox.store.message_store import MessageStore

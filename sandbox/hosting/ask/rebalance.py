@@ -1,10 +1,16 @@
 """Who would get what: the strategy itself is asked, with members added, removed or made up."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
+from sandbox.client.allocate.consistent_hash import (
+    AllocateMessageQueueConsistentHash,
+    queue_text,
+    ring_position,
+)
 from sandbox.control.questions import PlanRebalance
-from sandbox.hosting.dividing import make_strategy
+from sandbox.hosting.dividing import MACHINE_ROOM, NEARBY, Rooms, make_strategy
 from sandbox.hosting.execute.divide import checked_strategy
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.snapshot.board import group_strategy
@@ -16,29 +22,53 @@ if TYPE_CHECKING:
 
 Shares = dict[str, list[MessageQueue]]
 
+PLACES_SHOWN = 640  # on a ring: 64 members with RocketMQ's ten places each
+COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lists nor rooms
+
 
 def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
+    """`before` and `after` by client id; `members` and `queues` as a client sorts them; `labels`: what people call them.
+
+    `ring` (of consistent hashing; None when it has too many places to draw): `places` [[position, client id]] and
+    `queues` {queue: position}.  `rooms` (of the room strategies): where each broker and member stands, `wanted` those
+    read from.  `compared`: what other strategies would make of the same members and queues.
+    """
     view = GroupView(sandbox, question.group)
     now = view.read_queues(question.topic)
     members = view.online_members()
-    gone = {sandbox.actors.get(name).client_id if name in sandbox.actors.by_label else name
-            for name in question.remove}
-    new = dict(zip(sandbox.actors.next_client_ids(question.add), sandbox.actors.next_labels(question.add), strict=True))
-    after_members = sorted({member for member in members if member not in gone} | set(new))
+    new, after_members = _members(sandbox, question, members)
     strategy = _strategy(sandbox, view, question)
-    then = now if question.queues is None else [MessageQueue(question.topic, "broker-a", number)
-                                                for number in range(question.queues)]
+    then = now if question.queues in (None, len(now)) else _made_up(question.topic, question.queues or 0, now)
     before = _shares(group_strategy(sandbox, view), question.group, now, members)
     after = _shares(strategy, question.group, then, after_members)
-    owner_before = {mq: member for member, mqs in before.items() for mq in mqs}
-    owner_after = {mq: member for member, mqs in after.items() for mq in mqs}
-    moves = sum(1 for mq, member in owner_after.items() if owner_before.get(mq) != member)
     return {
         "group": question.group, "topic": question.topic, "strategy": strategy.name, "before": _rows(before),
-        "after": _rows(after), "moves": moves, "of": len(then),
+        "after": _rows(after), "moves": _moves(before, after), "of": len(then),
         "idle": [new.get(member) or sandbox.label_of(member) for member, mqs in after.items() if not mqs],
         "labels": {member: new.get(member) or sandbox.label_of(member) for member in sorted({*before, *after})},
+        "members": after_members, "queues": [mq.row for mq in then], "ring": _ring(strategy, then, after_members),
+        "rooms": _rooms(sandbox, view, question, strategy.name, then, after_members),
+        "compared": [_compared(name, question, before, then, after_members) for name in COMPARED],
     }
+
+
+def _members(sandbox: "Sandbox", question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Made-up ones with their labels, and all together as clients sort them."""
+    gone = {sandbox.actors.get(name).client_id if name in sandbox.actors.by_label else name
+            for name in question.remove}
+    stay, add = [member for member in members if member not in gone], question.add
+    if question.members is not None:
+        stay, add = stay[:question.members], max(0, question.members - len(stay))
+    new = dict(zip(sandbox.actors.next_client_ids(add), sandbox.actors.next_labels(add), strict=True))
+    return new, sorted({*stay, *new})
+
+
+def _made_up(topic: str, count: int, now: list[MessageQueue]) -> list[MessageQueue]:
+    """So many queues, spread over the brokers that have the topic."""
+    brokers = sorted({mq.broker for mq in now}) or ["broker-a"]
+    share, odd = divmod(count, len(brokers))
+    return [MessageQueue(topic, broker, number) for place, broker in enumerate(brokers)
+            for number in range(share + (place < odd))]
 
 
 def _strategy(sandbox: "Sandbox", view: GroupView, question: PlanRebalance) -> AllocateMessageQueueStrategy:
@@ -60,6 +90,54 @@ def _shares(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[Messag
     except ClientError as why:
         raise ActionRefused(422, "{strategy} cannot divide these queues: {why}.", "Choose another strategy.",
                             field="strategy", strategy=strategy.name, why=str(why)) from why
+
+
+def _moves(before: Shares, after: Shares) -> int:
+    """Queues that somebody gets who did not have them."""
+    owner = {mq: member for member, mqs in before.items() for mq in mqs}
+    owner_after = {mq: member for member, mqs in after.items() for mq in mqs}
+    return sum(1 for mq, member in owner_after.items() if owner.get(mq) != member)
+
+
+def _compared(name: str, question: PlanRebalance, before: Shares, mqs: list[MessageQueue],
+              members: list[str]) -> dict[str, Any]:
+    strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, _Nowhere())
+    shares = _shares(strategy, question.group, mqs, members)
+    counts = [len(mine) for mine in shares.values()]
+    return {"strategy": name, "moves": _moves(before, shares), "most": max(counts, default=0),
+            "least": min(counts, default=0), "idle": counts.count(0)}
+
+
+class _Nowhere:
+    """Strategies that read neither lists nor rooms ask nobody."""
+
+    def label_of(self, client_id: str) -> str | None:
+        return None
+
+    def room_of(self, client_id: str) -> str | None:
+        return None
+
+
+def _ring(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue], members: Sequence[str]) -> dict[str, Any] | None:
+    if not isinstance(strategy, AllocateMessageQueueConsistentHash):
+        return None
+    places = strategy.places(members)
+    if len(places) > PLACES_SHOWN:
+        return None
+    return {"places": [[position, places[position]] for position in sorted(places)],
+            "queues": {mq.row: ring_position(queue_text(mq)) for mq in mqs}}
+
+
+def _rooms(sandbox: "Sandbox", view: GroupView, question: PlanRebalance, strategy: str, mqs: list[MessageQueue],
+           members: list[str]) -> dict[str, Any] | None:
+    if not strategy.startswith(MACHINE_ROOM):
+        return None
+    remembered = sandbox.actors.strategies.get(view.group) or {}
+    rooms = Rooms(question.rooms if question.strategy is not None else remembered.get("rooms", ()))
+    nearby = strategy.startswith(NEARBY)
+    return {"brokers": {broker: rooms.room_of(broker) for broker in sorted({mq.broker for mq in mqs})},
+            "members": {member: sandbox.actors.room_of(member) for member in members} if nearby else {},
+            "wanted": sorted(rooms.wanted)}
 
 
 def _rows(shares: Shares) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `store/…`, `client/…` (catalogue 10)."""
+"""Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `messages/<slug>?…` (catalogue 10)."""
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -11,6 +11,7 @@ from sandbox.hosting.snapshot.client import read_client
 from sandbox.hosting.snapshot.connect import read_connect
 from sandbox.hosting.snapshot.frames import read_wire
 from sandbox.hosting.snapshot.locks import read_locks
+from sandbox.hosting.snapshot.messages import read_messages
 from sandbox.hosting.snapshot.rebalance import read_rebalance
 from sandbox.hosting.snapshot.storage import read_index, read_store
 from sandbox.hosting.snapshot.topics import read_topics
@@ -26,15 +27,18 @@ class ChannelUnknown(SandboxError):
 
 
 def parse_channel(name: str) -> tuple[str, str, list[str]]:
-    """Kind, slug and the other parts, decoded.
+    """Kind, slug and the other parts, decoded; what follows a question mark is the last part, as it is.
 
     >>> parse_channel("board/demo/order%2Dsvc/orders")
     ('board', 'demo', ['order-svc', 'orders'])
+    >>> parse_channel("messages/demo?topic=orders&key=a%26b")
+    ('messages', 'demo', ['topic=orders&key=a%26b'])
     """
-    parts = [unquote(part) for part in name.split("/")]
+    path, mark, query = name.partition("?")
+    parts = [unquote(part) for part in path.split("/")]
     if len(parts) < 2:
         raise ChannelUnknown(f"{name} is no channel")
-    return parts[0], parts[1], parts[2:]
+    return parts[0], parts[1], [*parts[2:], query] if mark else parts[2:]
 
 
 def read_channel(sandbox: "Sandbox", kind: str, rest: list[str]) -> Reading:
@@ -67,6 +71,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             return read_topology(sandbox)
         case "wire", [] | [_]:
             return read_wire(sandbox, rest[0] if rest else None)
+        case "messages", [] | [_]:
+            return read_messages(sandbox, rest[0] if rest else "")
         case "connect", []:
             return read_connect(sandbox)
         case "client", [who]:
