@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import md5
 
 from sandbox.client.allocate.strategy import is_member
@@ -43,11 +44,21 @@ class AllocateMessageQueueConsistentHash:
     ) -> list[MessageQueue]:
         if not is_member(client_id, queues, clients):
             return []
-        owners = {ring_position(f"{cid}-{n}"): cid for cid in clients for n in range(self._virtual_nodes)}
-        ring = sorted(owners)
+        ring, owners = _ring(tuple(clients), self._virtual_nodes)
         if not ring:
             return []
         return [mq for mq in queues if owners[_next_clockwise(ring, ring_position(queue_text(mq)))] == client_id]
+
+    def places(self, clients: Sequence[str]) -> dict[int, str]:
+        """The ring itself: who stands where."""
+        return dict(_ring(tuple(clients), self._virtual_nodes)[1])
+
+
+@lru_cache(maxsize=2)  # every member of a group asks for the same one; a large one has 64 000 places
+def _ring(clients: tuple[str, ...], virtual_nodes: int) -> tuple[list[int], dict[int, str]]:
+    """Places in order, and who stands there."""
+    owners = {ring_position(f"{cid}-{n}"): cid for cid in clients for n in range(virtual_nodes)}
+    return sorted(owners), owners
 
 
 def _next_clockwise(ring: list[int], position: int) -> int:

@@ -27,7 +27,7 @@ COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lis
 
 
 def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
-    """`before` and `after` by client id; `members` and `queues` as a client sorts them; `labels`: what people call them.
+    """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them.
 
     `ring` (of consistent hashing; None when it has too many places to draw): `places` [[position, client id]] and
     `queues` {queue: position}.  `rooms` (of the room strategies): where each broker and member stands, `wanted` those
@@ -118,7 +118,8 @@ class _Nowhere:
         return None
 
 
-def _ring(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue], members: Sequence[str]) -> dict[str, Any] | None:
+def _ring(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue],
+          members: Sequence[str]) -> dict[str, Any] | None:
     if not isinstance(strategy, AllocateMessageQueueConsistentHash):
         return None
     places = strategy.places(members)
