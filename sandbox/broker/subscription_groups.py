@@ -1,59 +1,18 @@
 """What the broker allows each consumer group."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.journal.events import GroupChanged, LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
-from sandbox.remoting.bodies import DataVersion
+from sandbox.remoting.bodies import DataVersion, SubscriptionGroupConfig, SubscriptionGroupTable
 
 BUILT_IN = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY", "CID_ONSAPI_PULL",
             "CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER")  # fmt: skip
 SYSTEM_PREFIX = "CID_RMQ_SYS_"  # created even where groups are not
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionGroupConfig:
-    """RocketMQ: `SubscriptionGroupConfig`."""
-
-    group: str
-    consume_enable: bool = True
-    consume_from_min_enable: bool = True
-    consume_broadcast_enable: bool = True
-    retry_queues: int = 1
-    retry_max_times: int = 16
-    broker_id: int = 0
-    which_broker_when_slow: int = 1
-    notify_ids_changed: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        return {key: getattr(self, name) for name, key in _KEYS.items()}
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "SubscriptionGroupConfig":
-        """Unknown keys are left alone, missing ones keep their default.
-
-        Raises ValueError without a group name, TypeError for a value of another kind than RocketMQ's.
-        """
-        group = values.get("groupName")
-        if not isinstance(group, str) or not group:
-            raise ValueError("a subscription group has a name")
-        known = {name: values[key] for name, key in _KEYS.items() if key in values}
-        for name, value in known.items():
-            if type(value) is not type(getattr(cls(group), name)):
-                raise TypeError(f"{_KEYS[name]} is {value!r:.40}")
-        return cls(**known)
-
-
-_KEYS = {
-    "broker_id": "brokerId", "consume_broadcast_enable": "consumeBroadcastEnable", "consume_enable": "consumeEnable",
-    "consume_from_min_enable": "consumeFromMinEnable", "group": "groupName",
-    "notify_ids_changed": "notifyConsumerIdsChangedEnable", "retry_max_times": "retryMaxTimes",
-    "retry_queues": "retryQueueNums", "which_broker_when_slow": "whichBrokerWhenConsumeSlowly",
-}  # fmt: skip
 
 
 class SubscriptionGroupManager:
@@ -96,27 +55,25 @@ class SubscriptionGroupManager:
         return True
 
     def to_json(self) -> dict[str, Any]:
-        return {"dataVersion": self.version.to_json(),
-                "subscriptionGroupTable": {name: self.table[name].to_json() for name in sorted(self.table)}}
+        return SubscriptionGroupTable(self.version, self.table).to_json()
 
     def load(self, content: Any) -> None:
         """Take over `subscriptionGroup.json`; built-in groups stay if it lacks them."""
         if not isinstance(content, dict):
             return
-        self.version = DataVersion.from_json(content.get("dataVersion"))
-        for name, values in content.get("subscriptionGroupTable", {}).items():
-            self.table[name] = SubscriptionGroupConfig.from_json({"groupName": name, **values})
+        found = SubscriptionGroupTable.from_json(content)
+        self.version = found.version
+        self.table.update(found.groups)
 
     def take_over(self, content: Any) -> None:
         """What a slave has is what its master has; the same version: nothing to do."""
         version = DataVersion.from_json(content.get("dataVersion"))
         if version == self.version:
             return
-        rows = content.get("subscriptionGroupTable", {}).items()
-        table = {name: SubscriptionGroupConfig.from_json({"groupName": name, **values}) for name, values in rows}
+        found = SubscriptionGroupTable.from_json(content)
         self.version = version
         self.table.clear()
-        self.table.update(table)
+        self.table.update(found.groups)
         self._save()
 
     def _full(self, group: str) -> bool:

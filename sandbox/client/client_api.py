@@ -1,11 +1,11 @@
 """Every request a client sends, one method each.  RocketMQ: `MQClientAPIImpl`."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from sandbox.client.asking import Asking, RequestHeader, refusal
 from sandbox.client.config import ClientConfig
 from sandbox.client.connections import Connections
 from sandbox.client.request_reply import is_reply
-from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import record
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
@@ -72,16 +72,12 @@ class SendAnswer(NamedTuple):
     header: SendResponseHeader
 
 
-class _Header(Protocol):
-    def to_ext(self) -> dict[str, str]: ...
-
-
 class ClientApi:
     """Requests and their answers as values.  An answer with another code than expected raises BrokerRefused."""
 
     def __init__(self, connections: Connections, config: ClientConfig) -> None:
         self._connections = connections
-        self._config = config
+        self._asking = Asking(connections, config.api_timeout_ms)
 
     # Routes and membership.
 
@@ -164,7 +160,7 @@ class ClientApi:
         patience_ms = timeout_ms if waits else timeout_ms + RESPONSE_SCAN_MS
         answer = await self._connections.invoke(address, command, patience_ms, close_on_timeout=waits)
         if answer.code not in PULL_ANSWERED:
-            raise BrokerRefused(answer.code, answer.remark or "")
+            raise refusal(answer)
         records = list(record.decode_all(answer.body)) if answer.code == ResponseCode.SUCCESS and answer.body else []
         return PullAnswer(answer.code, PullResponseHeader.from_ext(answer.ext), records)
 
@@ -178,7 +174,7 @@ class ClientApi:
         patience_ms = timeout_ms if waits else timeout_ms + RESPONSE_SCAN_MS
         answer = await self._connections.invoke(address, _send(header, body), patience_ms, close_on_timeout=waits)
         if answer.code not in SEND_STORED:
-            raise BrokerRefused(answer.code, answer.remark or "")
+            raise refusal(answer)
         return SendAnswer(answer.code, SendResponseHeader.from_ext(answer.ext))
 
     async def send_oneway(self, address: str, header: SendHeader, body: bytes) -> None:
@@ -194,20 +190,16 @@ class ClientApi:
         await self._ask(address, RequestCode.CONSUMER_SEND_MSG_BACK, header, timeout_ms=SEND_BACK_TIMEOUT_MS)
 
     async def _offset(
-        self, address: str, code: RequestCode, header: _Header, timeout_ms: int | None = None
+        self, address: str, code: RequestCode, header: RequestHeader, timeout_ms: int | None = None
     ) -> int:
         answer = await self._ask(address, code, header, timeout_ms=timeout_ms)
         return OffsetResponseHeader.from_ext(answer.ext).offset
 
     async def _ask(
-        self, address: str, code: RequestCode, header: _Header | None = None, *, body: bytes | None = None,
+        self, address: str, code: RequestCode, header: RequestHeader | None = None, *, body: bytes | None = None,
         timeout_ms: int | None = None,
     ) -> RemotingCommand:
-        command = RemotingCommand(code, header.to_ext() if header is not None else None, body)
-        answer = await self._connections.invoke(address, command, timeout_ms or self._config.api_timeout_ms)
-        if answer.code != ResponseCode.SUCCESS:
-            raise BrokerRefused(answer.code, answer.remark or "")
-        return answer
+        return await self._asking.ask(address, code, header, body=body, timeout_ms=timeout_ms)
 
 
 def _send(header: SendHeader, body: bytes) -> RemotingCommand:

@@ -2,10 +2,9 @@
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.master_only import refuse_on_a_slave
-from sandbox.broker.subscription_groups import SubscriptionGroupConfig
 from sandbox.broker.topics import MAX_QUEUES
 from sandbox.kernel.errors import BrokerRefused
-from sandbox.remoting.bodies import Connection, ConsumerConnection, ProducerConnection
+from sandbox.remoting.bodies import Connection, ConsumerConnection, ProducerConnection, SubscriptionGroupConfig
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand

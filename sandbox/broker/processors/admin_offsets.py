@@ -6,8 +6,7 @@ from sandbox.remoting.bodies import TopicOffset, TopicStats
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.fields import is_true, text, text_or_none
-from sandbox.remoting.headers import QueueHeader, SearchOffsetHeader, TopicHeader
+from sandbox.remoting.headers import CloneOffsetsHeader, QueueHeader, SearchOffsetHeader, TopicHeader
 from sandbox.remoting.json_body import Queue, dumps
 
 
@@ -69,8 +68,8 @@ class OffsetAdminProcessor:
         Unless `offline`, a topic the source is online for without subscribing to it is left alone.  (RocketMQ 4.9.8
         clones nothing when no topic is given, by oversight.)
         """
-        source, target, topic = text(c.ext, "srcGroup"), text(c.ext, "destGroup"), text_or_none(c.ext, "topic")
-        online = None if is_true(c.ext, "offline") else self._parts.consumers.groups.get(source)
+        source, target, topic, offline = CloneOffsetsHeader.from_ext(c.ext)
+        online = None if offline else self._parts.consumers.groups.get(source)
         for name in [topic] if topic else self._parts.consumer_offsets.topics_of(source):
             left = online is not None and online.subscriptions and name not in online.subscriptions
             if name in self._parts.topics.table and not left:

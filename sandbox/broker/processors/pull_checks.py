@@ -5,9 +5,9 @@ from functools import lru_cache
 from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import BrokerParts
-from sandbox.broker.subscription_groups import SubscriptionGroupConfig
 from sandbox.kernel.errors import BadExpression, BrokerRefused
 from sandbox.message.filter import ALL, EVERYTHING, SQL92, TAG, MessageFilter, TagFilter, parse_tags
+from sandbox.remoting.bodies import SubscriptionGroupConfig
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.headers import PullHeader

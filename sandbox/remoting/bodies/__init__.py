@@ -26,6 +26,7 @@ from sandbox.remoting.bodies.offsets import (
     TopicStats,
 )
 from sandbox.remoting.bodies.routes import BrokerData, ClusterInfo, QueueData, TopicRouteData
+from sandbox.remoting.bodies.running import QueueRunningInfo, RunningInfo, TopicRunningStatus
 from sandbox.remoting.bodies.settings import Settings
 from sandbox.remoting.bodies.statistics import (
     ConsumeStatsList,
@@ -37,6 +38,7 @@ from sandbox.remoting.bodies.statistics import (
     StatsData,
     StatsSpan,
 )
+from sandbox.remoting.bodies.subscription_groups import SubscriptionGroupConfig, SubscriptionGroupTable
 from sandbox.remoting.bodies.topics import (
     DataVersion,
     GroupList,
@@ -72,17 +74,22 @@ __all__ = [
     "QueueData",
     "QueueEntries",
     "QueueEntry",
+    "QueueRunningInfo",
     "QueueTimeSpan",
     "RegisterBrokerBody",
     "ResetOffsetBody",
+    "RunningInfo",
     "Settings",
     "StatsData",
     "StatsSpan",
     "SubscriptionData",
+    "SubscriptionGroupConfig",
+    "SubscriptionGroupTable",
     "TopicConfig",
     "TopicConfigTable",
     "TopicList",
     "TopicOffset",
     "TopicRouteData",
+    "TopicRunningStatus",
     "TopicStats",
 ]

@@ -36,11 +36,26 @@ class TopicStats(NamedTuple):
 
 
 class GroupOffset(NamedTuple):
-    """One queue of a group, as 208 answers it; `last_ms` is the store time of the last consumed message."""
+    """One queue of a group, as 208 answers it; `last_ms` is the store time of the last consumed message.
+
+    `pull_offset`, how far the broker has given messages out, is told by 5.x only.
+    """
 
     broker_offset: int
     consumer_offset: int
     last_ms: int
+    pull_offset: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        value = {"brokerOffset": self.broker_offset, "consumerOffset": self.consumer_offset,
+                 "lastTimestamp": self.last_ms}
+        return value if self.pull_offset is None else {**value, "pullOffset": self.pull_offset}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        pull_offset = value.get("pullOffset")
+        return cls(number(value["brokerOffset"]), number(value["consumerOffset"]), number(value["lastTimestamp"]),
+                   None if pull_offset is None else number(pull_offset))
 
 
 class ConsumeStats(NamedTuple):
@@ -50,20 +65,14 @@ class ConsumeStats(NamedTuple):
     consume_tps: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        return {"consumeTps": self.consume_tps, "offsetTable": {
-            queue_key(queue): {"brokerOffset": row.broker_offset, "consumerOffset": row.consumer_offset,
-                               "lastTimestamp": row.last_ms}
-            for queue, row in self.queues.items()
-        }}
+        return {"consumeTps": self.consume_tps,
+                "offsetTable": {queue_key(queue): row.to_json() for queue, row in self.queues.items()}}
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
         value = table(value)
-        return cls({
-            queue_of(key): GroupOffset(number(row["brokerOffset"]), number(row["consumerOffset"]),
-                                       number(row["lastTimestamp"]))
-            for key, row in table(value.get("offsetTable")).items()
-        }, float(value.get("consumeTps", 0.0)))
+        return cls({queue_of(key): GroupOffset.from_json(row) for key, row in table(value.get("offsetTable")).items()},
+                   float(value.get("consumeTps", 0.0)))
 
     def encode(self) -> bytes:
         return dumps(self.to_json())

@@ -5,6 +5,7 @@ listed have no header of their own.
 """
 
 from sandbox.remoting.headers.groups import (
+    CloneOffsetsHeader,
     ConsumeStatsHeader,
     DeleteGroupHeader,
     GroupHeader,
@@ -55,6 +56,7 @@ __all__ = [
     "AllConsumeStatsHeader",
     "BrokerNameHeader",
     "CheckTransactionHeader",
+    "CloneOffsetsHeader",
     "ConsumeStatsHeader",
     "CorrectionOffsetHeader",
     "CreateTopicHeader",

@@ -64,19 +64,25 @@ class TopicGroupHeader(NamedTuple):
 
 
 class ResetOffsetHeader(NamedTuple):
-    """222 to a broker, 220 from it to the members.  A `timestamp_ms` of -1 means: the end of every queue."""
+    """222 to a broker, 220 from it to the members.  A `timestamp_ms` of -1 means: the end of every queue.
+
+    One queue (`queue_id`) and an `offset` instead of a time are known to 5.x only; a 4.9 broker ignores both.
+    """
 
     topic: str
     group: str
     timestamp_ms: int
     force: bool
+    queue_id: int | None = None
+    offset: int | None = None
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
         return cls(text(ext, "topic"), text(ext, "group"), int64(ext, "timestamp"), is_true(ext, "isForce"))
 
     def to_ext(self) -> dict[str, str]:
-        return written(topic=self.topic, group=self.group, timestamp=self.timestamp_ms, isForce=self.force)
+        return written(topic=self.topic, group=self.group, timestamp=self.timestamp_ms, isForce=self.force,
+                       queueId=self.queue_id, offset=self.offset)
 
 
 class RunningInfoHeader(NamedTuple):
@@ -106,3 +112,23 @@ class DeleteGroupHeader(NamedTuple):
 
     def to_ext(self) -> dict[str, str]:
         return written(groupName=self.group, removeOffset=self.remove_offset)
+
+
+class CloneOffsetsHeader(NamedTuple):
+    """314: give one group the positions of another, in one topic or in all.  RocketMQ: `CloneGroupOffsetRequestHeader`.
+
+    Unless `offline`, a topic the source is online for without subscribing to it is left alone.
+    """
+
+    source: str
+    target: str
+    topic: str | None = None
+    offline: bool = False
+
+    @classmethod
+    def from_ext(cls, ext: Ext) -> Self:
+        return cls(text(ext, "srcGroup"), text(ext, "destGroup"), text_or_none(ext, "topic") or None,
+                   is_true(ext, "offline"))
+
+    def to_ext(self) -> dict[str, str]:
+        return written(srcGroup=self.source, destGroup=self.target, topic=self.topic, offline=self.offline)

@@ -199,16 +199,17 @@ class QueryMessageResponseHeader(NamedTuple):
 
 
 class ViewMessageHeader(NamedTuple):
-    """33: one record by its place in the log."""
+    """33: one record by its place in the log.  Only 5.x asks with the topic, too."""
 
     physical_offset: int
+    topic: str | None = None
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        return cls(int64(ext, "offset"))
+        return cls(int64(ext, "offset"), text_or_none(ext, "topic"))
 
     def to_ext(self) -> dict[str, str]:
-        return {"offset": str(self.physical_offset)}
+        return written(offset=self.physical_offset, topic=self.topic)
 
 
 class SendBackHeader(NamedTuple):

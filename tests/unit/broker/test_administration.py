@@ -148,8 +148,8 @@ def test_consume_statistics_cover_every_queue_of_every_topic_the_group_has_commi
     stage.broker.consumer_offsets.commit("g", "orders", 1, 1, "timer")
     stats = ConsumeStats.decode(admin.call(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "g"}).body)
     assert len(stats.queues) == 4
-    assert stats.queues[MessageQueue("orders", "broker-a", 1)] == (2, 1, sent_ms)
-    assert stats.queues[MessageQueue("orders", "broker-a", 0)] == (0, 0, 0)
+    assert stats.queues[MessageQueue("orders", "broker-a", 1)][:3] == (2, 1, sent_ms)
+    assert stats.queues[MessageQueue("orders", "broker-a", 0)][:3] == (0, 0, 0)
 
 
 def test_a_group_that_dropped_the_topic_has_no_statistics_of_it(admin: Client, stage: Stage) -> None:

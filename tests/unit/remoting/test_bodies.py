@@ -33,6 +33,7 @@ RESPONSES: dict[int, Any] = {
     203: bodies.ConsumerConnection, 204: bodies.ProducerConnection, 206: bodies.TopicList, 208: bodies.ConsumeStats,
     219: bodies.KVTable, 221: bodies.ConsumerStatusBody, 222: ResetOffsetBody, 223: bodies.ConsumerStatusBody,
     224: bodies.TopicList, 300: bodies.GroupList, 304: bodies.TopicList, 305: bodies.TopicList,
+    201: bodies.SubscriptionGroupTable, 307: bodies.RunningInfo,
 }
 
 

@@ -1,0 +1,63 @@
+"""The administrator's end of the wire."""
+
+from collections.abc import Sequence
+
+from sandbox.client.admin.brokers import BrokerQuestions
+from sandbox.client.admin.groups import GroupQuestions
+from sandbox.client.admin.messages import MessageQuestions
+from sandbox.client.admin.names import NameServerQuestions
+from sandbox.client.admin.offsets import OffsetQuestions
+from sandbox.client.admin.topics import TopicQuestions
+from sandbox.client.asking import Asking
+from sandbox.client.config import ClientConfig
+from sandbox.client.connections import Connections
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.process_clock import ProcessClock
+from sandbox.remoting.channel import Channel, Connector
+from sandbox.remoting.command import RemotingCommand
+
+TIMEOUT_MS = 5_000  # RocketMQ: DefaultMQAdminExt.timeoutMillis
+GROUP = "TOOLS_CONSUMER"  # pulls in its name; every broker has it
+MAX_PENDING = 1_024
+
+
+class Admin:
+    """Asks name servers and brokers, over one connection to each.  RocketMQ: `DefaultMQAdminExt`.
+
+    `connector` is any transport.  With both keys every request is signed.  A question waits `timeout_ms` for its
+    answer; `within` gives the same administrator with another patience.  Nothing here needs to be started; `close` ends
+    the connections.
+    """
+
+    def __init__(self, name_servers: Sequence[str], *, clock: Clock, connector: Connector,
+                 access_key: str | None = None, secret_key: str | None = None, timeout_ms: int = TIMEOUT_MS) -> None:
+        config = ClientConfig(name_servers=tuple(name_servers), instance_name="admin", api_timeout_ms=timeout_ms,
+                              max_pending_requests=MAX_PENDING, access_key=access_key or "",
+                              secret_key=secret_key or "")
+        self.connections = Connections(connector, ProcessClock(clock), config, _not_for_us)
+        self._take(NameServerQuestions(Asking(self.connections, timeout_ms), tuple(name_servers)))
+
+    def _take(self, names: NameServerQuestions) -> None:
+        asking = names.asking
+        self.timeout_ms = asking.timeout_ms
+        self.names = names
+        self.brokers = BrokerQuestions(asking)
+        self.topics = TopicQuestions(asking)
+        self.groups = GroupQuestions(asking)
+        self.offsets = OffsetQuestions(asking)
+        self.messages = MessageQuestions(asking, GROUP)
+
+    def within(self, timeout_ms: int) -> "Admin":
+        """The same connections; every question of this one waits so long."""
+        other = object.__new__(Admin)
+        other.connections = self.connections
+        other._take(self.names.within(timeout_ms))
+        return other
+
+    def close(self) -> None:
+        """End every connection; what waits for an answer fails with RemotingError."""
+        self.connections.close()
+
+
+def _not_for_us(command: RemotingCommand, channel: Channel) -> None:
+    """What brokers ask clients is no administrator's affair."""

@@ -1,0 +1,119 @@
+"""Messages found by where they lie or by what they are called."""
+
+from typing import NamedTuple
+
+from sandbox.client.asking import Asking, refusal
+from sandbox.client.client_api import PULL_ANSWERED, SYS_SUBSCRIPTION
+from sandbox.kernel.errors import BrokerRefused, ClientError, CorruptRecord, UnreadableAnswer
+from sandbox.message import msg_id, properties, record
+from sandbox.message.filter import ALL, TAG
+from sandbox.message.message import StoredMessage
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import QueueEntries
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.fields import Malformed
+from sandbox.remoting.headers import (
+    PullHeader,
+    PullResponseHeader,
+    QueryMessageHeader,
+    QueueEntriesHeader,
+    ViewMessageHeader,
+)
+
+END_OF_TIME_MS = 2**63 - 1
+MAX_FOUND = 64  # by key; RocketMQ: the tools ask for so many
+MAX_PULLED = 32  # brokers give no more at once from memory
+KEY_SEPARATOR = " "
+
+
+class PulledRecords(NamedTuple):
+    """One pull.  `records` are as stored: bodies may be compressed (`client.received.message_of` unpacks them).
+
+    Offset `next_offset` comes after them, or is where the queue begins or ends when the asked one is not there.
+    """
+
+    code: int  # 0 found, 19 nothing there yet, 20 filtered out, 21 outside the queue
+    next_offset: int
+    min_offset: int
+    max_offset: int
+    records: tuple[StoredMessage, ...]
+
+
+class MessageQuestions:
+    """Each to the broker at `address`."""
+
+    def __init__(self, asking: Asking, group: str) -> None:
+        self._asking = asking
+        self._group = group
+
+    async def view(self, message_id: str, *, address: str | None = None, topic: str | None = None) -> StoredMessage:
+        """A message by its offset message id (33), from the broker named in it unless `address` says where.
+
+        Raises ClientError for a text that is no such id, BrokerRefused with code 1 when nothing begins there.
+        """
+        try:
+            place = msg_id.decode(message_id)
+        except ValueError as why:
+            raise ClientError(f"{message_id} is no offset message id: {why}") from why
+        return await self.at_place(address or msg_id.host_text(place.host), place.physical_offset, topic=topic)
+
+    async def at_place(self, address: str, physical_offset: int, *, topic: str | None = None) -> StoredMessage:
+        """A message by its place in the broker's log (33)."""
+        header = ViewMessageHeader(physical_offset, topic)
+        return await self._asking.read(address, RequestCode.VIEW_MESSAGE_BY_ID, header,
+                                       lambda c: record.decode(c.body or b""))
+
+    async def by_key(self, address: str, topic: str, key: str, *, begin_ms: int = 0, end_ms: int = END_OF_TIME_MS,
+                     most: int = MAX_FOUND) -> tuple[StoredMessage, ...]:
+        """Messages with that key among theirs, stored in that time (12); the newest `most` of them, in the broker's
+        order.  The index keeps hashes, so what only collides is left out here."""
+        found = await self._query(address, QueryMessageHeader(topic, key, most, begin_ms, end_ms))
+        return tuple(m for m in found
+                     if m.topic == topic and key in m.properties.get(properties.KEYS, "").split(KEY_SEPARATOR))
+
+    async def by_unique_key(self, address: str, topic: str, key: str, *, begin_ms: int = 0,
+                            end_ms: int = END_OF_TIME_MS) -> tuple[StoredMessage, ...]:
+        """Messages with that UNIQ_KEY, which is what clients call a message's id (12).
+
+        There is more than one when a producer has tried again, or the message was to be consumed again.
+        """
+        found = await self._query(address, QueryMessageHeader(topic, key, MAX_FOUND, begin_ms, end_ms, unique=True))
+        return tuple(m for m in found if m.properties.get(properties.UNIQ_KEY) == key)
+
+    async def pull(self, address: str, mq: MessageQueue, offset: int, *, count: int = 1,
+                   expression: str = ALL) -> PulledRecords:
+        """Records from an offset on (11), in the tools' own group: nobody's offset moves."""
+        header = PullHeader(group=self._group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset,
+                            max_messages=min(count, MAX_PULLED), sys_flag=SYS_SUBSCRIPTION, commit_offset=0,
+                            suspend_timeout_ms=0, subscription=expression, sub_version=0, expression_type=TAG,
+                            broker=mq.broker)
+        command = RemotingCommand(RequestCode.PULL_MESSAGE, header.to_ext())
+        answer = await self._asking.connections.invoke(address, command, self._asking.timeout_ms)
+        if answer.code not in PULL_ANSWERED:
+            raise refusal(answer)
+        try:
+            ends = PullResponseHeader.from_ext(answer.ext)
+            return PulledRecords(int(answer.code), ends.next_offset, ends.min_offset, ends.max_offset,
+                                 _records(answer) if answer.code == ResponseCode.SUCCESS else ())
+        except (Malformed, CorruptRecord) as why:
+            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {why}") from why
+
+    async def queue_entries(self, address: str, mq: MessageQueue, first: int, *, count: int = MAX_PULLED,
+                            group: str | None = None) -> QueueEntries:
+        """Units of the consume queue (321); with a group also what it is subscribed to."""
+        return await self._asking.read(address, RequestCode.QUERY_CONSUME_QUEUE,
+                                       QueueEntriesHeader(mq.topic, mq.queue_id, first, count, group or ""),
+                                       lambda c: QueueEntries.decode(c.body))
+
+    async def _query(self, address: str, header: QueryMessageHeader) -> tuple[StoredMessage, ...]:
+        try:
+            return await self._asking.read(address, RequestCode.QUERY_MESSAGE, header, _records)
+        except BrokerRefused as no:
+            if no.code == ResponseCode.QUERY_NOT_FOUND:
+                return ()
+            raise
+
+
+def _records(answer: RemotingCommand) -> tuple[StoredMessage, ...]:
+    return tuple(record.decode_all(answer.body or b""))

@@ -1,0 +1,87 @@
+"""What name servers tell."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from sandbox.client.asking import Asking, Fields, RequestHeader
+from sandbox.client.routes import MASTER_ID
+from sandbox.kernel.errors import ConnectFailed, RemotingError, UnreadableAnswer
+from sandbox.remoting.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
+from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.headers import DeleteTopicInNamesrvHeader, RouteHeader
+
+T = TypeVar("T")
+
+
+class NameServerQuestions:
+    """Asks the one that answered last, and the others in turn while nobody does.
+
+    A name server never answers a request it does not know: that ends with SendTimeout.
+    """
+
+    def __init__(self, asking: Asking, addresses: tuple[str, ...], *, at: int = 0) -> None:
+        self.asking = asking
+        self.addresses = addresses
+        self._at = at
+
+    def within(self, timeout_ms: int) -> "NameServerQuestions":
+        return NameServerQuestions(Asking(self.asking.connections, timeout_ms), self.addresses, at=self._at)
+
+    async def cluster(self) -> ClusterInfo:
+        """Every broker with its nodes, and who belongs to which cluster (106)."""
+        return await self._read(RequestCode.GET_BROKER_CLUSTER_INFO, lambda c: ClusterInfo.decode(c.body))
+
+    async def masters(self) -> dict[str, str]:
+        """The address of every broker that has a master, by name."""
+        return _masters((await self.cluster()).brokers.values())
+
+    async def topics(self) -> tuple[str, ...]:
+        """Every topic somebody registered, those of the system included (206)."""
+        return (await self._read(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, _topics)).topics
+
+    async def topics_of(self, cluster: str) -> tuple[str, ...]:
+        """The topics of the brokers of one cluster (224)."""
+        return (await self._read(RequestCode.GET_TOPICS_BY_CLUSTER, _topics, Fields(cluster=cluster))).topics
+
+    async def system_topics(self) -> tuple[str, ...]:
+        """Names of clusters and brokers, which are topics, too (304)."""
+        return (await self._read(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, _topics)).topics
+
+    async def route(self, topic: str) -> TopicRouteData:
+        """Where the topic's queues are (105).  Raises BrokerRefused with code 17 for an unknown one."""
+        return await self._read(RequestCode.GET_ROUTEINFO_BY_TOPIC, lambda c: TopicRouteData.decode(c.body),
+                                RouteHeader(topic, standard_json=True))
+
+    async def masters_of(self, topic: str) -> dict[str, str]:
+        """The masters the topic has queues on, by name."""
+        return _masters((await self.route(topic)).brokers)
+
+    async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
+        """Forget the topic's registrations (216) at every name server; brokers that still have it register it again."""
+        for address in self.addresses:
+            await self.asking.ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV,
+                                  DeleteTopicInNamesrvHeader(topic, cluster))
+
+    async def _read(self, code: RequestCode, of: Callable[[RemotingCommand], T],
+                    header: RequestHeader | None = None) -> T:
+        failures: list[RemotingError] = []
+        for _ in self.addresses:
+            try:
+                return await self.asking.read(self.addresses[self._at], code, header, of)
+            except UnreadableAnswer:
+                raise
+            except RemotingError as why:
+                failures.append(why)
+                self._at = (self._at + 1) % len(self.addresses)
+        if len(failures) == 1:
+            raise failures[0]
+        raise ConnectFailed("no name server answers: " + ("; ".join(map(str, failures)) or "none is configured"))
+
+
+def _topics(answer: RemotingCommand) -> TopicList:
+    return TopicList.decode(answer.body)
+
+
+def _masters(brokers: Iterable[BrokerData]) -> dict[str, str]:
+    return {broker.name: broker.addresses[MASTER_ID] for broker in brokers if MASTER_ID in broker.addresses}

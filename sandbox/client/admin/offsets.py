@@ -1,0 +1,93 @@
+"""Offsets of queues and of groups, asked and changed."""
+
+from sandbox.client.asking import Asking, RequestHeader
+from sandbox.kernel.errors import BrokerRefused
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import ResetOffsetBody
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.headers import (
+    CloneOffsetsHeader,
+    OffsetResponseHeader,
+    QueryOffsetHeader,
+    QueueHeader,
+    ResetOffsetHeader,
+    SearchOffsetHeader,
+    TimestampResponseHeader,
+    UpdateOffsetHeader,
+)
+
+TO_THE_END = -1
+"""As a time: the end of every queue."""
+
+
+class OffsetQuestions:
+    """Each to the broker at `address`.  Of an unknown queue the largest offset is 0, the smallest 0 or -1."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    async def smallest(self, address: str, mq: MessageQueue) -> int:
+        """The first offset that is still there (31)."""
+        return await self._offset(address, RequestCode.GET_MIN_OFFSET, QueueHeader(mq.topic, mq.queue_id, mq.broker))
+
+    async def largest(self, address: str, mq: MessageQueue) -> int:
+        """One beyond the last offset (30)."""
+        return await self._offset(address, RequestCode.GET_MAX_OFFSET, QueueHeader(mq.topic, mq.queue_id, mq.broker))
+
+    async def at_time(self, address: str, mq: MessageQueue, timestamp_ms: int) -> int:
+        """The message nearest to a store time, as the broker finds it (29)."""
+        return await self._offset(address, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+                                  SearchOffsetHeader(mq.topic, mq.queue_id, timestamp_ms, mq.broker))
+
+    async def earliest_store_ms(self, address: str, mq: MessageQueue) -> int | None:
+        """When the queue's first message was stored (32); None when it has none."""
+        found = await self._asking.read(address, RequestCode.GET_EARLIEST_MSG_STORETIME,
+                                        QueueHeader(mq.topic, mq.queue_id, mq.broker),
+                                        lambda c: TimestampResponseHeader.from_ext(c.ext).timestamp_ms)
+        return None if found < 0 else found
+
+    async def committed(self, address: str, group: str, mq: MessageQueue) -> int | None:
+        """What the group has committed (14).
+
+        None: nothing, and the queue no longer begins at 0; before that brokers answer 0 to whoever never committed.
+        """
+        try:
+            return await self._offset(address, RequestCode.QUERY_CONSUMER_OFFSET,
+                                      QueryOffsetHeader(group, mq.topic, mq.queue_id, mq.broker))
+        except BrokerRefused as no:
+            if no.code == ResponseCode.QUERY_NOT_FOUND:
+                return None
+            raise
+
+    async def commit(self, address: str, group: str, mq: MessageQueue, offset: int) -> None:
+        """Write down an offset in the group's name (15); members that are online overwrite it with their own."""
+        await self._asking.ask(address, RequestCode.UPDATE_CONSUMER_OFFSET,
+                               UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker))
+
+    async def reset_by_time(self, address: str, group: str, topic: str, timestamp_ms: int, *,
+                            force: bool = True) -> dict[MessageQueue, int]:
+        """Send a group to a time, or to the end with TO_THE_END (222); returns where each queue goes on.
+
+        Without `force` no queue goes forward.  4.9 tells the members only, so BrokerRefused with code 206 when nobody
+        is online, and with 1 for a queue the group never committed in.  5.x writes the offsets down as well, or
+        instead, as its setting useServerSideResetOffset says.
+        """
+        return await self._reset(address, ResetOffsetHeader(topic, group, timestamp_ms, force))
+
+    async def reset_queue(self, address: str, group: str, mq: MessageQueue, offset: int) -> dict[MessageQueue, int]:
+        """Send a group to an offset of one queue (222 as 5.x knows it); a 4.9 broker would reset every queue to the
+        end, so ask its version first."""
+        return await self._reset(address, ResetOffsetHeader(mq.topic, group, TO_THE_END, True, mq.queue_id, offset))
+
+    async def clone(self, address: str, source: str, target: str, topic: str, *, offline: bool = True) -> None:
+        """Give one group the positions of another in a topic (314)."""
+        await self._asking.ask(address, RequestCode.CLONE_GROUP_OFFSET,
+                               CloneOffsetsHeader(source, target, topic, offline))
+
+    async def _reset(self, address: str, header: ResetOffsetHeader) -> dict[MessageQueue, int]:
+        found = await self._asking.read(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header,
+                                        lambda c: ResetOffsetBody.decode(c.body))
+        return {MessageQueue(*queue): offset for queue, offset in found.offsets.items()}
+
+    async def _offset(self, address: str, code: RequestCode, header: RequestHeader) -> int:
+        return await self._asking.read(address, code, header, lambda c: OffsetResponseHeader.from_ext(c.ext).offset)

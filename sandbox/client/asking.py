@@ -1,0 +1,63 @@
+"""One request, one answer: what both the client library and administrators build on."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from sandbox.client.connections import Connections
+from sandbox.kernel.errors import BrokerRefused, CorruptRecord, NotKnownThere, UnreadableAnswer
+from sandbox.remoting.codes import RequestCode, ResponseCode, request_name
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.fields import Malformed, written
+
+T = TypeVar("T")
+
+
+class RequestHeader(Protocol):
+    """Any of `remoting.headers`."""
+
+    def to_ext(self) -> dict[str, str]: ...
+
+
+class Fields:
+    """The header of a request that carries a name or two: too small for a type of its own."""
+
+    def __init__(self, **fields: str | int | bool | None) -> None:
+        self._fields = fields
+
+    def to_ext(self) -> dict[str, str]:
+        return written(**self._fields)
+
+
+class Asking:
+    """Requests over connections, each waiting so long unless it says otherwise.
+
+    Any answer but success raises BrokerRefused; NotKnownThere when the release at the other end is another one.  Who
+    cannot be reached raises RemotingError: ConnectFailed before the request is sent, SendTimeout when nothing comes.
+    """
+
+    def __init__(self, connections: Connections, timeout_ms: int) -> None:
+        self.connections = connections
+        self.timeout_ms = timeout_ms
+
+    async def ask(self, address: str, code: RequestCode, header: RequestHeader | None = None, *,
+                  body: bytes | None = None, timeout_ms: int | None = None) -> RemotingCommand:
+        command = RemotingCommand(code, header.to_ext() if header is not None else None, body)
+        answer = await self.connections.invoke(address, command, timeout_ms or self.timeout_ms)
+        if answer.code != ResponseCode.SUCCESS:
+            raise refusal(answer)
+        return answer
+
+    async def read(self, address: str, code: RequestCode, header: RequestHeader | None,
+                   of: Callable[[RemotingCommand], T], *, body: bytes | None = None) -> T:
+        """What the answer says, by way of `of`.  Raises UnreadableAnswer when it cannot make sense of it."""
+        answer = await self.ask(address, code, header, body=body)
+        try:
+            return of(answer)
+        except (Malformed, CorruptRecord) as why:
+            raise UnreadableAnswer(f"{address} answers {request_name(code)} with what we cannot read: {why}") from why
+
+
+def refusal(answer: RemotingCommand) -> BrokerRefused:
+    """The answer as an exception."""
+    kind = NotKnownThere if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED else BrokerRefused
+    return kind(answer.code, answer.remark or "")
