@@ -107,8 +107,9 @@ def free_ports(*apart: int) -> int:
 
 
 @contextmanager
-def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PROPERTIES) -> Iterator[Server]:
-    """Our broker and name server in one process; `store` as of Apache's."""
+def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PROPERTIES,
+               accounts: str | None = None) -> Iterator[Server]:
+    """Our broker and name server in one process; `store` as of Apache's, `accounts` as `plain_acl.yml` has them."""
     with tempfile.TemporaryDirectory(prefix="interop-") as home:
         root = Path(home)
         directory = store or root / "store"
@@ -117,6 +118,9 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
         address = f"127.0.0.1:{free_ports()}"
         command = [sys.executable, "manage.py", "broker", "--store", str(directory), "--listen", address,
                    "--properties", str(settings)]
+        if accounts is not None:
+            (root / "plain_acl.yml").write_text(accounts)
+            command += ["--acl", str(root / "plain_acl.yml")]
         with process(command, root / "log", b"name server") as started:
             yield Server("ours", address, address, directory, started.pid)
 

@@ -64,10 +64,16 @@ def message(order, i, key=None):
     return made
 
 
+def sign(client, order):
+    if order.has("access_key"):
+        client.set_session_credentials(order.get("access_key"), order.get("secret_key"), "ALIYUN")
+
+
 def producer(order):
     made = Producer(order.get("group", "senders"), timeout=order.int("timeout_ms", 10_000))
     ffi_check(dll.SetProducerInstanceName(made._handle, order.named("sender")))
     made.set_namesrv_addr(order.get("namesrv"))
+    sign(made, order)
     made.start()
     return made
 
@@ -141,6 +147,7 @@ def consume(order):
     model = MessageModel.BROADCASTING if order.get("model") == "broadcasting" else MessageModel.CLUSTERING
     consumer = PushConsumer(order.get("group"), orderly=order.has("orderly"), message_model=model)
     consumer.set_namesrv_addr(order.get("namesrv"))
+    sign(consumer, order)
     consumer.set_instance_name(order.named(order.get("name", "consumer")))
     consumer.set_thread_count(2)
 

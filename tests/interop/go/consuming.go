@@ -41,6 +41,9 @@ func listen(o *order, heard listener) error {
 		consumer.WithConsumerOrder(o.has("orderly")),
 		consumer.WithConsumeGoroutineNums(4),
 	}
+	if o.has("access_key") {
+		options = append(options, consumer.WithCredentials(keys(o)))
+	}
 	if o.get("model", "") == "broadcasting" {
 		options = append(options, consumer.WithConsumerModel(consumer.BroadCasting))
 	}

@@ -25,10 +25,17 @@ func options(o *order) []producer.Option {
 		producer.WithInstanceName(o.instance("sender")),
 		producer.WithSendMsgTimeout(time.Duration(o.int("timeout_ms", 10_000)) * time.Millisecond),
 	}
+	if o.has("access_key") {
+		made = append(made, producer.WithCredentials(keys(o)))
+	}
 	if o.get("how", "") == "selector" {
 		made = append(made, producer.WithQueueSelector(producer.NewHashQueueSelector()))
 	}
 	return made
+}
+
+func keys(o *order) primitive.Credentials {
+	return primitive.Credentials{AccessKey: o.get("access_key", ""), SecretKey: o.get("secret_key", "")}
 }
 
 func started(o *order) (rocketmq.Producer, error) {

@@ -32,8 +32,9 @@ class Order {
 
   // What every client is given; one of its own for each order.
   options(kind) {
+    const keys = this.has('access_key') ? { accessKey: this.get('access_key'), secretKey: this.get('secret_key') } : {};
     return { nameSrv: [ this.get('namesrv') ], httpclient: {}, logger: QUIET,
-      instanceName: `${kind}-${process.pid}-${this.number}` };
+      instanceName: `${kind}-${process.pid}-${this.number}`, ...keys };
   }
 
   isStoppedWithin(ms) {

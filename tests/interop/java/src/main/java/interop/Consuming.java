@@ -7,6 +7,7 @@ import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 
@@ -16,7 +17,7 @@ final class Consuming {
     }
 
     static DefaultMQPushConsumer consumer(Order order) throws Exception {
-        var consumer = new DefaultMQPushConsumer(order.get("group"));
+        var consumer = new DefaultMQPushConsumer(order.get("group"), Keys.of(order), new AllocateMessageQueueAveragely());
         consumer.setNamesrvAddr(order.get("namesrv"));
         consumer.setInstanceName(order.get("name", "consumer") + "-" + ProcessHandle.current().pid() + "-" + order.number);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);

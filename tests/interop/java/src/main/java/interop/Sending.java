@@ -15,7 +15,7 @@ final class Sending {
     }
 
     static DefaultMQProducer producer(Order order) throws Exception {
-        var producer = new DefaultMQProducer(order.get("group", "senders"));
+        var producer = new DefaultMQProducer(order.get("group", "senders"), Keys.of(order));
         producer.setNamesrvAddr(order.get("namesrv"));
         producer.setSendMsgTimeout(order.number("timeout_ms", 10_000));
         producer.start();
