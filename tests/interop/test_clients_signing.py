@@ -29,15 +29,18 @@ def guarded(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def topic(guarded: Server, client: Client) -> str:
-    """Made with a signature written here from the description alone."""
-    name = f"signed-{client.name.replace('.', '_')}"
+    return create_topic(guarded, f"signed-{client.name.replace('.', '_')}")
+
+
+def create_topic(server: Server, name: str) -> str:
+    """With a signature written here from the description alone."""
     ext = {"topic": name, "defaultTopic": "TBW102", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6",
            "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false"}
-    assert guarded.ask(17, ext)["code"] == 1, "unsigned"
+    assert server.ask(17, ext)["code"] == 1, "unsigned"
     ext["AccessKey"] = HOST[0]
     text = "".join(ext[key] for key in sorted(ext)).encode()
     ext["Signature"] = base64.b64encode(hmac.new(HOST[1].encode(), text, hashlib.sha1).digest()).decode()
-    assert guarded.ask(17, ext)["code"] == 0
+    assert server.ask(17, ext)["code"] == 0
     return name
 
 
