@@ -35,6 +35,8 @@ ACTIONS: dict[str, Any] = {
     "SendMessages:count": Counted(
         lambda n: ngettext("{count} message sent to {topic}", "{count} messages sent to {topic}", n), "count"
     ),
+    "ResendMessage": _("copy of {topic} {broker}:{queue_id} at {offset} sent"),
+    "ConsumeOnce": _("{topic} {broker}:{queue_id} at {offset} given to {client_id} once more"),
     "EndTransaction:outcome=commit": _("transaction {transaction_id} committed"),
     "EndTransaction:outcome=rollback": _("transaction {transaction_id} rolled back"),
     "EndTransaction": _("transaction {transaction_id} ended"),

@@ -130,6 +130,10 @@ FACTS: dict[str, FactText] = {
     "FlowControlChanged:limit=null": FactText("move", _("flow"), _("{who} pulls {queue} again")),
     "MessagePinned": FactText("warn", _("pinned"), _("{queue} held at {offset} by {key}"), "warn"),
     "MessageDeadLettered": FactText("bad", _("dead letter"), _DEAD, "bad"),
+    "MessageConsumedOnce:remark=null": FactText(
+        "move", _("once"), _("{who} consumed {queue} {offset} once more in {took_ms}: {result}")
+    ),
+    "MessageConsumedOnce": FactText("warn", _("once"), _("{queue} {offset} once more: {result}, {remark}"), "warn"),
     "TransactionPrepared": FactText("quiet", _("prepared"), _("{producer_group} prepared {transaction_id}")),
     "TransactionChecked": FactText(
         "move", _("checked"), _("{who} was asked what became of {transaction_id}: check {checks}")

@@ -8,7 +8,7 @@ from sandbox.hosting.message_tail import MessageTails
 from sandbox.hosting.rebalance_history import RebalanceHistory
 from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
-from sandbox.journal.events import Entry, OffsetsReset
+from sandbox.journal.events import Entry, OffsetsReset, TopicChanged
 from sandbox.kernel.clock import Clock
 from sandbox.message.queue import MessageQueue
 
@@ -56,6 +56,8 @@ class RowMemory:
         self.lives.note(entry)
         self.rebalances.note(entry)
         event = entry.event
+        if isinstance(event, TopicChanged) and event.how == "deleted":
+            self.tails.forget()  # it may be made again, and its offsets begin at 0
         if isinstance(event, OffsetsReset):
             keys = [(event.group, MessageQueue.from_key(row[0])) for row in event.rows]
         elif (queue_id := getattr(event, "queue_id", None)) is not None:

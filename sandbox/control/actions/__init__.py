@@ -43,6 +43,7 @@ from sandbox.control.actions.faults import (
     StopBroker,
     StopNameServer,
 )
+from sandbox.control.actions.messages import ConsumeOnce, ResendMessage
 from sandbox.control.actions.offsets import ExpectedQueue, ResetOffsets, UndoReset
 from sandbox.control.actions.shape import (
     AgeFiles,
@@ -59,7 +60,7 @@ from sandbox.kernel.errors import ActionRefused
 
 Action = (
     StartProducer | StartConsumer | ChangeActor | StopActor | CrashActor | RestartActor | RemoveActor | HangActor
-    | ResumeActor | SendMessages | SetStrategy | EndTransaction
+    | ResumeActor | SendMessages | ResendMessage | ConsumeOnce | SetStrategy | EndTransaction
     | ResetOffsets | UndoReset
     | CreateTopic | ChangeTopic | DeleteTopic | ChangeGroup | ChangeBroker | AgeFiles | CleanFiles
     | StartBroker | StopBroker | KillBroker | HangBroker | ResumeBroker | PowerCut | PromoteSlave | SkewClock
@@ -104,6 +105,7 @@ __all__ = [
     "ChangeGroup",
     "ChangeTopic",
     "CleanFiles",
+    "ConsumeOnce",
     "CrashActor",
     "CreateTopic",
     "CutConnection",
@@ -122,6 +124,7 @@ __all__ = [
     "PowerCut",
     "PromoteSlave",
     "RemoveActor",
+    "ResendMessage",
     "ResetOffsets",
     "RestartActor",
     "ResumeActor",

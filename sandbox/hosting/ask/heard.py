@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sandbox.journal.events import Entry, FlowSkipped, MessagesConsumed, MessagesFiltered, MessagesStored, PullAnswered
+from sandbox.journal.events import (
+    Entry,
+    FlowSkipped,
+    MessageConsumedOnce,
+    MessagesConsumed,
+    MessagesFiltered,
+    MessagesStored,
+    PullAnswered,
+)
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import ResponseCode
 
@@ -17,7 +25,7 @@ Places = Mapping[tuple[str, str, int], Mapping[int, int]]
 ROWS = 100  # of deliveries, and of pulls, of one group: the newest
 
 
-_OF_QUEUES = frozenset({MessagesConsumed, MessagesFiltered, PullAnswered, MessagesStored})
+_OF_QUEUES = frozenset({MessagesConsumed, MessagesFiltered, PullAnswered, MessagesStored, MessageConsumedOnce})
 
 
 class Heard(NamedTuple):
@@ -45,8 +53,7 @@ def heard_of(sandbox: "Sandbox", places: Places) -> Heard:
         if type(event) is FlowSkipped:
             skipped = skipped or _covers(event, places)
         elif type(event) in _OF_QUEUES:
-            assert isinstance(event, MessagesConsumed | MessagesFiltered | PullAnswered | MessagesStored)
-            steps = places.get((event.topic, event.broker, event.queue_id))
+            steps = places.get((event.topic, event.broker, event.queue_id))  # type: ignore[union-attr]
             if steps:
                 _note(sandbox, found, entry, steps)
     return found._replace(from_ms=entries[0].at_ms if entries else None, skipped=skipped)
@@ -62,7 +69,13 @@ def _note(sandbox: "Sandbox", found: Heard, entry: Entry, steps: Mapping[int, in
                         "seq": str(seq), "step": steps[offset], "client_id": event.client_id,
                         "actor": sandbox.actors.label_of(event.client_id), "started_ms": event.started_ms,
                         "ended_ms": at_ms, "outcome": event.outcome, "reconsume_times": event.reconsume_times,
-                        "thread": event.thread, "handler": event.handler, "batch": len(event.offsets)})
+                        "thread": event.thread, "handler": event.handler, "batch": len(event.offsets), "once": False})
+        case MessageConsumedOnce() if event.offset in steps:
+            _add(found.deliveries, event.group, {
+                "seq": str(seq), "step": steps[event.offset], "client_id": event.client_id,
+                "actor": sandbox.actors.label_of(event.client_id), "started_ms": at_ms - event.took_ms,
+                "ended_ms": at_ms, "outcome": event.result, "reconsume_times": None, "thread": None, "handler": None,
+                "batch": 1, "once": True})
         case MessagesFiltered():
             for offset in event.offsets:
                 if offset in steps:

@@ -39,7 +39,8 @@ def life_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> Row:
     `state` of the group: dead_letter, delayed (waits to be tried again), else the state of its newest place;
     `deliveries` oldest first: {"seq", "step", "client_id", "actor" (label or None), "started_ms", "ended_ms",
       "outcome" (SUCCESS, LATER, FAILED, TIMEOUT, IGNORED; None: still working), "reconsume_times", "thread", "handler",
-      "batch" (messages of that call)};
+      "batch" (messages of that call), "once" (an administrator asked for it: then the outcome is RocketMQ's
+      result, CR_SUCCESS, …, or a response code's name)};
     `pulls`: {"seq", "step", "client_id", "actor", "at_ms", "what": pulled | filtered (dropped by text at the client)}.
 
     Both lists are what the journal's memory holds: `known_from_ms` and `known_from_seq` say from where on, `complete`
@@ -181,7 +182,8 @@ def _working(view: GroupView, place: Row, chain: list[Row]) -> list[Row]:
     return [{"seq": None, "step": place["step"], "client_id": place["owner"],
              "actor": None if actor is None else actor.label, "started_ms": place["since_ms"], "ended_ms": None,
              "outcome": None, "reconsume_times": chain[place["step"]]["reconsume_times"], "thread": None,
-             "handler": None if actor is None else actor.handler, "batch": None}]
+             "handler": None if actor is None else actor.handler, "batch": None,
+             "once": False}]
 
 
 def _given(sandbox: "Sandbox", view: GroupView, chain: list[Row], own: list[int]) -> bool | None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control.questions import Locate, ReadEntry, ReadRecord
 from sandbox.hosting.ask.life import life_of
+from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.message_rows import full_row, message_row, record_fields, record_parts
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import properties
@@ -70,6 +71,19 @@ def entry_of(store: MessageStore, topic: str, broker: str, queue_id: int, offset
                             queue=f"{broker}:{queue_id}", offset=offset, low=store.min_offset(topic, queue_id),
                             high=store.max_offset(topic, queue_id) - 1)
     return unit
+
+
+def message_at(sandbox: "Sandbox", topic: str, broker: str, queue_id: int, offset: int, *,
+               queue_field: str = "queue_id") -> tuple[BrokerNode, StoredMessage]:
+    """The message of a queue's entry, and who keeps it.  Raises ActionRefused (404; 409 for a broker that is down)."""
+    node = sandbox.nodes.broker(broker)
+    unit = entry_of(node.running.store, topic, broker, queue_id, offset, queue_field=queue_field)
+    message = node.running.store.read_message(unit.physical_offset)
+    if message is None:
+        raise ActionRefused(404, "The record of {queue} at {offset} is no longer in the commit log.",
+                            "Its file was deleted; the entry outlives it for a while.", field="offset",
+                            queue=f"{broker}:{queue_id}", offset=offset)
+    return node, message
 
 
 def locate(sandbox: "Sandbox", question: Locate) -> Row:

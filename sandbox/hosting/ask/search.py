@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sandbox.broker.topic_names import SCHEDULE_TOPIC
 from sandbox.control.questions import FindMessages
 from sandbox.hosting.ask.keys import FOREVER_MS, FOUND_BY_KEY, records_by_key
-from sandbox.hosting.ask.messages import entry_of
+from sandbox.hosting.ask.messages import message_at
 from sandbox.hosting.execute.contradictions import check_row
 from sandbox.hosting.message_rows import full_row, message_row
 from sandbox.kernel.errors import ActionRefused
@@ -157,13 +157,7 @@ def _by_place(sandbox: "Sandbox", question: FindMessages) -> Row:
         raise ActionRefused(422, "Which queue?", "An offset counts within one queue: choose broker and number.",
                             field="queue")
     broker, queue_id = check_row("queue", question.queue)
-    store = sandbox.nodes.broker(broker).running.store
-    unit = entry_of(store, question.topic, broker, queue_id, question.offset, queue_field="queue")
-    message = store.read_message(unit.physical_offset)
-    if message is None:
-        raise ActionRefused(404, "The record of {queue} at {offset} is no longer in the commit log.",
-                            "Its file was deleted; the entry outlives it for a while.", field="offset",
-                            queue=question.queue, offset=question.offset)
+    _, message = message_at(sandbox, question.topic, broker, queue_id, question.offset, queue_field="queue")
     return _all("place", [full_row(message, broker)])
 
 

@@ -47,6 +47,7 @@ from sandbox.journal.events.members import (
 from sandbox.journal.events.messages import (
     DelayedMessageDue,
     FlowControlChanged,
+    MessageConsumedOnce,
     MessageDeadLettered,
     MessagePinned,
     MessageRetried,
@@ -97,7 +98,8 @@ Event = (
     | QueuesAssigned | QueueTaken | QueueDropped | QueueLocked | LockDenied | QueueUnlocked | LockLapsed | LocksLost
     | OffsetCommitted | OffsetsPersisted | OffsetsReset | ResetStepDone | OffsetMoved | MinOffsetMoved
     | MessagesStored | SendFailed | PullSuspended | PullAnswered | MessagesFiltered | MessagesConsumed
-    | FlowControlChanged | MessagePinned | MessageRetried | MessageDeadLettered | DelayedMessageDue
+    | FlowControlChanged | MessagePinned | MessageRetried | MessageDeadLettered | MessageConsumedOnce
+    | DelayedMessageDue
     | TransactionPrepared | TransactionEnded | TransactionChecked
     | CommitLogRolled | IndexFileRolled | FilesDeleted | UnflushedLost | DiskChanged | ReplicationChanged
     | CommandExchanged
@@ -160,6 +162,7 @@ __all__ = [
     "MemberLeft",
     "MemberStateChanged",
     "MembersNotified",
+    "MessageConsumedOnce",
     "MessageDeadLettered",
     "MessagePinned",
     "MessageRetried",

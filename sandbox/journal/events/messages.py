@@ -134,6 +134,20 @@ class MessageDeadLettered(NamedTuple):
     reconsume_times: int
 
 
+class MessageConsumedOnce(NamedTuple):
+    """A member was asked to consume one message (request 309): nothing of it is committed or tried again."""
+
+    group: str
+    client_id: str
+    topic: str
+    broker: str
+    queue_id: int
+    offset: Long
+    result: str  # CR_SUCCESS, CR_LATER, …; a response code's name, or NO_ANSWER, where no listener was heard
+    took_ms: int
+    remark: str | None
+
+
 class DelayedMessageDue(NamedTuple):
     """flow"""
 

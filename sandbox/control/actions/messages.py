@@ -1,0 +1,36 @@
+"""One stored message, given to somebody once more."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from sandbox.control.fields import INT64_MAX, Between, Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResendMessage:
+    """Send a copy as a new message: same topic, body, keys, tags and user properties, to whatever queue comes next.
+
+    A message of a retry or dead letter topic goes to the topic it came from.
+    """
+
+    verb = "act"
+    topic: Name
+    broker: Name
+    queue_id: Annotated[int, Between(0, 1_000_000)]
+    offset: Annotated[int, Between(0, INT64_MAX)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsumeOnce:
+    """Have one member's listener consume it now, whatever its queue; nothing is committed or tried again.
+
+    `client_id` may be a label; `group` is needed where the client is in several.
+    """
+
+    verb = "act"
+    topic: Name
+    broker: Name
+    queue_id: Annotated[int, Between(0, 1_000_000)]
+    offset: Annotated[int, Between(0, INT64_MAX)]
+    client_id: Name
+    group: Name | None = None
