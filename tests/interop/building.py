@@ -1,31 +1,56 @@
-"""Building other people's clients: in directories of their own, once in a session, gone at its end."""
+"""Building other people's clients: once for each state of their sources, whatever process asks."""
 
-import atexit
-import functools
+import fcntl
+import hashlib
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "var" / "interop"
 BUILD_S = 600.0
+STAMP = "built"
 
 
 class Unavailable(Exception):
     """Why a client cannot be had here."""
 
 
-@functools.cache
-def scratch(name: str) -> Path:
-    made = Path(tempfile.mkdtemp(prefix=f"interop-{name}-"))
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
-    return made
-
-
 def need(*tools: str) -> None:
     for tool in tools:
         if shutil.which(tool) is None:
             raise Unavailable(f"no {tool} here")
+
+
+def built(name: str, sources: Iterable[Path], build: Callable[[Path], None]) -> Path:
+    """The directory with what `build` makes of the sources; others of that name are gone."""
+    with alone(name):
+        directory = KEPT / f"{name}-{digest(sources)}"
+        if not (directory / STAMP).exists():
+            for old in KEPT.glob(f"{name}-{'[0-9a-f]' * 12}"):
+                shutil.rmtree(old)
+            directory.mkdir()
+            build(directory)
+            (directory / STAMP).touch()
+        return directory
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Nobody else builds this meanwhile, in this process or another."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (KEPT / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def digest(sources: Iterable[Path]) -> str:
+    found = hashlib.sha256()
+    for path in sorted(sources):
+        found.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def run(command: Sequence[str], cwd: Path) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.interop.building import STAMP, alone, digest, need, run
 from tests.interop.building import Unavailable as Unavailable
-from tests.interop.building import need, run
 from tests.interop.not_java import CPP_CAN, GO_CAN, NODE_CAN, cpp, go, node
 
 HERE = Path(__file__).parent
@@ -32,11 +32,16 @@ def java_classpath(release: str, *profiles: str) -> str:
     """Compile the peer with Apache's artifacts of a release; from the local repository alone where that suffices."""
     need("java", "mvn")
     command = ["mvn", "-q", "-B", f"-Drocketmq.version={release}", *(f"-P{profile}" for profile in profiles), "compile"]
-    try:
-        run([*command, "-o"], HERE / "java")
-    except Unavailable:
-        run(command, HERE / "java")
     target = HERE / "java" / "target" / release
+    state = digest([HERE / "java" / "pom.xml", *(HERE / "java").rglob("*.java")])
+    stamp = target / "-".join((STAMP, *profiles))
+    with alone(f"java-{release}"):
+        if not stamp.exists() or stamp.read_text() != state:
+            try:
+                run([*command, "-o"], HERE / "java")
+            except Unavailable:
+                run(command, HERE / "java")
+            stamp.write_text(state)
     return f"{target}/classes:{target}/lib/*"
 
 

@@ -1,20 +1,28 @@
 """Other people's clients against a broker process, a scenario a test; at the end a table of clients and scenarios.
 
     script/test interop [--client java-4.9.8] [--against ours|apache] [pytest arguments]
+
+Before the first test the clients are built, which takes the network, and then the tests go where there is none.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-from tests.interop.clients import CLIENTS, TOOLS, Client, Unavailable
+from tests.interop import own_network
+from tests.interop.clients import CLIENTS, TOOLS, Client, Unavailable, java_classpath
 from tests.interop.peer import Peer
-from tests.interop.servers import Server, apache_server, our_server
+from tests.interop.servers import APACHE_4, APACHE_5, Server, apache_server, our_server
 from tests.interop.table import Table
 
-TABLE = Table()
+TABLE = Table([client.name for client in CLIENTS])
+MISSING = pytest.StashKey[Mapping[str, str]]()  # clients that cannot be had here, and why
+TOLD = "interop_missing"
+OPEN_TO_ALL = "Apache's broker listens on all addresses, and no network namespace can be made here"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,15 +30,59 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--client", action="append", metavar="NAME", help="only this client; may be given again")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "apache: starts Apache's broker, which listens on all addresses of the machine")
+
+
+def is_asked(config: pytest.Config) -> bool:
+    return any("interop" in str(argument) for argument in [*config.args, config.option.markexpr])
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Once, also for several workers: they are started from here and hear what came of it."""
+    config = session.config
+    told = getattr(config, "workerinput", None)
+    if told is not None:
+        config.stash[MISSING] = told.get(TOLD, {})
+    elif is_asked(config) and not config.option.collectonly:
+        with ThreadPoolExecutor() as at_once:
+            whys = at_once.map(why_missing, CLIENTS)
+            at_once.map(java_classpath, (APACHE_4, APACHE_5), ("broker", "broker"))
+        config.stash[MISSING] = {client.name: why for client, why in zip(CLIENTS, whys, strict=True) if why}
+        own_network.enter()
+
+
+def why_missing(client: Client) -> str:
+    try:
+        client.build()
+    except Unavailable as why:
+        return str(why)
+    return ""
+
+
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput[TOLD] = dict(node.config.stash.get(MISSING, {}))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marked `interop`, and left out of a run that does not name this folder or the mark."""
     ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    open_to_all = not own_network.is_private() and "CI" not in os.environ
     for item in ours:
         item.add_marker(pytest.mark.interop)
-    asked = any("interop" in str(argument) for argument in [*config.args, config.option.markexpr])
-    if ours and not asked:
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+        if open_to_all and item.get_closest_marker("apache"):
+            item.add_marker(pytest.mark.skip(OPEN_TO_ALL))
+    if ours and not is_asked(config):
         config.hook.pytest_deselected(items=ours)
         items[:] = [item for item in items if item not in ours]
+
+
+def group_of(item: pytest.Item) -> str:
+    """What one worker does at a stretch: a module's tests with one client, or a test that needs none."""
+    params = getattr(item, "callspec", None)
+    chosen = params.params.get("client", params.params.get("scene")) if params else None
+    return f"{item.path.stem}-{chosen}" if chosen else item.name
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -61,19 +113,14 @@ Mqadmin = Callable[[str], str]
 
 
 @pytest.fixture(scope="session")
-def start(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Start:
+def start(request: pytest.FixtureRequest, server: Server, tmp_path_factory: pytest.TempPathFactory) -> Start:
     """A process of a client; who asks ends it.  Skips when the client cannot be had here."""
-
-    missing: dict[str, str] = {}  # tried once, and not again for every scenario
+    missing = request.config.stash.get(MISSING, {})
 
     def make(client: Client) -> Peer:
-        try:
-            command = [] if client.name in missing else client.build()
-        except Unavailable as why:
-            missing[client.name] = str(why)
         if client.name in missing:
             pytest.skip(f"{client}: {missing[client.name]}")
-        return Peer(client.name, command, tmp_path_factory.mktemp(client.name), namesrv=server.namesrv)
+        return Peer(client.name, client.build(), tmp_path_factory.mktemp(client.name), namesrv=server.namesrv)
 
     return make
 
@@ -127,6 +174,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         TABLE.add(report)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput") and TABLE.broken() and not session.config.getoption("--client"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     for line in TABLE.lines():
         terminalreporter.write_line(line)
+    for sentence in [] if config.getoption("--client") else TABLE.broken():
+        terminalreporter.write_line(sentence, red=True)

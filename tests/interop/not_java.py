@@ -1,6 +1,6 @@
 """Clients in Go, JavaScript and C++: what each can do through what it offers an application, and how it is built.
 
-Each writes its offsets and logs below its home, so it gets one of its own.
+Each writes its offsets and logs below its home, which is a peer's own directory.
 """
 
 import functools
@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.interop.building import need, run, scratch
+from tests.interop.building import built, need, run
 
 HERE = Path(__file__).parent
 
@@ -37,26 +37,45 @@ CPP_CAN = frozenset({
 @functools.cache
 def go() -> list[str]:
     need("go")
-    peer = scratch("go") / "peer"
-    run(["go", "build", "-mod=readonly", "-o", str(peer), "."], HERE / "go")
-    return ["env", f"HOME={scratch('go')}", "ROCKETMQ_GO_LOG_LEVEL=warn", str(peer)]
+
+    def build(directory: Path) -> None:
+        run(["go", "build", "-mod=readonly", "-o", str(directory / "peer"), "."], HERE / "go")
+
+    made = built("go", [*(HERE / "go").glob("*.go"), *(HERE / "go").glob("go.*")], build)
+    return ["env", "ROCKETMQ_GO_LOG_LEVEL=warn", str(made / "peer")]
 
 
-@functools.cache
 def node() -> list[str]:
-    need("node", "npm")
-    home = scratch("node")
-    for path in [*(HERE / "node").glob("*.js"), *(HERE / "node").glob("package*.json")]:
-        shutil.copy(path, home)
-    run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], home)
-    return ["env", f"HOME={home}", "node", str(home / "peer.js")]
+    return ["node", str(node_home() / "peer.js")]
 
 
 @functools.cache
+def node_home() -> Path:
+    """The peer, and beside it `node_modules`."""
+    need("node", "npm")
+    sources = [*(HERE / "node").glob("*.js"), *(HERE / "node").glob("package*.json")]
+
+    def build(directory: Path) -> None:
+        for path in sources:
+            shutil.copy(path, directory)
+        run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], directory)
+
+    return built("node", sources, build)
+
+
 def cpp() -> list[str]:
-    home = scratch("cpp")
-    run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--only-binary=:all:", "--require-hashes",
-         "--target", str(home / "lib"), "-r", str(HERE / "cpp" / "requirements.txt")], home)
-    started = ["env", f"HOME={home}", f"PYTHONPATH={home / 'lib'}", sys.executable]
-    run([*started, "-c", "import rocketmq.client"], home)  # where its library does not load
-    return [*started, str(HERE / "cpp" / "peer.py")]
+    return ["env", f"PYTHONPATH={cpp_library()}", sys.executable, str(HERE / "cpp" / "peer.py")]
+
+
+@functools.cache
+def cpp_library() -> Path:
+    """What goes into PYTHONPATH; it is tried here whether the library loads."""
+    listed = HERE / "cpp" / "requirements.txt"
+
+    def build(directory: Path) -> None:
+        run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--only-binary=:all:", "--require-hashes",
+             "--target", str(directory / "lib"), "-r", str(listed)], directory)
+        run(["env", f"HOME={directory}", f"PYTHONPATH={directory / 'lib'}", sys.executable, "-c",
+             "import rocketmq.client"], directory)
+
+    return built("cpp", [listed], build) / "lib"

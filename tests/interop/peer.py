@@ -6,6 +6,7 @@ line, with the order's number and the fact's kind; `done` or `failed` is the las
 
 import contextlib
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -92,7 +93,7 @@ class Peer:
         self._running: set[str] = set()
         with self.log.open("wb") as words:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
-                                             cwd=home)
+                                             cwd=home, env={**os.environ, "HOME": str(home)})
         threading.Thread(target=self._read, daemon=True).start()
 
     def order(self, verb: str, **arguments: object) -> Order:

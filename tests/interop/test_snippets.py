@@ -17,7 +17,7 @@ import pytest
 
 from queueviz.boards.connect_snippets import SECRET, snippets
 from tests.interop import not_java
-from tests.interop.building import Unavailable, run, scratch
+from tests.interop.building import Unavailable, run
 from tests.interop.clients import java_classpath
 from tests.interop.servers import LOOK_EVERY_S, Server, our_server
 from tests.interop.test_clients_signing import ACCOUNTS, HOST, create_topic
@@ -59,10 +59,9 @@ def java(code: str, home: Path) -> list[str]:
 
 
 def python(code: str, home: Path) -> list[str]:
-    not_java.cpp()
+    library = not_java.cpp_library()
     (home / "snippet.py").write_text(code)
-    return ["env", f"HOME={home}", f"PYTHONPATH={scratch('cpp') / 'lib'}", sys.executable, "-u",
-            str(home / "snippet.py")]
+    return ["env", f"HOME={home}", f"PYTHONPATH={library}", sys.executable, "-u", str(home / "snippet.py")]
 
 
 def go(code: str, home: Path) -> list[str]:
@@ -77,9 +76,9 @@ def go(code: str, home: Path) -> list[str]:
 
 
 def node(code: str, home: Path) -> list[str]:
-    not_java.node()
+    modules = not_java.node_home() / "node_modules"
     (home / "snippet.js").write_text(code)
-    return ["env", f"HOME={home}", f"NODE_PATH={scratch('node') / 'node_modules'}", "node", str(home / "snippet.js")]
+    return ["env", f"HOME={home}", f"NODE_PATH={modules}", "node", str(home / "snippet.js")]
 
 
 class Way(NamedTuple):
