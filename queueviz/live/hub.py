@@ -9,6 +9,7 @@ import logging
 import time
 import weakref
 from collections import Counter
+from contextvars import Context
 from typing import Any, NamedTuple
 
 from queueviz.live import frames
@@ -326,10 +327,13 @@ def hub_of_this_loop(port: Any) -> Hub:
 
 
 def rights_changed(slug: str) -> None:
-    """Called from any thread after a share was revoked or a sandbox made private."""
+    """Called from any thread after a share was revoked, a sandbox made private or a cluster taken from somebody.
+
+    Not in the caller's context: a request's own ends with it, and the database would be asked from its dead thread.
+    """
     for loop, hub in list(_hubs.items()):
         if loop.is_running():
-            asyncio.run_coroutine_threadsafe(hub.recheck(slug), loop)
+            Context().run(asyncio.run_coroutine_threadsafe, hub.recheck(slug), loop)
 
 
 def figures() -> dict[str, Any]:
