@@ -67,3 +67,34 @@ class SocketLimits:
     behind_after_s: float = 1.0  # oldest unacknowledged frame: the next frame is a snapshot
     slow_after_s: float = 5.0  # two frames a second from here on
     close_after_s: float = 20.0  # close 4408
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttachedLimits:
+    """Of one attached cluster: how much of it is shown, and how often it is asked.  Beyond these: named, not shown."""
+
+    clusters: int = 16  # of one server
+    brokers: int = 64
+    topics: int = 256
+    groups: int = 128
+    queues: int = 4_096
+    members: int = 512
+    topics_per_round: int = 64  # of each broker; the next round goes on where this one ended
+    groups_per_round: int = 32
+    members_per_round: int = 32
+    requests_in_flight: int = 16
+    requests_per_broker: int = 2  # so that a slow one does not take all
+    request_timeout_ms: int = 3_000
+    member_timeout_ms: int = 11_000  # a broker waits ten seconds for a member's answer
+    watched_s: float = 60.0  # after the last look nothing is asked any more
+    round_s: float = 10.0  # everything there is; its requests are spread over half of it
+    focus_s: float = 1.0  # the boards somebody looks at
+    members_s: float = 2.0  # what their members say of themselves
+    mute_s: float = 60.0  # a member that did not answer is left alone
+    first_backoff_s: float = 2.0
+    most_backoff_s: float = 60.0
+    attach_s: float = 8.0  # how long the first round may take
+    question_s: float = 8.0
+    found_messages: int = 50
+    journal_entries: int = 1_000
+    resets: int = 20  # that can be undone

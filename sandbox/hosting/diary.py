@@ -154,14 +154,15 @@ async def page_of(directory: Path, diary: Diary | None, ground: Ground, after: i
         except Overrun:
             diary.flush()
         else:
-            return _from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0, facts_only=facts_only,
-                                longs_as_text=longs_as_text)
+            return page_from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0,
+                                    facts_only=facts_only, longs_as_text=longs_as_text)
     return await ground.lend(lambda: _from_files(path, after, limit, facts_only=facts_only,
                                                  longs_as_text=longs_as_text))
 
 
-def _from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool,
-                 longs_as_text: bool) -> Entries:
+def page_from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool,
+                     longs_as_text: bool) -> Entries:
+    """At most `limit` of these, as rows."""
     rows: list[dict[str, Any]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1
     for entry in entries:

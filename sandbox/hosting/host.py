@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox.hosting import hibernate
+from sandbox.hosting.attached.clusters import Clusters
+from sandbox.hosting.attached.settings import is_attached
 from sandbox.hosting.bell import Bell
 from sandbox.hosting.birth import new_record
 from sandbox.hosting.config import HostConfig
@@ -39,6 +41,7 @@ class Host:
         self._config = config
         self._ground = ground
         self._registry = Registry(home / "sandboxes")
+        self.clusters = Clusters(ground.wall)
         self._stories: set[asyncio.Task[None]] = set()
         self.cap = awake_cap(config)
         self._closing = False
@@ -55,7 +58,8 @@ class Host:
         """Sleep, all at once: the machine goes down."""
         self._closing = True
         awake = [slot.slug for slot in self._registry.awake()]
-        await asyncio.gather(*(self.sleep(slug, "server stop") for slug in awake), return_exceptions=True)
+        await asyncio.gather(*(self.sleep(slug, "server stop") for slug in awake), self.clusters.close(),
+                             return_exceptions=True)
 
     def tell(self, story: Coroutine[Any, Any, T], future: "Future[T]") -> None:
         """Run a story to its end; its outcome goes into `future`, unless nobody waits any more."""
@@ -97,6 +101,8 @@ class Host:
         return await self.wake(slug)
 
     async def wake(self, slug: str) -> dict[str, Any]:
+        if is_attached(slug):
+            return self.clusters.get(slug).row()
         slot = self._registry.get(slug)
         while slot.change is not None:  # somebody wakes it or puts it to sleep: wait for that first
             await asyncio.shield(slot.change)
@@ -193,6 +199,8 @@ class Host:
     def read(self, channel: str) -> Reading | Refusal:
         try:
             kind, slug, rest = parse_channel(channel)
+            if is_attached(slug):
+                return self.clusters.read(slug, kind, rest)
             slot = self._registry.get(slug)
             if slot.sandbox is None or slot.state != "live":
                 return Refusal("failed" if slot.state == "failed" else "asleep")
@@ -204,6 +212,8 @@ class Host:
             return Refusal("failed")
 
     def snapshot(self, slug: str) -> dict[str, Any]:
+        if is_attached(slug):
+            return self.clusters.get(slug).snapshot()
         slot = self._registry.get(slug)
         if slot.sandbox is not None and slot.state == "live":
             self._touch(slot)
@@ -214,17 +224,23 @@ class Host:
 
     async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
                       longs_as_text: bool = True) -> Entries:
+        if is_attached(slug):
+            return self.clusters.get(slug).entries(after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
         slot = self._registry.get(slug)
         diary = slot.sandbox.diary if slot.sandbox is not None else None
         return await page_of(self._registry.directory(slug), diary, self._ground, after, limit, facts_only=facts_only,
                              longs_as_text=longs_as_text)
 
     def subscribe(self, slug: str, bell: Bell) -> None:
+        if is_attached(slug):
+            return self.clusters.get(slug).subscribe(bell)
         slot = self._registry.get(slug)
         slot.subscribe(bell)
-        self._touch(slot)
+        return self._touch(slot)
 
     def unsubscribe(self, slug: str, bell: Bell) -> None:
+        if is_attached(slug):
+            self.clusters.unsubscribe(slug, bell)
         if slug in self._registry:
             slot = self._registry.get(slug)
             slot.unsubscribe(bell)
@@ -234,7 +250,7 @@ class Host:
         slots = self._registry.all()
         return {"awake": len(self._registry.awake()), "known": len(slots), "cap": self.cap,
                 "fds": len(os.listdir("/proc/self/fd")), "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-                "sandboxes": {slot.slug: slot.row() for slot in slots}}
+                "sandboxes": {slot.slug: slot.row() for slot in slots}, "attached": self.clusters.rows()}
 
     def _touch(self, slot: Slot) -> None:
         slot.looked_s = self._ground.wall.monotonic()

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.control.rights import Role
+from sandbox.hosting.attached.settings import is_attached
 from sandbox.hosting.bell import Bell
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
+    from sandbox.hosting.attached.settings import AttachedSettings
     from sandbox.hosting.host import Host
     from sandbox.hosting.wire_access import Keys
 
@@ -100,12 +102,34 @@ class EnginePort:
         """
         return self._turn(lambda: self._host.set_keys(slug, keys))
 
+    def attach(self, slug: str, settings: "AttachedSettings") -> "Future[dict[str, Any]]":
+        """Know a real cluster by `k.<name>` from here on; every other verb takes that slug as it takes a sandbox's.
+
+        The value is its `status` row, when its first poll is done or failed: a cluster that does not answer is no
+        error.  The same settings again change nothing, others connect anew.  422 settings nobody can use, 409 too many.
+        """
+        return self._story(lambda: self._host.clusters.attach(slug, settings))
+
+    def detach(self, slug: str) -> "Future[None]":
+        """Close its connections and forget it, with what was done to it here."""
+        return self._story(lambda: self._host.clusters.detach(slug))
+
     def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
-        """Carry an action out; the value is the seq of its `ActionTaken`.  Raises ActionRefused."""
+        """Carry an action out; the value is the seq of its `ActionTaken`.  Raises ActionRefused.
+
+        On an attached cluster it comes when the brokers have answered, and `OffsetsReset` is written by then.
+        """
+        if is_attached(slug):
+            return self._story(lambda: self._host.clusters.act(slug, action, str(by)))
         return self._turn(lambda: self._host.awake(slug).act(action, str(by)))
 
     def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
-        """Answer a question (`control.questions`) without effect.  Raises ActionRefused."""
+        """Answer a question (`control.questions`) without effect.  Raises ActionRefused.
+
+        Of an attached cluster the answer may take as long as `AttachedLimits.question_s`.
+        """
+        if is_attached(slug):
+            return self._story(lambda: self._host.clusters.ask(slug, question))
         return self._turn(lambda: self._host.awake(slug).ask(question))
 
     def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
@@ -134,7 +158,8 @@ class EnginePort:
         return self._turn(lambda: self._host.unsubscribe(slug, bell))
 
     def status(self) -> "Future[dict[str, Any]]":
-        """{"awake", "known", "cap", "fds", "fd_limit", "sandboxes": {slug: {"state", "watched", "template", …}}}"""
+        """{"awake", "known", "cap", "fds", "fd_limit", "sandboxes": {slug: {"state", "watched", "template", …}},
+        "attached": {slug: the same of clusters}}"""
         return self._turn(self._host.status)
 
     def _turn(self, fn: Callable[[], T]) -> "Future[T]":

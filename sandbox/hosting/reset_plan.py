@@ -111,7 +111,7 @@ class ResetPlan(NamedTuple):
 
 def plan_reset(sandbox: "Sandbox", wish: ResetWish) -> ResetPlan:
     """Raises ActionRefused (404, 422) when the wish names what is not there or lacks a value."""
-    _check_wish(wish)
+    check_wish(wish)
     view = GroupView(sandbox, wish.group)
     if not view.masters:
         raise ActionRefused(409, "No broker is running.", "Start one first.")
@@ -135,16 +135,19 @@ def _row(sandbox: "Sandbox", view: GroupView, wish: ResetWish, mq: MessageQueue,
     low, high = max(0, store.min_offset(mq.topic, mq.queue_id)), store.max_offset(mq.topic, mq.queue_id)
     committed = broker.consumer_offsets.get(wish.group, mq.topic, mq.queue_id)
     wished = _wished(broker, wish, mq, committed, low, high)
-    notes: list[Note] = []
-    target = wished
-    if wished is not None and wished < low:
-        target = low
-        notes.append(Note("raised_to_min", "raised from {wished} to the first message still there", {"wished": wished}))
-    elif wished is not None and wished > high:
-        target = high
-        notes.append(Note("lowered_to_max", "lowered from {wished} to the end", {"wished": wished}))
+    target, notes = fitted(wished, low, high)
     notes += _remarks(sandbox, view, wish, broker, mq, committed, target, high)
     return PlannedQueue(mq, low, high, committed, view.in_memory(mq), target, view.owner(mq), selected, tuple(notes))
+
+
+def fitted(wished: int | None, low: int, high: int) -> tuple[int | None, list[Note]]:
+    """Into what the queue holds."""
+    if wished is not None and wished < low:
+        text = "raised from {wished} to the first message still there"
+        return low, [Note("raised_to_min", text, {"wished": wished})]
+    if wished is not None and wished > high:
+        return high, [Note("lowered_to_max", "lowered from {wished} to the end", {"wished": wished})]
+    return wished, []
 
 
 def _wished(broker: Broker, wish: ResetWish, mq: MessageQueue, committed: int | None, low: int,
@@ -196,7 +199,8 @@ def _remarks(sandbox: "Sandbox", view: GroupView, wish: ResetWish, broker: Broke
     return notes
 
 
-def _check_wish(wish: ResetWish) -> None:
+def check_wish(wish: ResetWish) -> None:
+    """Raises ActionRefused (422) when it lacks a value, or has one it has no use for."""
     if wish.target in ("time", "offset", "shift") and wish.value is None:
         raise ActionRefused(422, "A reset to {target} needs a value.", "Give it one.", field="value",
                             target=wish.target)

@@ -1,6 +1,6 @@
 """A reset of offsets, carried out: checked against what the person saw, done, watched for a minute, undone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.push_consumer import PushConsumer
@@ -29,12 +29,16 @@ Targets = dict[MessageQueue, int]
 
 def checked_targets(sandbox: "Sandbox", action: ResetOffsets,
                     draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
-    """Where each queue goes.
+    """Where each queue goes.  Raises ActionRefused, as `targets_of`."""
+    return targets_of(plan_reset(sandbox, action), action, draw)
+
+
+def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
+    """Where each queue of a fresh plan goes.
 
     Raises ActionRefused: 409 when the method cannot be used, or when the world is no longer what the preview showed
     (`details` is the new plan, drawn by `draw`); 422 when something is skipped and the group's name was not typed.
     """
-    plan = plan_reset(sandbox, action)
     if plan.refused is not None:
         raise _refused(plan.refused, draw(plan))
     shown = {row.queue: row for row in action.expected}
@@ -70,7 +74,7 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
     if seen < row.min_offset:
         return Refusal("The messages before {low} of {queue} are gone, so {seen} cannot be reached.", LOOK_AGAIN,
                        {"low": row.min_offset, "queue": queue, "seen": seen})
-    before, now = _or_never(shown.committed), _or_never(row.committed)
+    before, now = or_never(shown.committed), or_never(row.committed)
     if now < before:
         return Refusal("The stored offset of {queue} went back from {before} to {now}.", LOOK_AGAIN,
                        {"queue": queue, "before": before, "now": now})
@@ -93,11 +97,7 @@ def apply_targets(sandbox: "Sandbox", group: str, topic: str, method: str, targe
     """Tell the members (online), or write the brokers' tables (offline and undo without members)."""
     view = GroupView(sandbox, group)
     before = {mq: view.committed(mq) for mq in targets}
-    rows = tuple((mq.key, _or_never(before[mq]), targets[mq]) for mq in sorted(targets))
-    sandbox.journal.write(OffsetsReset(
-        reset_id=reset_id, group=group, method=method, rows=rows,
-        skipped=sum(max(0, after - max(old, 0)) for _, old, after in rows),
-        replayed=sum(max(0, old - after) for _, old, after in rows if old != NEVER), reason=reason, by=by))
+    sandbox.journal.write(reset_fact(reset_id, group, method, before, targets, reason=reason, by=by))
     sandbox.record.resets.append({
         "id": reset_id, "group": group, "topic": topic, "at_ms": sandbox.clock.now_ms(),
         "rows": [[mq.broker, mq.queue_id, before[mq], targets[mq]] for mq in sorted(targets)]})
@@ -109,6 +109,15 @@ def apply_targets(sandbox: "Sandbox", group: str, topic: str, method: str, targe
     else:
         for mq, offset in sorted(targets.items()):
             view.masters[mq.broker].consumer_offsets.commit(group, mq.topic, mq.queue_id, offset, "reset")
+
+
+def reset_fact(reset_id: str, group: str, method: str, before: Mapping[MessageQueue, int | None], targets: Targets, *,
+               reason: str, by: str) -> OffsetsReset:
+    rows = tuple((mq.key, or_never(before[mq]), targets[mq]) for mq in sorted(targets))
+    return OffsetsReset(
+        reset_id=reset_id, group=group, method=method, rows=rows,
+        skipped=sum(max(0, after - max(old, 0)) for _, old, after in rows),
+        replayed=sum(max(0, old - after) for _, old, after in rows if old != NEVER), reason=reason, by=by)
 
 
 def _tell_members(sandbox: "Sandbox", view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
@@ -174,7 +183,7 @@ class ResetWatch:
         if any(view.pulls_by_itself(broker) for broker in view.masters.values()):
             return  # they were told and did not listen, so there is nothing to verify
         overwritten = [mq for mq, target in self._targets.items()
-                       if mq.broker in view.masters and _or_never(view.committed(mq)) < target]
+                       if mq.broker in view.masters and or_never(view.committed(mq)) < target]
         for client_id in sorted(self._members):
             mine = any(view.owner(mq) == client_id for mq in overwritten)
             self._step(client_id, "overwritten" if mine else "verified")
@@ -183,5 +192,5 @@ class ResetWatch:
         self._sandbox.journal.write(ResetStepDone(self._reset_id, client_id, step))
 
 
-def _or_never(offset: int | None) -> int:
+def or_never(offset: int | None) -> int:
     return NEVER if offset is None else offset

@@ -188,7 +188,7 @@ class Sandbox:
         """Carry `action` out; returns the seq of its ActionTaken.  Refusals leave nothing behind, not even an event."""
         self.standstill.check()
         carry_out = prepare(self, action)
-        seq = self.journal.write(ActionTaken(name_of(action), _plain(fields_of(action)), by))
+        seq = self.journal.write(ActionTaken(name_of(action), plain(fields_of(action)), by))
         with self.journal.caused_by(seq):
             carry_out(seq, by)
         if self.record.built:
@@ -336,13 +336,13 @@ def keys_of(record: hibernate.SandboxRecord) -> Keys | None:
     return Keys(**record.keys) if record.keys else None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """As JSON values: a NamedTuple becomes an object."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):
-        return _plain(value._asdict())
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return plain(value._asdict())
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _known(changes: dict[str, Any]) -> dict[str, Any]:

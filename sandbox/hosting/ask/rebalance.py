@@ -27,7 +27,8 @@ COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lis
 
 
 def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
-    """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them.
+    """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them,
+    `colours` (an actor's own number, of anybody else some number).
 
     `ring` (of consistent hashing; None when it has too many places to draw): `places` [[position, client id]] and
     `queues` {queue: position}.  `rooms` (of the room strategies): where each broker and member stands, `wanted` those
@@ -38,18 +39,24 @@ def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
     members = view.online_members()
     new, after_members = _members(sandbox, question, members)
     strategy = _strategy(sandbox, view, question)
-    then = now if question.queues in (None, len(now)) else _made_up(question.topic, question.queues or 0, now)
-    before = _shares(group_strategy(sandbox, view), question.group, now, members)
-    after = _shares(strategy, question.group, then, after_members)
+    then = now if question.queues in (None, len(now)) else made_up_queues(question.topic, question.queues or 0, now)
+    before = shares_of(group_strategy(sandbox, view), question.group, now, members)
+    after = shares_of(strategy, question.group, then, after_members)
     return {
-        "group": question.group, "topic": question.topic, "strategy": strategy.name, "before": _rows(before),
-        "after": _rows(after), "moves": _moves(before, after), "of": len(then),
+        "group": question.group, "topic": question.topic, "strategy": strategy.name, "before": rows_of(before),
+        "after": rows_of(after), "moves": moves_between(before, after), "of": len(then),
         "idle": [new.get(member) or sandbox.label_of(member) for member, mqs in after.items() if not mqs],
         "labels": {member: new.get(member) or sandbox.label_of(member) for member in sorted({*before, *after})},
-        "members": after_members, "queues": [mq.row for mq in then], "ring": _ring(strategy, then, after_members),
+        "colours": _colours(view, sorted({*before, *after})),
+        "members": after_members, "queues": [mq.row for mq in then], "ring": ring_of(strategy, then, after_members),
         "rooms": _rooms(sandbox, view, question, strategy.name, then, after_members),
-        "compared": [_compared(name, question, before, then, after_members) for name in COMPARED],
+        "compared": [compared_with(name, question, before, then, after_members) for name in COMPARED],
     }
+
+
+def _colours(view: GroupView, members: list[str]) -> dict[str, int]:
+    return {member: view.by_client[member].colour if member in view.by_client else place
+            for place, member in enumerate(members)}
 
 
 def _members(sandbox: "Sandbox", question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -63,7 +70,7 @@ def _members(sandbox: "Sandbox", question: PlanRebalance, members: list[str]) ->
     return new, sorted({*stay, *new})
 
 
-def _made_up(topic: str, count: int, now: list[MessageQueue]) -> list[MessageQueue]:
+def made_up_queues(topic: str, count: int, now: list[MessageQueue]) -> list[MessageQueue]:
     """So many queues, spread over the brokers that have the topic."""
     brokers = sorted({mq.broker for mq in now}) or ["broker-a"]
     share, odd = divmod(count, len(brokers))
@@ -78,7 +85,7 @@ def _strategy(sandbox: "Sandbox", view: GroupView, question: PlanRebalance) -> A
     return make_strategy(chosen, sandbox.actors)
 
 
-def _shares(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue],
+def shares_of(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue],
             members: list[str]) -> Shares:
     """Every member's share.  Raises ActionRefused (422) when the strategy cannot divide these."""
     if not mqs or not members:
@@ -92,23 +99,23 @@ def _shares(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[Messag
                             field="strategy", strategy=strategy.name, why=str(why)) from why
 
 
-def _moves(before: Shares, after: Shares) -> int:
+def moves_between(before: Shares, after: Shares) -> int:
     """Queues that somebody gets who did not have them."""
     owner = {mq: member for member, mqs in before.items() for mq in mqs}
     owner_after = {mq: member for member, mqs in after.items() for mq in mqs}
     return sum(1 for mq, member in owner_after.items() if owner.get(mq) != member)
 
 
-def _compared(name: str, question: PlanRebalance, before: Shares, mqs: list[MessageQueue],
+def compared_with(name: str, question: PlanRebalance, before: Shares, mqs: list[MessageQueue],
               members: list[str]) -> dict[str, Any]:
-    strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, _Nowhere())
-    shares = _shares(strategy, question.group, mqs, members)
+    strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, Nowhere())
+    shares = shares_of(strategy, question.group, mqs, members)
     counts = [len(mine) for mine in shares.values()]
-    return {"strategy": name, "moves": _moves(before, shares), "most": max(counts, default=0),
+    return {"strategy": name, "moves": moves_between(before, shares), "most": max(counts, default=0),
             "least": min(counts, default=0), "idle": counts.count(0)}
 
 
-class _Nowhere:
+class Nowhere:
     """Strategies that read neither lists nor rooms ask nobody."""
 
     def label_of(self, client_id: str) -> str | None:
@@ -118,7 +125,7 @@ class _Nowhere:
         return None
 
 
-def _ring(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue],
+def ring_of(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue],
           members: Sequence[str]) -> dict[str, Any] | None:
     if not isinstance(strategy, AllocateMessageQueueConsistentHash):
         return None
@@ -141,5 +148,5 @@ def _rooms(sandbox: "Sandbox", view: GroupView, question: PlanRebalance, strateg
             "wanted": sorted(rooms.wanted)}
 
 
-def _rows(shares: Shares) -> dict[str, list[str]]:
+def rows_of(shares: Shares) -> dict[str, list[str]]:
     return {member: [mq.row for mq in mqs] for member, mqs in shares.items()}

@@ -19,22 +19,29 @@ def plan(sandbox: "Sandbox", question: PlanReset) -> dict[str, Any]:
 
 
 def draw_plan(sandbox: "Sandbox", wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
-    lag_after = sum(row.lag_after for row in plan.rows)
     return {
-        "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(), "group": wish.group,
-        "topic": wish.topic, "target": wish.target, "value": None if wish.value is None else str(wish.value),
-        "method": wish.method, "online": bool(plan.online_members), "online_members": len(plan.online_members),
-        "members": plan.members,
-        "refused": None if plan.refused is None else _draw_refusal(plan.refused),
-        "rows": [_draw_row(row) for row in plan.rows],
-        "delivered_again": plan.again, "skipped": plan.skipped, "lag_after": lag_after,
-        "catch_up_ms": _catch_up_ms(sandbox, wish, lag_after),
-        "warnings": sum(len(row.notes) for row in plan.rows if row.selected),
+        "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(), **draw_rows(wish, plan),
+        "catch_up_ms": _catch_up_ms(sandbox, wish, sum(row.lag_after for row in plan.rows)),
         "histogram": _histogram(sandbox, plan),
     }
 
 
-def _draw_refusal(refused: Refusal) -> dict[str, Any]:
+def draw_rows(wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
+    """What wish and plan say by themselves."""
+    return {
+        "group": wish.group, "topic": wish.topic, "target": wish.target,
+        "value": None if wish.value is None else str(wish.value),
+        "method": wish.method, "online": bool(plan.online_members), "online_members": len(plan.online_members),
+        "members": plan.members,
+        "refused": None if plan.refused is None else draw_refusal(plan.refused),
+        "rows": [_draw_row(row) for row in plan.rows],
+        "delivered_again": plan.again, "skipped": plan.skipped,
+        "lag_after": sum(row.lag_after for row in plan.rows),
+        "warnings": sum(len(row.notes) for row in plan.rows if row.selected),
+    }
+
+
+def draw_refusal(refused: Refusal) -> dict[str, Any]:
     return {"message": refused.sentence, "hint": refused.hint, "pattern": refused.message,
             "values": dict(refused.values)}
 

@@ -1,0 +1,106 @@
+"""What a member told of itself (307), in the words of the pages."""
+
+from typing import Any, NamedTuple, Self
+
+from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
+from sandbox.kernel.errors import ClientError
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import QueueRunningInfo, RunningInfo
+
+MIB = 1024 * 1024
+
+HeldQueue = QueueRunningInfo
+
+_STRATEGIES = {
+    "AllocateMessageQueueAveragely": "AVG",
+    "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
+    "AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
+    "AllocateMessageQueueByConfig": "CONFIG",
+    "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
+    "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
+}  # fmt: skip
+_COMPUTED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
+DEFAULT_STRATEGY = "AVG"
+
+
+class MemberSays(NamedTuple):
+    """Its own account.  A Java client writes every field of its configuration, others what they have."""
+
+    properties: dict[str, str]
+    queues: dict[MessageQueue, HeldQueue]
+    heard_ms: int
+
+    @classmethod
+    def of(cls, told: RunningInfo, heard_ms: int) -> Self:
+        return cls(told.properties, {MessageQueue(*queue): held for queue, held in told.queues.items()}, heard_ms)
+
+    @property
+    def kind(self) -> str | None:
+        return {"CONSUME_PASSIVELY": "push", "CONSUME_ACTIVELY": "pull"}.get(
+            self.properties.get("PROP_CONSUME_TYPE", ""))
+
+    @property
+    def listener(self) -> str | None:
+        return {"true": "orderly", "false": "concurrent"}.get(self.properties.get("PROP_CONSUMEORDERLY", ""))
+
+    @property
+    def threads(self) -> int | None:
+        return self._number("PROP_THREADPOOL_CORE_SIZE")
+
+    @property
+    def since_ms(self) -> int | None:
+        return self._number("PROP_CONSUMER_START_TIMESTAMP") or None
+
+    @property
+    def strategy(self) -> str | None:
+        """By its class, which Java's `toString` begins with; None: another one, or not told."""
+        name = self.properties.get("allocateMessageQueueStrategy", "").partition("@")[0].rpartition(".")[2]
+        return _STRATEGIES.get(name)
+
+    @property
+    def limits(self) -> dict[str, int | None] | None:
+        """What holds its pulls back; None when it does not say."""
+        count = self._number("pullThresholdForQueue")
+        if count is None:
+            return None
+        size_mib = self._number("pullThresholdSizeForQueue")
+        return {"count": count, "bytes": None if size_mib is None else size_mib * MIB,
+                "span": self._number("consumeConcurrentlyMaxSpan")}
+
+    def held(self, topic: str | None) -> dict[MessageQueue, HeldQueue]:
+        """Queues it has and is not letting go, of one topic or all."""
+        return {mq: held for mq, held in self.queues.items() if topic in (None, mq.topic) and not held.dropped}
+
+    def _number(self, name: str) -> int | None:
+        text = self.properties.get(name, "")
+        return int(text) if text.removeprefix("-").isdecimal() else None
+
+
+def computed_strategy(told: str | None) -> AllocateMessageQueueStrategy:
+    """The strategy itself, RocketMQ's default where nobody said another; one that needs lists or rooms cannot be
+    computed from here, and the default stands for it."""
+    try:
+        return strategy(told if told in _COMPUTED else DEFAULT_STRATEGY)
+    except ClientError:
+        return strategy(DEFAULT_STRATEGY)
+
+
+NOWHERE: dict[str, Any] = {"in_memory": None, "cells_from": None, "cached": None}
+
+
+def position(held: HeldQueue, committed: int | None) -> dict[str, Any]:
+    """What its member would commit now, and which offsets it holds; the smallest of them is the oldest unfinished.
+
+    A member is asked less often than a broker: what has fallen behind the committed offset meanwhile is not repeated.
+    """
+    if committed is not None and 0 <= held.committed_offset < committed:
+        return NOWHERE
+    count = held.cached_count + held.taken_count
+    ends = [(low, high) for low, high, some in ((held.cached_min_offset, held.cached_max_offset, held.cached_count),
+                                                (held.taken_min_offset, held.taken_max_offset, held.taken_count))
+            if some]
+    cached = None
+    if ends:
+        cached = {"count": count, "min": str(min(low for low, _ in ends)), "max": str(max(high for _, high in ends))}
+    return {"in_memory": None if held.committed_offset < 0 else str(held.committed_offset),
+            "cells_from": cached["min"] if cached else None, "cached": cached}

@@ -1,0 +1,197 @@
+"""What was last heard of a cluster, and from whom.  Polls write it, drawings read it; what is missing was not told."""
+
+from typing import NamedTuple
+
+from sandbox.broker.subscription_groups import BUILT_IN, SYSTEM_PREFIX
+from sandbox.broker.topic_names import RETRY_PREFIX, is_system
+from sandbox.client.admin import BrokerRuntime
+from sandbox.client.config import INNER_PRODUCER_GROUP
+from sandbox.hosting.attached.member_says import HeldQueue, MemberSays
+from sandbox.hosting.attached.rates import Rates
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import Connection, ConsumerConnection, TopicConfig, TopicOffset
+
+PERM_READ = 4
+RUNNING, UNREACHABLE, UNKNOWN = "running", "unreachable", "unknown"
+MASTER = 0
+
+_BUILT_IN_GROUPS = frozenset((*BUILT_IN, "SELF_TEST_CONSUMER_GROUP", "TOOLS_CONSUMER", "FILTERSRV_CONSUMER"))
+
+Brokers = dict[str, dict[int, str]]
+"""Name → id → address, as a name server tells them."""
+
+
+class ServerSeen(NamedTuple):
+    """One name server.  `brokers` None: it has not answered lately."""
+
+    name: str  # ns-1
+    address: str
+    state: str = UNKNOWN
+    brokers: Brokers | None = None
+    trouble: str | None = None
+
+
+class BrokerSeen:
+    """One broker process."""
+
+    def __init__(self, name: str, broker_id: int, address: str) -> None:
+        self.name = name
+        self.broker_id = broker_id
+        self.address = address
+        self.state = UNKNOWN
+        self.runtime = BrokerRuntime({})  # request 28
+        self.trouble: str | None = None
+
+    @property
+    def node(self) -> str:
+        return self.name if self.broker_id == MASTER else f"{self.name}.{self.broker_id}"
+
+
+class Picture:
+    """Of one cluster.  Tables are by broker name: those of its master."""
+
+    def __init__(self, rates: Rates) -> None:
+        self.rates = rates
+        self.clusters: set[str] = set()
+        self.servers: dict[str, ServerSeen] = {}  # by address
+        self.brokers: dict[str, BrokerSeen] = {}  # by address
+        self.topics: dict[str, dict[str, TopicConfig]] = {}
+        self.system_topics: dict[str, frozenset[str]] = {}
+        self.groups: dict[str, frozenset[str]] = {}
+        self.offsets: dict[str, dict[tuple[str, str], dict[int, int]]] = {}  # (group, topic) → queue → offset
+        self.ends: dict[tuple[str, str], dict[int, TopicOffset]] = {}  # (broker, topic)
+        self.members: dict[str, dict[str, ConsumerConnection]] = {}  # broker → group
+        self.says: dict[tuple[str, str], MemberSays] = {}  # (group, client)
+        self.consumed_per_s: dict[str, dict[str, float]] = {}  # broker → group
+        self.producers: dict[str, dict[str, dict[str, Connection]]] = {}  # broker → group → client
+        self.seen_ms: int | None = None
+        self.left_out: dict[str, int] = {}  # what a limit hides: kind → how many there are
+
+    # Brokers.
+
+    def masters(self) -> dict[str, BrokerSeen]:
+        """By name, whether they answer or not."""
+        return {seen.name: seen for seen in self.in_order() if seen.broker_id == MASTER}
+
+    def in_order(self) -> list[BrokerSeen]:
+        """Each master with its slaves."""
+        return sorted(self.brokers.values(), key=lambda seen: (seen.name, seen.broker_id))
+
+    def set_brokers(self, told: Brokers, most: int) -> None:
+        """A name server that answers knows them all; who is not named any more is gone."""
+        places = [(name, broker_id, address) for name, ids in sorted(told.items())
+                  for broker_id, address in sorted(ids.items())]
+        self._limited("brokers", len(places), most)
+        keep = {address: (name, broker_id) for name, broker_id, address in places[:most]}
+        for address in [address for address in self.brokers if address not in keep]:
+            self.forget_tables(self.brokers.pop(address))
+        for address, (name, broker_id) in keep.items():
+            known = self.brokers.get(address)
+            if known is None or (known.name, known.broker_id) != (name, broker_id):
+                self.brokers[address] = BrokerSeen(name, broker_id, address)
+
+    def forget_tables(self, seen: BrokerSeen) -> None:
+        """Who was there may be gone by now: what a silent master told of members is not repeated."""
+        if seen.broker_id == MASTER:
+            self.members.pop(seen.name, None)
+            self.producers.pop(seen.name, None)
+            self.consumed_per_s.pop(seen.name, None)
+
+    # Topics and queues.
+
+    def topic_names(self) -> list[str]:
+        """All but the system's own; ordinary ones first."""
+        found = {topic for table in self.topics.values() for topic in table if not self.is_system(topic)}
+        return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
+
+    def is_system(self, topic: str) -> bool:
+        """A broker and a cluster have a topic of their own name each."""
+        return (is_system(topic) or topic in self.clusters or topic in self.topics
+                or any(topic in names for names in self.system_topics.values()))
+
+    def configs(self, topic: str) -> dict[str, TopicConfig]:
+        """By broker name, sorted."""
+        return {name: table[topic] for name, table in sorted(self.topics.items()) if topic in table}
+
+    def read_queues(self, topic: str) -> list[MessageQueue]:
+        """What consumers see."""
+        return [MessageQueue(topic, name, queue_id) for name, config in self.configs(topic).items()
+                if config.permission & PERM_READ for queue_id in range(config.read_queues)]
+
+    def end(self, mq: MessageQueue) -> TopicOffset | None:
+        return self.ends.get((mq.broker, mq.topic), {}).get(mq.queue_id)
+
+    # Groups.
+
+    def group_names(self) -> list[str]:
+        """With a member or a stored offset, or known by a rule; built-in ones are left out."""
+        found: set[str] = set().union(*self.groups.values()) if self.groups else set()
+        found |= {group for table in self.offsets.values() for group, _ in table}
+        found |= {group for table in self.members.values() for group in table}
+        return sorted(group for group in found if not is_built_in(group))
+
+    def brokers_of_group(self, group: str) -> list[str]:
+        """Where it may have members: a member's heartbeat makes its retry topic there."""
+        retry = RETRY_PREFIX + group
+        return sorted(name for name, table in self.topics.items()
+                      if retry in table or any(key[0] == group for key in self.offsets.get(name, {})))
+
+    def committed(self, group: str, mq: MessageQueue) -> int | None:
+        return self.offsets.get(mq.broker, {}).get((group, mq.topic), {}).get(mq.queue_id)
+
+    def topics_of_group(self, group: str) -> list[str]:
+        """What it subscribes to, or has stored offsets of; its retry topic last."""
+        found = {sub.topic for connection in self.connections(group) for sub in connection.subscriptions}
+        found |= {topic for table in self.offsets.values() for name, topic in table if name == group}
+        return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
+
+    def connections(self, group: str) -> list[ConsumerConnection]:
+        """What each broker that knows members of it says."""
+        return [table[group] for _, table in sorted(self.members.items()) if group in table]
+
+    def members_of(self, group: str) -> dict[str, Connection]:
+        """By client id, sorted."""
+        found = {member.client_id: member for told in self.connections(group) for member in told.connections}
+        return dict(sorted(found.items()))
+
+    def place_of(self, group: str, client_id: str) -> str | None:
+        """The address of a broker that knows this member."""
+        masters = self.masters()
+        for name, table in sorted(self.members.items()):
+            told = table.get(group)
+            if told is not None and name in masters and any(one.client_id == client_id for one in told.connections):
+                return masters[name].address
+        return None
+
+    def held_by(self, group: str) -> dict[MessageQueue, tuple[str, HeldQueue]]:
+        """Who holds which queue, by the members' own word; a queue being let go counts for nobody."""
+        found: dict[MessageQueue, tuple[str, HeldQueue]] = {}
+        for client_id in self.members_of(group):
+            says = self.says.get((group, client_id))
+            for mq, held in says.queues.items() if says is not None else ():
+                if not held.dropped:
+                    found[mq] = (client_id, held)
+        return found
+
+    def model(self, group: str) -> str | None:
+        return next((told.message_model for told in self.connections(group)), None)
+
+    def limited_topics(self, most: int) -> list[str]:
+        names = self.topic_names()
+        self._limited("topics", len(names), most)
+        return names[:most]
+
+    def limited_groups(self, most: int) -> list[str]:
+        names = self.group_names()
+        self._limited("groups", len(names), most)
+        return names[:most]
+
+    def _limited(self, what: str, there_are: int, most: int) -> None:
+        if there_are > most:
+            self.left_out[what] = there_are
+        else:
+            self.left_out.pop(what, None)
+
+
+def is_built_in(group: str) -> bool:
+    return group in _BUILT_IN_GROUPS or group.startswith(SYSTEM_PREFIX) or group == INNER_PRODUCER_GROUP

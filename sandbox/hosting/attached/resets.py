@@ -1,0 +1,220 @@
+"""A reset of a group's offsets on a real cluster: the one thing that is ever changed there.
+
+Three ways, as the brokers can (spec remoting 2.2; RocketMQ: `Broker2Client.resetOffset`, 5.x `resetOffsetInner`):
+
+* online on brokers that tell their members (4.9): request 222 with a time or the end, each broker by itself;
+* on brokers that write offsets themselves (5.x): 222 queue by queue, whether members are online or not;
+* offline otherwise: 15 queue by queue, while nobody of the group is online.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from sandbox.client.tasks import Tasks
+from sandbox.control.actions import Action, ResetOffsets, UndoReset, fields_of, name_of
+from sandbox.control.limits import AttachedLimits
+from sandbox.hosting.attached.picture import Picture
+from sandbox.hosting.attached.reach import Reach
+from sandbox.hosting.attached.reset_plan import AttachedPlan, BrokerFacts, ask_brokers, draw_plan, plan_reset
+from sandbox.hosting.attached.snapshot.queues import Causes
+from sandbox.hosting.resets import UNDO_MS, WATCH_S, Targets, or_never, reset_fact, targets_of
+from sandbox.hosting.sandbox import plain
+from sandbox.journal.events import ActionTaken, ResetStepDone
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.message.queue import MessageQueue
+
+TO_THE_END = -1
+CAUSES_KEPT = 4_096
+
+
+class Done(NamedTuple):
+    """A reset that can be undone."""
+
+    reset_id: str
+    group: str
+    topic: str
+    at_ms: int
+    before: dict[MessageQueue, int | None]
+
+
+class Outcome(NamedTuple):
+    """Where queues go on now, by the brokers' own answers, and what went wrong where."""
+
+    targets: Targets
+    failures: dict[str, str]
+
+
+class Resets:
+    """Carries resets out, one at a time, and writes each down."""
+
+    def __init__(self, journal: Journal, clock: Clock, limits: AttachedLimits) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._limits = limits
+        self._one_at_a_time = asyncio.Lock()
+        self._tasks = Tasks("resets")
+        self._done: dict[str, Done] = {}
+        self.causes: Causes = {}
+
+    def close(self) -> None:
+        self._tasks.cancel()
+
+    async def act(self, reach: Reach, picture: Picture, action: Action, by: str) -> int:
+        """The seq of its ActionTaken.  Raises ActionRefused: 403 for every other action, else as a sandbox does."""
+        if not isinstance(action, ResetOffsets | UndoReset):
+            raise ActionRefused(403, "A real cluster is only looked at; nothing but offsets is changed there.",
+                                "Use its own tools, or a sandbox.")
+        async with self._one_at_a_time:
+            if isinstance(action, UndoReset):
+                return await self._undo(reach, picture, action, by)
+            return await self._reset(reach, picture, action, by)
+
+    async def _reset(self, reach: Reach, picture: Picture, action: ResetOffsets, by: str) -> int:
+        if action.confirm != action.group:
+            raise ActionRefused(422, "This is a real cluster.", "Type the name of the group to confirm.",
+                                field="confirm")
+        plan = await plan_reset(reach, picture, action)
+        targets = targets_of(plan.plan, action, lambda fresh: draw_plan(
+            self._journal.next_seq - 1, self._clock.now_ms(), action, plan))
+        time_ms = None
+        if plan.method == "online" and not plan.written_by_brokers:
+            time_ms = TO_THE_END if action.target == "latest" else action.value
+        carry_out = _by_queue(reach, plan.facts, action.group)
+        if time_ms is not None:
+            carry_out = _by_members(reach, plan, action, time_ms)
+        method = "server" if plan.method == "online" and time_ms is None else plan.method
+        seq, told = await self._carry_out(action, by, action.group, action.topic, method, plan.facts, targets,
+                                          carry_out, reason=action.reason)
+        if time_ms is not None:
+            for client_id in plan.plan.online_members:
+                self._journal.write(ResetStepDone(f"r{seq}", client_id, "told"))
+        if plan.plan.online_members:
+            self._watch(reach, picture, f"r{seq}", action.group, action.topic, told, plan.plan.online_members)
+        return seq
+
+    async def _undo(self, reach: Reach, picture: Picture, action: UndoReset, by: str) -> int:
+        """Back to where each queue stood.  Members that are online must be reachable at an exact offset (5.x)."""
+        done = self._done.get(action.reset_id)
+        if done is None:
+            raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id",
+                                reset_id=action.reset_id)
+        if self._clock.now_ms() - done.at_ms > UNDO_MS:
+            raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
+        facts = await ask_brokers(reach, picture, done.group, done.topic)
+        targets: Targets = {mq: before for mq, before in done.before.items()
+                            if before is not None and mq.broker in facts}
+        if not targets:
+            raise ActionRefused(409, "Nothing was stored before that reset.", "Make a new one.")
+        for mq, before in sorted(targets.items()):
+            end = facts[mq.broker].ends.get(mq.queue_id)
+            if end is not None and before < end.min_offset:
+                raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
+                                    low=end.min_offset, queue=mq.row)
+        online = any(told.members is not None for told in facts.values())
+        if online and not all(told.writes_itself for told in facts.values()):
+            raise ActionRefused(409, "Members of the group are online and would overwrite it.",
+                                "Stop them, and undo it then.")
+        seq, _ = await self._carry_out(action, by, done.group, done.topic, "undo", facts, targets,
+                                       _by_queue(reach, facts, done.group), reason=f"undo of {action.reset_id}")
+        return seq
+
+    async def _carry_out(self, action: Action, by: str, group: str, topic: str, method: str,
+                         facts: dict[str, BrokerFacts], targets: Targets,
+                         carry_out: "Callable[[Targets], Awaitable[Outcome]]", *, reason: str) -> tuple[int, Targets]:
+        """ActionTaken before anything is asked, OffsetsReset with what the brokers answered.
+
+        Raises ActionRefused (502) when a broker did not do it; what others did is in the journal then.
+        """
+        seq = self._journal.write(ActionTaken(name_of(action), plain(fields_of(action)), by))
+        outcome = await carry_out(targets)
+        before = {mq: facts[mq.broker].committed(group, mq) for mq in outcome.targets}
+        if outcome.targets:
+            with self._journal.caused_by(seq):
+                at = self._journal.write(reset_fact(f"r{seq}", group, method, before, outcome.targets, reason=reason,
+                                                    by=by))
+            self._remember(Done(f"r{seq}", group, topic, self._clock.now_ms(), before), at)
+        if outcome.failures:
+            broker, why = sorted(outcome.failures.items())[0]
+            raise ActionRefused(502, "Broker {broker} did not reset its queues: {why}.",
+                                "Look at the offsets; other brokers may have done it.", broker=broker,
+                                why=why.removesuffix("."))
+        return seq, outcome.targets
+
+    def _remember(self, done: Done, seq: int) -> None:
+        self._done[done.reset_id] = done
+        while len(self._done) > self._limits.resets:
+            del self._done[next(iter(self._done))]
+        for mq in done.before:
+            self.causes.pop((done.group, mq), None)
+            self.causes[done.group, mq] = seq
+        while len(self.causes) > CAUSES_KEPT:
+            del self.causes[next(iter(self.causes))]
+
+    def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, targets: Targets,
+               members: tuple[str, ...]) -> None:
+        """A minute later plan and reality are compared: did a late commit go back before a target?"""
+
+        async def compare() -> None:
+            await self._clock.sleep(WATCH_S)
+            try:
+                facts = await ask_brokers(reach, picture, group, topic)
+            except SandboxError:
+                return  # nobody can tell
+            late = [mq for mq, target in targets.items()
+                    if mq.broker in facts and or_never(facts[mq.broker].committed(group, mq)) < target]
+            held = picture.held_by(group)
+            for client_id in members:
+                mine = any(mq in held and held[mq][0] == client_id for mq in late)
+                self._journal.write(ResetStepDone(reset_id, client_id, "overwritten" if mine else "verified"))
+
+        self._tasks.spawn(compare(), reset_id)
+
+
+def _by_members(reach: Reach, plan: AttachedPlan, action: ResetOffsets,
+                time_ms: int) -> "Callable[[Targets], Awaitable[Outcome]]":
+    """Each broker computes its targets again as it did for the plan, and tells its members (222)."""
+
+    async def carry_out(targets: Targets) -> Outcome:
+        async def one(told: BrokerFacts) -> Targets:
+            return await reach.reset_by_time(told.seen.address, action.group, action.topic, time_ms)
+
+        return await _each({name: one(told) for name, told in plan.facts.items()})
+
+    return carry_out
+
+
+def _by_queue(reach: Reach, facts: dict[str, BrokerFacts], group: str) -> "Callable[[Targets], Awaitable[Outcome]]":
+    """Queue by queue: brokers that can write offsets themselves do, others get a commit in the group's name."""
+
+    async def carry_out(targets: Targets) -> Outcome:
+        async def one(told: BrokerFacts, mine: Targets) -> Targets:
+            for mq, offset in sorted(mine.items()):
+                if told.writes_itself:
+                    await reach.reset_queue(told.seen.address, group, mq, offset)
+                else:
+                    await reach.commit(told.seen.address, group, mq, offset)
+            return mine
+
+        brokers = sorted({mq.broker for mq in targets})
+        return await _each({name: one(facts[name], {mq: offset for mq, offset in targets.items() if mq.broker == name})
+                            for name in brokers})
+
+    return carry_out
+
+
+async def _each(stories: dict[str, Awaitable[Targets]]) -> Outcome:
+    """All brokers at once; one that fails does not keep the others from being written down."""
+    answers = await asyncio.gather(*stories.values(), return_exceptions=True)
+    targets: Targets = {}
+    failures: dict[str, str] = {}
+    for name, answer in zip(stories, answers, strict=True):
+        if isinstance(answer, SandboxError):
+            failures[name] = str(answer)[:300]
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            targets |= answer
+    return Outcome(targets, failures)

@@ -1,0 +1,43 @@
+"""How to reach a cluster, as its administrator wrote it down."""
+
+from typing import NamedTuple
+
+from sandbox.kernel.errors import ActionRefused
+
+PREFIX = "k."
+"""Of the slugs of attached clusters; a sandbox's slug has no dot."""
+
+MAX_NAME_SERVERS = 8
+
+
+class AttachedSettings(NamedTuple):
+    """`name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: all connections are."""
+
+    name_servers: tuple[str, ...]
+    access_key: str | None = None
+    secret_key: str | None = None
+    tls: bool = False
+
+    def __repr__(self) -> str:
+        """Without the secret: settings get into logs."""
+        return f"AttachedSettings({', '.join(self.name_servers)}, access_key={self.access_key!r}, tls={self.tls})"
+
+
+def is_attached(slug: str) -> bool:
+    return slug.startswith(PREFIX)
+
+
+def checked(settings: AttachedSettings) -> AttachedSettings:
+    """Raises ActionRefused (422) for addresses nobody can connect to."""
+    if not settings.name_servers:
+        raise ActionRefused(422, "A cluster is reached by its name servers.", "Give the address of one.",
+                            field="name_servers")
+    if len(settings.name_servers) > MAX_NAME_SERVERS:
+        raise ActionRefused(422, "At most {most} name servers are asked.", "Leave some out.", field="name_servers",
+                            most=MAX_NAME_SERVERS)
+    for address in settings.name_servers:
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+            raise ActionRefused(422, "{address} is no address.", "Write host:port, such as 10.0.0.1:9876.",
+                                field="name_servers", address=address)
+    return settings

@@ -1,0 +1,100 @@
+"""What the live pages read of an attached cluster: board, locks, topics (catalogue 10)."""
+
+from typing import Any
+
+from sandbox.broker.config import PERM_READ, PERM_WRITE
+from sandbox.hosting.attached.picture import RUNNING, Picture
+from sandbox.hosting.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.hosting.attached.snapshot.queues import (
+    BROKER_LIFE_MS,
+    CLIENT_LIFE_MS,
+    RENEW_MS,
+    Causes,
+    ends_row,
+    lag_of,
+    lock_row,
+    queue_rows,
+)
+from sandbox.hosting.snapshot.tape import kind_of
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import TopicConfig
+
+Row = dict[str, Any]
+
+MAX_GROUPS = 16  # whose backlog a queue names
+
+
+def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Row:
+    seen = GroupSeen(picture, group)
+    queues = queue_rows(seen, topic, causes)
+    return {"header": _header(seen, topic, queues), "queues": queues, "members": seen.member_rows(topic)}
+
+
+def _header(seen: GroupSeen, topic: str, queues: Rows) -> Row:
+    """`out_per_s`: pulled by the whole group, of all its topics."""
+    rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
+    consumed = [table[seen.group] for table in seen.picture.consumed_per_s.values() if seen.group in table]
+    return {
+        "group": seen.group, "topic": topic, "model": seen.model, "listener": seen.listener,
+        "strategy": seen.strategy, "lag": lag_of(queues), "oldest_since_ms": None, "redelivered_on_crash": None,
+        "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": round(sum(consumed), 1) if consumed else None,
+        "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
+    }
+
+
+def read_locks(picture: Picture, group: str) -> Row:
+    """Locks their holders tell of; who waits and who tried, brokers keep to themselves (`told`)."""
+    seen = GroupSeen(picture, group)
+    rows: Rows = {}
+    for topic in picture.topics_of_group(group):
+        mqs = picture.read_queues(topic)
+        assigned = seen.assigned(mqs)
+        for mq in mqs:
+            owner, held = seen.holder(mq)
+            rows.setdefault(mq.row, {"topic": mq.topic, "assigned": assigned.get(mq), "lock": lock_row(owner, held),
+                                     "waiting": [], "consuming": None, "suspended_until_ms": None})
+    return {
+        "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
+        "queues": rows, "members": seen.member_rows(), "attempts": {},
+        "brokers": {seen_broker.node: seen_broker.state for seen_broker in picture.in_order()},
+        "told": {"locks": "holder" if seen.all_told else "some holders", "waiting": None, "attempts": None},
+    }
+
+
+def read_topics(picture: Picture, most: int) -> Row:
+    """As of a sandbox (`hosting.snapshot.topics`); how a topic came to be, nobody tells."""
+    return {"topics": [_topic(picture, topic) for topic in picture.limited_topics(most)]}
+
+
+def _topic(picture: Picture, topic: str) -> Row:
+    found = {group for table in picture.offsets.values() for group, name in table if name == topic}
+    groups = sorted(found)[:MAX_GROUPS]
+    configs = picture.configs(topic)
+    return {
+        "topic": topic, "kind": kind_of(topic), "groups": groups,
+        "brokers": [{"broker": name, "write_queues": config.write_queues, "read_queues": config.read_queues,
+                     "permission": config.permission, "how": None} for name, config in configs.items()],
+        "queues": [_topic_queue(picture, MessageQueue(topic, name, queue_id), config, groups)
+                   for name, config in configs.items()
+                   for queue_id in range(max(config.read_queues, config.write_queues))],
+    }
+
+
+def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups: list[str]) -> Row:
+    writable = mq.queue_id < config.write_queues and config.permission & PERM_WRITE
+    readable = mq.queue_id < config.read_queues and config.permission & PERM_READ
+    return {"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),
+            "use": "rw" if writable and readable else "wo" if writable else "ro" if readable else "none",
+            "waiting": {group: _waiting(picture, group, mq) for group in groups}}
+
+
+def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
+    end, committed = picture.end(mq), picture.committed(group, mq)
+    if end is None or committed is None:
+        return "0" if end is not None and end.max_offset == 0 else None
+    return str(max(0, end.max_offset - max(end.min_offset, committed)))
+
+
+def is_there(picture: Picture, topic: str) -> bool:
+    """With no broker answering nobody can say, and the board stays."""
+    return not any(seen.state == RUNNING for seen in picture.brokers.values()) or bool(picture.configs(topic))

@@ -1,0 +1,116 @@
+"""Who looks at a cluster, and at what of it: nobody is asked anything while nobody looks."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from sandbox.hosting.bell import Bell
+from sandbox.kernel.clock import Clock
+
+FOCUSED = 8
+"""Groups, and topics, that are asked about every second; of more, those looked at last."""
+
+
+class Watch:
+    """A bell, or a look within the last minute, keeps the polls going."""
+
+    def __init__(self, clock: Clock, watched_s: float) -> None:
+        self._clock = clock
+        self._watched_s = watched_s
+        self._bells: list[Bell] = []
+        self._until_s = clock.monotonic()
+        self._groups: dict[str, float] = {}
+        self._topics: dict[str, float] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def watched(self) -> bool:
+        return bool(self._bells)
+
+    @property
+    def wanted(self) -> bool:
+        return bool(self._bells) or self._clock.monotonic() < self._until_s
+
+    @property
+    def groups(self) -> list[str]:
+        """Those a board was read of, sorted."""
+        return self._fresh(self._groups)
+
+    @property
+    def topics(self) -> list[str]:
+        return self._fresh(self._topics)
+
+    def look(self) -> None:
+        """Somebody asked something."""
+        self._until_s = self._clock.monotonic() + self._watched_s
+        self._wake()
+
+    def look_at(self, *, group: str | None = None, topic: str | None = None) -> bool:
+        """Somebody reads a board of these.  True: nobody did before."""
+        self.look()
+        is_new = False
+        for name, table in ((group, self._groups), (topic, self._topics)):
+            if name is not None:
+                is_new = is_new or name not in table
+                table.pop(name, None)
+                table[name] = self._until_s
+                while len(table) > FOCUSED:
+                    del table[next(iter(table))]
+        return is_new
+
+    def subscribe(self, bell: Bell) -> None:
+        if bell not in self._bells:
+            self._bells.append(bell)
+        self.look()
+
+    def unsubscribe(self, bell: Bell) -> None:
+        if bell in self._bells:
+            self._bells.remove(bell)
+            self.look()
+
+    def ring(self) -> None:
+        for bell in self._bells:
+            bell.ring()
+
+    async def until_wanted(self) -> None:
+        while not self.wanted:
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiting)
+            await waiting
+
+    def _fresh(self, table: dict[str, float]) -> list[str]:
+        now_s = self._clock.monotonic()
+        for name in [name for name, until_s in table.items() if until_s <= now_s]:
+            del table[name]
+        return sorted(table)
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+
+class Again:
+    """One job, done again and again while somebody looks; after a failure it waits longer each time."""
+
+    def __init__(self, clock: Clock, watch: Watch, *, period_s: float, backoff_s: tuple[float, float]) -> None:
+        self._clock = clock
+        self._watch = watch
+        self._period_s = period_s
+        self._backoff_s = backoff_s
+        self.failures = 0
+
+    async def run(self, job: Callable[[], Awaitable[bool]]) -> None:
+        """`job` says whether it went well, and does not raise."""
+        while True:
+            await self._watch.until_wanted()
+            went_well = await job()
+            self.failures = 0 if went_well else self.failures + 1
+            await self._clock.sleep(self.wait_s)
+
+    @property
+    def wait_s(self) -> float:
+        if not self.failures:
+            return self._period_s
+        first_s, most_s = self._backoff_s
+        return max(self._period_s, min(most_s, first_s * (1 << min(self.failures - 1, 16))))
