@@ -1,8 +1,12 @@
-"""The host's own view of the rows.  Digests are no secrets, yet nobody needs to see or edit them."""
+"""The host's own view of the rows.  Nobody needs to see digests, and the audit is only read."""
+
+from typing import Any
 
 from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
 
-from queueviz.models import AuditRecord, Grant, Sandbox
+from queueviz import attaching  # noqa: F401 hears what is saved here
+from queueviz.models import AuditRecord, Cluster, Grant, Sandbox
 
 
 @admin.register(Sandbox)
@@ -19,11 +23,34 @@ class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     exclude = ("digest",)
 
 
+@admin.register(Cluster)
+class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Attach, change and let go.  Changes reach the engine, and whoever lost a right loses the picture."""
+
+    list_display = ("name", "title", "name_servers", "audience", "tls")
+    list_filter = ("audience",)
+    search_fields = ("name", "title", "name_servers")
+    filter_horizontal = ("viewers", "operators")
+    fieldsets = (
+        (None, {"fields": ("name", "title")}),
+        (_("Where it is"), {"fields": ("name_servers", "tls", "access_key", "secret_variable")}),
+        (_("Who may look, and who may reset"), {"fields": ("audience", "viewers", "operators")}),
+    )
+
+    def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
+        """Its address is in links and in the audit: it stays."""
+        return ("name",) if obj is not None else ()
+
+
 @admin.register(AuditRecord)
 class AuditRecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("at", "what", "slug", "who")
     list_filter = ("what",)
     search_fields = ("slug", "who")
+    date_hierarchy = "at"
+
+    def has_delete_permission(self, request: object, obj: object = None) -> bool:
+        return False
 
     def has_change_permission(self, request: object, obj: object = None) -> bool:
         return False

@@ -6,7 +6,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from queueviz import cluster_fields as fields
-from queueviz.slugs import attached_slug
+from queueviz.slugs import attached_slug, root_of
 
 SLUG_LENGTH = 64
 DIGEST_LENGTH = 64  # SHA-256 in hex
@@ -124,6 +124,9 @@ class Cluster(models.Model):
     @property
     def label(self) -> str:
         return self.title or self.name
+
+    def get_absolute_url(self) -> str:
+        return root_of(self.slug)
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from django.views.i18n import set_language
 
 from queueviz import slugs
 from queueviz.api_clusters import api
-from queueviz.pages import fidelity, health, home, keep, sandbox
+from queueviz.pages import accounts, fidelity, health, home, keep, sandbox
 
 register_converter(slugs.AttachedName, "attached")
 
@@ -17,17 +17,21 @@ urlpatterns = [
     path("fidelity/", fidelity.fidelity, name="fidelity"),
     path("theme/", home.theme, name="theme"),
     path("language/", set_language, name="set_language"),
+    path("accounts/login/", accounts.SignIn.as_view(), name="login"),
+    path("accounts/logout/", accounts.SignOut.as_view(), name="logout"),
     path("s/<slug:slug>/", sandbox.page, name="sandbox"),
     path("s/<slug:slug>/actions/", sandbox.actions, name="actions"),
     path("s/<slug:slug>/ask/<slug:name>/", sandbox.ask, name="ask"),
     path("s/<slug:slug>/part/<slug:name>/", sandbox.part, name="part"),
     path("s/<slug:slug>/keep/<slug:what>/", keep.keep, name="keep"),
     path("s/<slug:slug>/clients/<str:client>/", sandbox.page, {"tab": "client"}, name="client"),
+    path("s/<slug:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="message"),
     path("s/<slug:slug>/<slug:tab>/", sandbox.page, name="sandbox-page"),
     path("k/<attached:slug>/", sandbox.page, name="cluster"),
     path("k/<attached:slug>/actions/", sandbox.actions, name="cluster-actions"),
     path("k/<attached:slug>/ask/<slug:name>/", sandbox.ask, name="cluster-ask"),
     path("k/<attached:slug>/part/<slug:name>/", sandbox.part, name="cluster-part"),
+    path("k/<attached:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="cluster-message"),
     path("k/<attached:slug>/<slug:tab>/", sandbox.page, name="cluster-page"),
     path("api/", api.urls),
     path("healthz", health.health, name="healthz"),

@@ -49,6 +49,8 @@ def _panel(place: Place, readings: Mapping[str, Any]) -> Row:
     elif link in data["links"]:
         row = plan.linked(data["links"][link])
         found |= {"chosen": "link", "link": link, "row": row, "broken": plan.is_broken(row), "ways": _ways(row)}
+    elif place.attached and node in data["clients"]:  # elsewhere a client has a page of its own
+        found |= {"chosen": "client", "node": node, "row": data["clients"][node], "links": plan.links_of(data, node)}
     elif stack := next((box for box in plan.clients(data) if box.key == node and box.stack), None):
         found |= {"chosen": "stack", "box": stack, "rows": [(name, data["clients"][name]) for name in stack.nodes]}
     return found

@@ -26,6 +26,8 @@ def landing(request: HttpRequest) -> HttpResponse:
     context = {
         "templates": list(TEMPLATES),
         "mine": access.sandboxes_of(who),
+        "clusters": access.clusters_of(who),
+        "may_attach": access.may_attach(who),
         "most": HostLimits().sandboxes_per_visitor,
     }
     try:

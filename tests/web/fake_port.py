@@ -27,11 +27,26 @@ SNAPSHOT: dict[str, Any] = {
 }  # fmt: skip
 
 
+ATTACHED: dict[str, Any] = {
+    **SNAPSHOT, "at_ms": 1_795_142_537_350,
+    "name_servers": [{"name": "ns-1", "state": "running", "brokers": []}],
+    "brokers": [{"broker": "broker-a", "broker_id": 0, "role": "master", "state": "running",
+                 "address": "10.0.0.9:10911", "listening": None, "flush": None, "replication": None,
+                 "disk": None, "version": "4.9.7", "log": {"min": None, "max": None, "flushed": None, "replicated": None,
+                                                           "file_bytes": None}}],
+    "producers": [],
+}  # fmt: skip
+"""What of a snapshot a real cluster tells."""
+
+
 class FakePort:
     """`boards`: what a channel shows; `rows`: the journal; `refuse`: the next verb of that name raises it."""
 
     def __init__(self) -> None:
         self.sandboxes: dict[str, str] = {}  # slug -> state
+        self.attached: dict[str, Any] = {}  # slug -> settings
+        self.attach_count = 0
+        self.trouble: str | None = None  # of attached clusters
         self.boards: dict[str, Reading] = {}
         self.rows: list[dict[str, Any]] = []
         self.first_seq = 0
@@ -70,6 +85,17 @@ class FakePort:
     def delete(self, slug: str) -> "Future[Any]":
         return self._do("delete", lambda: self.sandboxes.pop(self._known(slug)))
 
+    def attach(self, slug: str, settings: Any) -> "Future[Any]":
+        def work() -> dict[str, Any]:
+            self.attach_count += 1
+            self.attached[slug] = settings
+            return {"slug": slug}
+
+        return self._do("attach", work)
+
+    def detach(self, slug: str) -> "Future[Any]":
+        return self._do("detach", lambda: self.attached.pop(self._known(slug)))
+
     def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
         def work() -> int:
             self.acted.append((self._known(slug), action, by))
@@ -93,6 +119,11 @@ class FakePort:
 
     def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
         def work() -> dict[str, Any]:
+            if slug in self.attached:
+                row = {"slug": slug, "name": slug, "template": "attached", "clusters": ["DefaultCluster"],
+                       "seen_ms": ATTACHED["at_ms"] - 2_000, "trouble": self.trouble,
+                       "state": "unreachable" if self.trouble else "live"}  # fmt: skip
+                return {**ATTACHED, "seq": str(self.rows[-1]["seq"]) if self.rows else ATTACHED["seq"], "sandbox": row}
             state = self.sandboxes[self._known(slug)]
             sandbox = {"slug": slug, "name": slug, "template": "orders", "preset": "sandbox", "state": state}
             newest = str(self.rows[-1]["seq"]) if self.rows else SNAPSHOT["seq"]
@@ -130,7 +161,7 @@ class FakePort:
             bell.ring()
 
     def _known(self, slug: str) -> str:
-        if slug not in self.sandboxes:
+        if slug not in self.sandboxes and slug not in self.attached:
             raise ActionRefused(404, "There is no sandbox {slug}.", slug=slug)
         return slug
 

@@ -95,7 +95,7 @@ export class Cards {
     attr(card.node, "data-actor", member.actor ?? "");
     text(card.badge, member.letter ?? "?");
     text(card.who, shortId(id));
-    attr(card.who, "href", `${clientsOf()}${encodeURIComponent(member.actor || id)}/`);
+    if (card.who.localName === "a") attr(card.who, "href", `${clientsOf()}${encodeURIComponent(member.actor || id)}/`);
     attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
     oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");
     text(card.word, t(`state.${state}`));

@@ -21,6 +21,7 @@ export class Forecast {
   /** Members came or went: the words on the button are asked again, once things are quiet. */
   renew({ header }) {
     clearTimeout(this.#timer);
+    if (!this.label) return;
     if (header?.model === "BROADCASTING") return; // everybody reads everything: nothing moves
     this.#timer = setTimeout(async () => {
       this.#add = await this.#ask({ add: 1 });

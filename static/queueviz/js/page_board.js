@@ -38,8 +38,7 @@ const page = startShell({
     ArrowRight: () => cards.step(1),
     ArrowLeft: () => cards.step(-1),
     Enter: ({ target }) => target.dataset?.queue && showCause(target.dataset.queue),
-    a: () => $("#add")?.click(),
-    x: () => crash(),
+    ...($("#add") ? { a: () => $("#add").click(), x: () => crash() } : {}),
   },
 });
 const { clock, config, painter } = page;
@@ -48,7 +47,7 @@ const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() 
 const cards = new Cards($("#consumers"), $("#t-card"), $("#adds"));
 const lanes = new Lanes($("#lanes"), $("#board"), rows, cards);
 const kpis = new Kpis();
-const tape = new Tape($("#tape"), $("#tape-topics"));
+const tape = $("#tape") && new Tape($("#tape"), $("#tape-topics"));
 const strips = new SharedWindow();
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
 const forecast = new Forecast({ config, lanes, cards });

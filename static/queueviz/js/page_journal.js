@@ -10,7 +10,7 @@ const FLOW = new Set(["OffsetCommitted"]);
 const names = json("live").names;
 const short = (id) => names[id] ?? String(id).split("#")[0];
 /** A fact about a client leads to its page. */
-const more = (row) => (row.client_id ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
+const more = (row) => (row.client_id && !json("live").attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
 const list = new JournalList($("#journal"), { keep: 300, who: short, queue: (key) => key, stamp: true, quiet: true, more });
 const search = $("#j-search"), causes = $("#j-causes"), quiet = $("#j-quiet");
 

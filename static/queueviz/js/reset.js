@@ -22,7 +22,8 @@ export function startReset(root, around) {
 class ResetForm {
   constructor(root, form, around) {
     Object.assign(this, { root, form, around, now: Number($("#reset", root).dataset.now), plan: null });
-    this.time = this.now - 60000;
+    const given = Number(form.elements.value.value); // a link may say from which message on
+    this.time = this.target === "time" && given > 0 ? given : this.now - 60000;
     form.addEventListener("input", (event) => this.#changed(event));
     form.addEventListener("submit", (event) => event.preventDefault());
     for (const chip of $$("[data-ago]", form)) chip.onclick = () => this.#setTime(chip.dataset.ago === "start" ? this.#range()[0] : this.#range()[1] - Number(chip.dataset.ago));
@@ -114,21 +115,22 @@ class ResetForm {
 
   #button() {
     const sum = $(".rs-sum", this.root), go = $("#rs-go", this.root), typed = $("#rs-typed", this.root);
-    const skips = Number(sum?.dataset.skipped ?? 0) > 0, count = Number(sum?.dataset.selected ?? 0);
-    hide($("#rs-conf", this.root), !skips);
-    typed.disabled = !skips;
+    const attached = $("#reset", this.root).dataset.attached !== undefined, forbidden = go.dataset.forbidden !== undefined;
+    const asks = (attached && !forbidden) || Number(sum?.dataset.skipped ?? 0) > 0, count = Number(sum?.dataset.selected ?? 0);
+    hide($("#rs-conf", this.root), !asks);
+    typed.disabled = !asks;
     text(go, count === 1 ? go.dataset.one : go.dataset.many.replace("{n}", count));
     const group = $("#reset", this.root).dataset.group;
-    go.disabled = !sum || !count || sum.dataset.refused !== undefined || go.dataset.forbidden !== undefined || (skips && typed.value !== group);
+    go.disabled = !sum || !count || sum.dataset.refused !== undefined || forbidden || (asks && typed.value !== group);
   }
 
   async #applied(seq) {
     this.sent = true;
     say(t("say.reset", { group: $("#reset", this.root).dataset.group }));
     const { around, form } = this;
-    if (form.elements.method.value !== "online") return around.done();
+    if (form.elements.method.value !== "online" && !around.config.attached) return around.done();
     const { ResetProgress } = await import("./reset_progress.js");
-    new ResetProgress($("#reset", this.root), { ...around, seq, facts: this.facts, base: around.config.root, topic: form.elements.topic.value });
+    new ResetProgress($("#reset", this.root), { ...around, seq, facts: this.facts, base: around.config.root, attached: around.config.attached, topic: form.elements.topic.value });
   }
 
   #slider(root) {
@@ -171,7 +173,7 @@ class ResetForm {
       const [, broker, id] = row.queue.match(/^(.*):(\d+)$/);
       return `mqadmin updateConsumerOffset -g ${group} -t ${topic} -b ${broker} -q ${id} -o ${row.target}`;
     });
-    const line = this.target === "time" ? `mqadmin resetOffsetByTime -n 127.0.0.1:9876 -g ${group} -t ${topic} -s ${Math.round(this.time)}` : per.join("\n");
+    const line = this.target === "time" ? `mqadmin resetOffsetByTime -n ${$("#reset", this.root).dataset.servers ?? "127.0.0.1:9876"} -g ${group} -t ${topic} -s ${Math.round(this.time)}` : per.join("\n");
     await navigator.clipboard?.writeText(line).catch(() => {});
     const button = $("#rs-cmd", this.root);
     button.dataset.sent = "✓";

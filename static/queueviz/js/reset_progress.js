@@ -16,8 +16,8 @@ export class ResetProgress {
   #reset = null;
 
   /** root: the reset; seq: its ActionTaken; facts: those seen since the form was opened; board: () => newest reading. */
-  constructor(root, { seq, facts, live, clock, base, board, topic }) {
-    Object.assign(this, { root, seq, facts, clock, base, board, topic });
+  constructor(root, { seq, facts, live, clock, base, attached, board, topic }) {
+    Object.assign(this, { root, seq, facts, clock, base, attached, board, topic });
     this.view = $("#t-run", root).content.firstElementChild.cloneNode(true);
     $(".rs-b", root).replaceWith(this.view);
     hide($("#rs-apply", root), true);
@@ -65,9 +65,9 @@ export class ResetProgress {
     const ids = [...new Set([...Object.keys(board.members).filter((id) => board.members[id].state === "running"), ...this.#clients.keys()])].sort();
     this.shorts ??= shortNames([...plan.keys()]);
     this.#list(ids, board);
-    this.#compare(plan, board);
+    const agrees = this.#compare(plan, board);
     const all = ids.map((id) => this.#clients.get(id) ?? {}), late = all.some((steps) => steps.overwritten);
-    const state = late ? "overwritten" : all.length && all.every((steps) => steps.verified) ? "verified" : all.length && all.every((steps) => steps.resumed) ? "resumed" : "running";
+    const state = late ? "overwritten" : all.length && all.every((steps) => steps.verified) ? "verified" : all.length && all.every((steps) => steps.resumed) ? "resumed" : this.attached && agrees ? (ids.length ? "resumed" : "written") : "running";
     const say = $(".rs-state", this.view);
     text(say, say.dataset[state]);
     attr(this.view, "data-state", state);
@@ -99,8 +99,21 @@ export class ResetProgress {
     }
   }
 
-  /** Where each queue was to go, where its holder began, what is stored by now. */
+  /** A real cluster tells no beginnings: the first stored offset that is not the old one stands for them. */
+  #moved(key, { before, after }, stored) {
+    if (stored !== null && (stored !== before || before === after)) this.#take(key, { start_offset: stored });
+  }
+
+  #verdict({ before, after }, taken, stored) {
+    if (taken === null) return "pending";
+    if (!this.attached) return taken !== after || (stored !== null && BigInt(stored) < BigInt(after)) ? "differs" : "same";
+    const isBack = before !== "-1" && BigInt(after) < BigInt(before);
+    return BigInt(taken) >= BigInt(after) && !(isBack && BigInt(taken) > BigInt(before)) ? "same" : "differs";
+  }
+
+  /** Where each queue was to go, where its holder began, what is stored by now; whether all is as planned. */
   #compare(plan, board) {
+    let agrees = true;
     const body = $("tbody", this.view);
     for (const key of inOrder(plan.keys())) {
       if (!this.#rows.has(key)) {
@@ -110,12 +123,15 @@ export class ResetProgress {
         for (let i = 0; i < 5; i++) row.insertCell().className = i < 4 ? "r" : "";
         this.#rows.set(key, row);
       }
-      const cells = this.#rows.get(key).cells, { before, after } = plan.get(key), taken = this.#taken.get(key)?.start_offset ?? null, stored = board.queues[key]?.committed ?? null;
-      const verdict = taken === null ? "pending" : taken !== after || (stored !== null && BigInt(stored) < BigInt(after)) ? "differs" : "same";
+      const cells = this.#rows.get(key).cells, { before, after } = plan.get(key), stored = board.queues[key]?.committed ?? null;
+      if (this.attached) this.#moved(key, plan.get(key), stored);
+      const taken = this.#taken.get(key)?.start_offset ?? null, verdict = this.#verdict(plan.get(key), taken, stored);
+      agrees &&= verdict === "same";
       const line = [before === "-1" ? null : before, after, taken, stored];
       line.forEach((value, i) => text(cells[i + 1], number(value)));
       text(cells[5], body.dataset[verdict]);
       attr(cells[5], "class", `v-${verdict}`);
     }
+    return agrees;
   }
 }

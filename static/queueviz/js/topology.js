@@ -38,7 +38,8 @@ const linked = (row, node) => ({ ...row, peer: row.a === node ? row.b : row.a, s
 /** What the panel of a node or a link shows; null when it is gone. */
 export function panelOf(data, chosen) {
   const row = data.brokers[chosen] ?? data.name_servers[chosen];
-  if (!row) return data.links[chosen] ? { row: linked(data.links[chosen]) } : null;
+  const client = data.clients[chosen];
+  if (!row && !client) return data.links[chosen] ? { row: linked(data.links[chosen]) } : null;
   const views = {}, links = {};
   for (const [key, view] of Object.entries(data.views)) {
     const [server, broker] = key.split("~");
@@ -47,7 +48,7 @@ export function panelOf(data, chosen) {
     views[chosen === server ? broker : server] = { ...view, known: view.known_as ?? t("view.unknown"), expires_ms: last === null ? null : last + data.lives.expiry_ms };
   }
   for (const [key, link] of Object.entries(data.links)) if (chosen === link.a || chosen === link.b) links[key] = linked(link, chosen);
-  return { row, views, links };
+  return { row: row ?? client, views, links };
 }
 
 /** What can be done to it depends on this. */

@@ -11,8 +11,8 @@ export class Lines {
   #lines = new Map();
   #ticks = 0;
 
-  constructor(map, { root }) {
-    Object.assign(this, { map, base: root });
+  constructor(map, { root, attached }) {
+    Object.assign(this, { map, base: root, attached });
     new ResizeObserver(() => this.#place()).observe(map);
     map.addEventListener("pointerover", ({ target }) => this.near(target.closest?.("[data-box]")?.dataset.box ?? null));
     map.addEventListener("pointerleave", () => this.near(null));
@@ -79,7 +79,7 @@ export class Lines {
     cls(line.path, "cut", Boolean(cut));
     cls(line.path, "slow", !cut && Boolean(slow));
     cls(line.path, "idle", !open && !broken);
-    const frames = alone && row.connections > 0 && data.clients[row.a]?.kind !== "wire";
+    const frames = !this.attached && alone && row.connections > 0 && data.clients[row.a]?.kind !== "wire";
     attr(line.node, "href", frames ? `${this.base}wire/?link=${encodeURIComponent(key)}` : `?link=${encodeURIComponent(key)}`);
     attr(line.node, "data-link", frames ? null : key);
     text(line.title, t(frames ? "topology.line" : "topology.line.panel", { a: row.a, b: row.b, kind: t(`link.${row.kind}`), state: linkWord(broken ?? row) }));

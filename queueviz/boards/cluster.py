@@ -1,0 +1,52 @@
+"""What every page of an attached cluster says of it: which one, which release, when it last answered, its trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.page import Part, Place
+
+UNKNOWN = (  # what a real cluster does not tell (sandbox.hosting.attached), in the order of the Board
+    (_("Next pull, held messages, which messages are done"),
+     _("Nobody tells. A member says how many messages of a queue lie with it, not which of them are done.")),
+    (_("Owner, in client memory, buffered, lock"),
+     _("Known from the member itself. One that does not answer leaves them unknown.")),
+    (_("Redelivered on crash, end to end, delivered again"), _("Nobody counts them where an administrator can ask.")),
+    (_("Who else waits for a lock"), _("Only the broker's memory knows; a lock is known from its holder's word.")),
+    (_("How far a log is flushed and replicated, a broker's clock"), _("No request asks for them.")),
+    (_("What a producer sends"), _("Brokers tell that it is there, its language and its version.")),
+)  # fmt: skip
+
+
+def state_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """`clusters`, `releases`, `seen_ms` (wall time of the last answer), `silent` nodes, `left_out` by limits."""
+    row, brokers = snapshot.get("sandbox") or {}, snapshot.get("brokers") or ()
+    servers = snapshot.get("name_servers") or ()
+    return {
+        "clusters": list(row.get("clusters") or ()),
+        "releases": sorted({str(broker["version"]) for broker in brokers if broker.get("version")}),
+        "seen_ms": row.get("seen_ms"),
+        "at_ms": snapshot.get("at_ms"),
+        "unreachable": row.get("state") == "unreachable",
+        "trouble": row.get("trouble"),
+        "silent": [str(node.get("name") or node.get("broker")) for node in (*servers, *brokers)
+                   if node.get("state") == "unreachable"],
+        "left_out": dict(row.get("left_out") or {}),
+        "unknown": UNKNOWN,
+    }
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"cluster": state_of(place.snapshot)}
+
+
+STATE = Part(
+    name="cluster-state",
+    template="queueviz/partials/cluster_state.html",
+    attached=True,
+    channels=lambda place: [],
+    context=_context,
+)

@@ -1,0 +1,28 @@
+"""Signing in and out: Django's own, in the look of the site.  Accounts are made in the admin."""
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from queueviz import visitor
+from queueviz.rates import Rate
+
+ATTEMPTS = Rate(0.1, 10, what="attempts to sign in")  # ten at once, then one in ten seconds, per address
+
+
+@method_decorator(never_cache, name="dispatch")
+class SignIn(LoginView):
+    """Too many attempts from one address are refused with a sentence, before any password is looked at."""
+
+    template_name = "queueviz/pages/login.html"
+    redirect_authenticated_user = True
+    next_page = "home"
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        ATTEMPTS.demand(visitor.of_request(request).address)
+        return super().post(request, *args, **kwargs)
+
+
+class SignOut(LogoutView):
+    next_page = "home"
