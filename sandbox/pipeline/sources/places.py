@@ -1,0 +1,191 @@
+"""Where the messages of a store lie: from its consume queues, by NumPy, without reading the log (spec store-format 4).
+
+A queue is a run of 20-byte units in ascending physical order, so a slice of it is found by bisection, and a log file's
+share of every queue is a slice.  What was written last may be half there: a unit without a length ends its queue.
+"""
+
+import mmap
+import os
+from bisect import bisect_left
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNIT_BYTES = 20
+FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a queue that began in the middle
+NAME_DIGITS = 20
+UNIT = np.dtype([("physical", ">i8"), ("size", ">i4"), ("tags", ">i8")])
+
+Longs = NDArray[np.int64]
+
+
+class QueueSlice(NamedTuple):
+    """`end_offset` is one beyond the last."""
+
+    topic: str
+    queue_id: int
+    start_offset: int
+    end_offset: int
+
+
+class Places(NamedTuple):
+    """Messages by ascending physical offset; `queue` counts into `queues`."""
+
+    queues: list[tuple[str, int]]
+    physical: Longs
+    size: Longs
+    tags: Longs
+    queue: Longs
+    queue_offset: Longs
+
+    def __len__(self) -> int:
+        return len(self.physical)
+
+    def part(self, chosen: Any) -> "Places":
+        """A slice, or those a mask chooses."""
+        return Places(self.queues, *(column[chosen] for column in self[1:]))
+
+
+class Wanted(NamedTuple):
+    """What a reader asks for; None is everything.  Times are checked where the records are."""
+
+    topics: frozenset[str] | None = None
+    queue_ids: frozenset[int] | None = None
+    from_offset: int | None = None
+    to_offset: int | None = None  # exclusive
+    from_physical: int | None = None
+    to_physical: int | None = None  # exclusive
+    from_ms: int | None = None
+    to_ms: int | None = None  # exclusive
+
+
+class Log(NamedTuple):
+    """A file of the commit log: `[start, end)` in physical offsets."""
+
+    path: str
+    start: int
+    end: int
+
+
+def log_files(root: Path) -> list[Log]:
+    """Oldest first; none where there is no log."""
+    return [Log(path, start, start + size) for path, start, size in _numbered(root / "commitlog")]
+
+
+EVERYTHING = Wanted()
+
+
+def queues_of(root: Path, wanted: Wanted = EVERYTHING) -> list[tuple[str, int]]:
+    """Topic and id of every queue that has a directory, sorted."""
+    found = []
+    for topic in _directories(root / "consumequeue"):
+        if wanted.topics is not None and topic not in wanted.topics:
+            continue
+        for queue in _directories(root / "consumequeue" / topic):
+            if queue.isdigit() and (wanted.queue_ids is None or int(queue) in wanted.queue_ids):
+                found.append((topic, int(queue)))
+    return sorted(found)
+
+
+class QueueFiles:
+    """The units of one queue, as they are on disk now."""
+
+    def __init__(self, root: Path, topic: str, queue_id: int) -> None:
+        self.topic, self.queue_id = topic, queue_id
+        self._files: list[tuple[int, NDArray[Any]]] = [
+            (start // UNIT_BYTES, _mapped(path))
+            for path, start, size in _numbered(root / "consumequeue" / topic / str(queue_id)) if size >= UNIT_BYTES]
+
+    @property
+    def start_offset(self) -> int:
+        """The first queue offset the files have room for; fillers count."""
+        return self._files[0][0] if self._files else 0
+
+    def end_offset(self) -> int:
+        """One beyond the last unit that was written."""
+        for first, units in reversed(self._files):
+            end: int = first + _written(units, 0, len(units))
+            if end > first:
+                return end
+        return self.start_offset
+
+    def within(self, from_physical: int, to_physical: int, from_offset: int, to_offset: int) -> Iterator[
+            tuple[int, NDArray[Any]]]:
+        """Runs of real units in both ranges, with the queue offset of each run's first."""
+        for first, units in self._files:
+            low, high = max(0, from_offset - first), min(len(units), to_offset - first)
+            if low >= high:
+                continue
+            high = low + _written(units, low, high)
+            begin, end = _at(units, low, high, from_physical), _at(units, low, high, to_physical)
+            while begin < end and units["size"][begin] == FILLER_BYTES:
+                begin += 1
+            if begin < end:
+                yield first + begin, units[begin:end]
+
+
+def places(root: Path, wanted: Wanted, start: int, end: int) -> Places:
+    """Every message whose record begins in `[start, end)` of the log and that a queue knows."""
+    queues = queues_of(root, wanted)
+    low = max(start, wanted.from_physical or 0)
+    high = end if wanted.to_physical is None else min(end, wanted.to_physical)
+    parts: list[tuple[Longs, ...]] = []
+    for number, (topic, queue_id) in enumerate(queues):
+        files = QueueFiles(root, topic, queue_id)
+        to_offset = 1 << 62 if wanted.to_offset is None else wanted.to_offset
+        for first, units in files.within(low, high, wanted.from_offset or 0, to_offset):
+            parts.append((units["physical"].astype(np.int64), units["size"].astype(np.int64),
+                          units["tags"].astype(np.int64), np.full(len(units), number, np.int64),
+                          np.arange(first, first + len(units), dtype=np.int64)))
+    if not parts:
+        return Places(queues, *(np.empty(0, np.int64) for _ in range(5)))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    return Places(queues, *(column[order] for column in columns))
+
+
+def _written(units: NDArray[Any], low: int, high: int) -> int:
+    """How many from `low` on have a length; the rest of a file was never written."""
+    sizes = units["size"]
+    count: int = bisect_left(range(low, high), 1, key=lambda n: int(sizes[n] <= 0))
+    return count
+
+
+def _at(units: NDArray[Any], low: int, high: int, physical: int) -> int:
+    """The first of `[low, high)` whose record does not begin before `physical`."""
+    column = units["physical"]
+    return low + bisect_left(range(low, high), physical, key=lambda n: int(column[n]))
+
+
+def _numbered(directory: Path) -> list[tuple[str, int, int]]:
+    """Path, position that names it, and size of each file of a run; files may vanish while we look."""
+    found = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if len(entry.name) == NAME_DIGITS and entry.name.isascii() and entry.name.isdigit():
+                    found.append((entry.path, int(entry.name), entry.stat().st_size))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(found, key=lambda file: file[1])
+
+
+def _directories(directory: Path) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.name for entry in entries if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _mapped(path: str) -> NDArray[Any]:
+    """The units of a file; none when it is gone by now.  An unlinked file stays readable while it is mapped."""
+    try:
+        with open(path, "rb") as file:
+            held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (FileNotFoundError, ValueError):
+        return np.empty(0, UNIT)
+    return np.frombuffer(held, UNIT, len(held) // UNIT_BYTES)

@@ -1,0 +1,230 @@
+"""Records of the commit log as Arrow columns, without a Python step per message (spec store-format 2).
+
+Fixed fields: one NumPy gather through a structured type that begins "at every byte" of the mapped file.  Body and
+properties: one Arrow array over the mapped file itself, its slots between the wanted pieces left out by `take`.
+"""
+
+import mmap
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sandbox.message.msg_id import host_text
+from sandbox.message.record import FIXED_BYTES, MAGIC, MAGIC_V2, V6_EXTRA_BYTES
+from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_HOST_V6
+from sandbox.pipeline.sources.places import EVERYTHING, Log, Places, log_files, places
+
+BATCH_ROWS = 8_192
+HEAD_BYTES = 88  # up to and with BODYLEN
+_HEAD = np.dtype([
+    ("size", ">i4"), ("magic", ">i4"), ("crc", ">i4"), ("queue_id", ">i4"), ("flag", ">i4"), ("queue_offset", ">i8"),
+    ("physical", ">i8"), ("sys_flag", ">i4"), ("born_ms", ">i8"), ("born_host", "V8"), ("store_ms", ">i8"),
+    ("store_host", "V8"), ("reconsume_times", ">i4"), ("prepared_offset", ">i8"), ("body_bytes", ">i4")])
+assert _HEAD.itemsize == HEAD_BYTES
+
+SCHEMA = pa.schema([
+    ("topic", pa.string()), ("queueId", pa.int32()), ("queueOffset", pa.int64()), ("physicalOffset", pa.int64()),
+    ("keys", pa.string()), ("tags", pa.string()), ("tagsCode", pa.int64()), ("body", pa.binary()),
+    ("properties", pa.map_(pa.string(), pa.string())), ("bornTimestamp", pa.int64()), ("storeTimestamp", pa.int64()),
+    ("bornHost", pa.string()), ("storeHost", pa.string()), ("reconsumeTimes", pa.int32()), ("sysFlag", pa.int32())])
+"""One row a message; times are milliseconds, `body` is as the application sent it."""
+
+
+def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | None = None, to_ms: int | None = None,
+            rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """Messages of one file, in the order of the log.
+
+    A place whose record is not there (cut off, overwritten, not of that queue) has no row: a broker would not serve it
+    either; `store_audit` is who tells.
+    """
+    if not len(found):
+        return
+    with open(log.path, "rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    for start in range(0, len(found), rows):
+        piece = _Piece(data, log.start, found.part(slice(start, start + rows)))
+        piece.keep_times(from_ms, to_ms)
+        if len(piece.found):
+            yield pa.RecordBatch.from_arrays([_COLUMNS[name](piece) for name in columns],
+                                             schema=pa.schema([SCHEMA.field(name) for name in columns]))
+
+
+class _Piece:
+    """Records of one batch: their heads, and where their parts stand in the file."""
+
+    def __init__(self, data: mmap.mmap, base: int, found: Places) -> None:
+        self.data = data
+        length = len(data)
+        at = found.physical - base
+        inside = (at >= 0) & (found.size > 0) & (at + found.size <= length) & (at + HEAD_BYTES <= length)
+        found, at = found.part(inside), at[inside]
+        everywhere = np.ndarray((max(0, length - HEAD_BYTES + 1),), _HEAD, buffer=data, strides=(1,))
+        head = everywhere[at] if len(at) else np.empty(0, _HEAD)
+        magic = head["magic"]
+        fits = (head["size"] == found.size) & (head["physical"] == found.physical) & (
+            (magic == MAGIC) | (magic == MAGIC_V2)) & (head["queue_offset"] == found.queue_offset)
+        self.found, self.head, self.at = found.part(fits), head[fits], at[fits]
+        self._read_lengths()
+
+    def _read_lengths(self) -> None:
+        """Where body, topic and properties stand; an IPv6 host makes the head longer."""
+        head, at = self.head, self.at
+        flags = head["sys_flag"].astype(np.int64)
+        extra = V6_EXTRA_BYTES * (((flags & BORN_HOST_V6) != 0).astype(np.int64) + ((flags & STORE_HOST_V6) != 0))
+        self.sys_flag = flags.astype(np.int32)
+        self.long_hosts = np.flatnonzero(extra)
+        self.store_ms = head["store_ms"].astype(np.int64)
+        body_bytes = head["body_bytes"].astype(np.int64)
+        for row in self.long_hosts:  # few, if any
+            shift = V6_EXTRA_BYTES if flags[row] & BORN_HOST_V6 else 0
+            self.store_ms[row] = self._int(int(at[row]) + 56 + shift, 8)
+            body_bytes[row] = self._int(int(at[row]) + 84 + int(extra[row]), 4)
+        every = np.frombuffer(self.data, np.uint8)
+        self.body_at = at + HEAD_BYTES + extra
+        topic_field = self.body_at + body_bytes
+        wide = head["magic"] == MAGIC_V2
+        sound = (body_bytes >= 0) & (topic_field + 2 < at + self.found.size)
+        topic_field = np.where(sound, topic_field, 0)
+        topic_bytes = every[topic_field].astype(np.int64)
+        topic_bytes = np.where(wide, (topic_bytes << 8) | every[topic_field + 1], topic_bytes)
+        self.topic_at = topic_field + 1 + wide
+        self.topic_end = self.topic_at + topic_bytes
+        room = self.topic_end + 2 <= at + self.found.size
+        field = np.where(sound & room, self.topic_end, 0)
+        properties_bytes = (every[field].astype(np.int64) << 8) | every[field + 1]
+        self.properties_at = self.topic_end + 2
+        self.properties_end = self.properties_at + properties_bytes
+        self.body_end = self.body_at + body_bytes
+        self._keep(sound & room & (self.properties_end == at + self.found.size))
+
+    def _keep(self, chosen: NDArray[np.bool_]) -> None:
+        if chosen.all():
+            return
+        before = np.flatnonzero(chosen)
+        self.found = self.found.part(chosen)
+        for name in ("head", "at", "sys_flag", "store_ms", "body_at", "body_end", "topic_at", "topic_end",
+                     "properties_at", "properties_end"):
+            setattr(self, name, getattr(self, name)[chosen])
+        self.long_hosts = np.flatnonzero(np.isin(before, self.long_hosts))
+
+    def keep_times(self, from_ms: int | None, to_ms: int | None) -> None:
+        """Only messages stored in `[from_ms, to_ms)`."""
+        chosen = np.ones(len(self.found), bool)
+        if from_ms is not None:
+            chosen &= self.store_ms >= from_ms
+        if to_ms is not None:
+            chosen &= self.store_ms < to_ms
+        self._keep(chosen)
+
+    def column(self, name: str, kind: Any) -> pa.Array:
+        return pa.array(self.head[name].astype(kind))
+
+    def pieces(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> pa.Array:
+        """Stretches of the file as binary values."""
+        count = len(start)
+        offsets = np.empty(2 * count + 1, np.int64)
+        offsets[0:-1:2], offsets[1::2] = start, end
+        offsets[-1] = end[-1] if count else 0
+        whole = pa.Array.from_buffers(pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets),
+                                                                     pa.py_buffer(self.data)])
+        return whole.take(pa.array(np.arange(0, 2 * count, 2))).cast(pa.binary())
+
+    def properties(self) -> pa.Array:
+        """The property texts; bytes that are no UTF-8 are replaced, as Java does."""
+        return _text(self.pieces(self.properties_at, self.properties_end))
+
+    def property(self, name: str) -> pa.Array:
+        found = pc.extract_regex(self.properties(), f"(?s)(?:^|\x02){name}\x01(?P<value>[^\x02]*)")
+        return pc.struct_field(found, "value")
+
+    def body(self) -> pa.Array:
+        bodies = self.pieces(self.body_at, self.body_end)
+        packed = np.flatnonzero(self.sys_flag & COMPRESSED)
+        if not len(packed):
+            return bodies
+        values = bodies.to_pylist()
+        for row in packed:
+            values[row] = _unpacked(values[row])
+        return pa.array(values, pa.binary())
+
+    def host(self, name: str, at: int, v6: int) -> pa.Array:
+        """`ip:port`.  There are few different ones."""
+        different, rows = np.unique(self.head[name], return_inverse=True)
+        texts = [host_text(value.tobytes()) for value in different]
+        if not len(self.long_hosts):
+            return pa.array(texts, pa.string()).take(pa.array(rows))
+        values = [texts[row] for row in rows]
+        for row in self.long_hosts:
+            flags, begin = int(self.sys_flag[row]), int(self.at[row]) + at
+            if name == "store_host" and flags & BORN_HOST_V6:
+                begin += V6_EXTRA_BYTES
+            values[row] = host_text(self.data[begin : begin + (20 if flags & v6 else 8)])
+        return pa.array(values, pa.string())
+
+    def topics(self) -> pa.Array:
+        names = pa.array([topic for topic, _ in self.found.queues], pa.string())
+        return names.take(pa.array(self.found.queue))
+
+    def _int(self, at: int, length: int) -> int:
+        return int.from_bytes(self.data[at : at + length], "big", signed=True)
+
+
+def _properties_map(piece: _Piece) -> pa.Array:
+    """Names and values by turns, cut out of the texts as a whole."""
+    entries = pc.split_pattern(piece.properties(), "\x02")
+    flat, parents = pc.list_flatten(entries), pc.list_parent_indices(entries)
+    pairs = pc.extract_regex(flat, "(?s)^(?P<name>[^\x01]*)\x01(?P<value>.*)$")
+    there = pc.is_valid(pairs)
+    pairs, parents = pairs.filter(there), parents.filter(there)
+    counts = np.bincount(parents.to_numpy(), minlength=len(piece.found))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
+    return pa.MapArray.from_arrays(offsets, pc.struct_field(pairs, "name"), pc.struct_field(pairs, "value"))
+
+
+_COLUMNS: dict[str, Callable[[_Piece], pa.Array]] = {
+    "topic": lambda piece: piece.topics(),
+    "queueId": lambda piece: piece.column("queue_id", np.int32),
+    "queueOffset": lambda piece: piece.column("queue_offset", np.int64),
+    "physicalOffset": lambda piece: piece.column("physical", np.int64),
+    "keys": lambda piece: piece.property("KEYS"),
+    "tags": lambda piece: piece.property("TAGS"),
+    "tagsCode": lambda piece: pa.array(piece.found.tags),
+    "body": lambda piece: piece.body(),
+    "properties": _properties_map,
+    "bornTimestamp": lambda piece: piece.column("born_ms", np.int64),
+    "storeTimestamp": lambda piece: pa.array(piece.store_ms),
+    "bornHost": lambda piece: piece.host("born_host", 48, BORN_HOST_V6),
+    "storeHost": lambda piece: piece.host("store_host", 64, STORE_HOST_V6),
+    "reconsumeTimes": lambda piece: piece.column("reconsume_times", np.int32),
+    "sysFlag": lambda piece: pa.array(piece.sys_flag),
+}
+assert list(_COLUMNS) == SCHEMA.names
+assert FIXED_BYTES == HEAD_BYTES + 3
+assert HOSTS_V6 == BORN_HOST_V6 | STORE_HOST_V6
+
+
+def _text(values: pa.Array) -> pa.Array:
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([value.decode("utf-8", "replace") for value in values.to_pylist()], pa.string())
+
+
+def _unpacked(body: bytes) -> bytes:
+    """What zlib packed; what it did not stays as it is."""
+    try:
+        return zlib.decompress(body)
+    except zlib.error:
+        return body
+
+
+def rows_of(root: Path, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.RecordBatch]:
+    """A whole store, without Spark."""
+    for log in log_files(root):
+        yield from batches(log, places(root, EVERYTHING, log.start, log.end), columns)
