@@ -30,7 +30,8 @@ def act(visitor: Visitor, seat: Seat, action: Action, by: Actor) -> int:
         seq = engine.answer(engine.port().act(seat.sandbox.slug, action, by), PATIENCE_S)
     except EngineBusy:
         owners.record(visitor, f"{what}-unknown", seat.sandbox.slug, of=asked.pk)
-        raise
+        raise ActionRefused(504, "The cluster has not answered yet: offsets may have been reset, or not.",
+                            "Look at the journal and at the offsets before you try again.") from None
     except SandboxError as refused:
         owners.record(visitor, f"{what}-refused", seat.sandbox.slug, of=asked.pk, why=str(refused))
         raise

@@ -179,6 +179,11 @@ def record(visitor: Visitor, what: str, slug: str, **details: object) -> AuditRe
     return AuditRecord.objects.create(slug=slug, what=what, who=who[:80], origin=visitor.origin, details=details)
 
 
+def records_of(slug: str, most: int = 50) -> list[AuditRecord]:
+    """The newest lines of the audit about it."""
+    return list(AuditRecord.objects.filter(slug=slug).order_by("-pk")[:most])
+
+
 def _demand_room(visitor: Visitor) -> None:
     owned = access.owned_count(visitor)
     allowed = LIMITS.sandboxes_per_account if visitor.is_signed_in else LIMITS.sandboxes_per_visitor

@@ -22,19 +22,14 @@ UNKNOWN = (  # what a real cluster does not tell (sandbox.hosting.attached), in 
 
 
 def state_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """`clusters`, `releases`, `seen_ms` (wall time of the last answer), `silent` nodes, `left_out` by limits."""
+    """`releases` of its brokers, `seen_ms` (when a node answered last), `trouble` in words."""
     row, brokers = snapshot.get("sandbox") or {}, snapshot.get("brokers") or ()
-    servers = snapshot.get("name_servers") or ()
     return {
-        "clusters": list(row.get("clusters") or ()),
         "releases": sorted({str(broker["version"]) for broker in brokers if broker.get("version")}),
         "seen_ms": row.get("seen_ms"),
         "at_ms": snapshot.get("at_ms"),
         "unreachable": row.get("state") == "unreachable",
         "trouble": row.get("trouble"),
-        "silent": [str(node.get("name") or node.get("broker")) for node in (*servers, *brokers)
-                   if node.get("state") == "unreachable"],
-        "left_out": dict(row.get("left_out") or {}),
         "unknown": UNKNOWN,
     }
 

@@ -168,6 +168,7 @@ VALUES: dict[str, Any] = {
     "starting": _("starting"), "running": _("running"), "hung": _("hung"), "stopping": _("stopping"),
     "stopped": _("stopped"), "crashed": _("crashed"), "refused": _("refused"), "removed": _("removed"),
     "clean": _("cleanly"), "killed": _("killed"), "power_cut": _("power cut"),
+    "unreachable": _("no answer"),
     "registered": _("registered"), "unregistered": _("unregistered"), "closed": _("connection closed"),
     "expired": _("silent for too long"), "permission": _("permission changed"), "cut": _("cut"), "healed": _("healed"),
     "delayed": _("delayed"), "protocol": _("protocol error"), "member": _("a member changed"), 

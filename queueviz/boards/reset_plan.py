@@ -23,6 +23,7 @@ NOTES = {
     "cold": _("cold read from disk"),
     "locked_by": _("locked by {holder}"),
     "not_heard": _("a pull consumer does not hear a live reset; nothing will move"),
+    "not_heard_in_cpp": _("its owner is a C++ client, which does not read what this broker tells it"),
     "owner_silent": _("owner {owner} is silent; applies when another takes over"),
 }
 
@@ -60,6 +61,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
         "again": int(answer.get("delivered_again") or 0) > 0,
         "skips": int(answer.get("skipped") or 0) > 0,
         "refused": _refusal(answer.get("refused")),
+        "instead": _refusal(answer.get("instead")),  # of a real cluster: done in another way than was asked for
         "expected": json.dumps(expected),
         "data": _safe_json(
             {

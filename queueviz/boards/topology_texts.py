@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 STATES: dict[str, Any] = {
     "starting": _("starting"), "running": _("running"), "hung": _("hung"), "stopping": _("stopping"),
     "stopped": _("stopped"), "crashed": _("crashed"), "refused": _("refused"), "killed": _("killed"),
-    "power_cut": _("power cut"),
+    "power_cut": _("power cut"), "unreachable": _("no answer"), "unknown": _("not asked yet"),
 }  # fmt: skip
 SIGNS = {"starting": "◌", "running": "●", "hung": "‖", "stopping": "◌", "stopped": "■", "crashed": "✕", "refused": "✕",
-         "killed": "✕", "power_cut": "↯"}  # fmt: skip
+         "killed": "✕", "power_cut": "↯", "unreachable": "✕", "unknown": "?"}  # fmt: skip
 ROLES: dict[str, Any] = {"master": _("master"), "slave": _("slave")}
 LINKS: dict[str, Any] = {
     "data": _("messages and heartbeats"), "route": _("routes"), "register": _("registration"),
@@ -31,6 +31,8 @@ VIEWS: dict[str, Any] = {
     "silent": _("silent for {age}"),
     "scan": _("goes with the scan in {left}"),
     "unknown": _("not registered"),
+    "known": _("registered"),
+    "knows": _("{server} knows {broker}; when it heard it last it does not tell"),
     "down": _("down: knows nothing"),
     "sentence": _("{server} heard {broker} {age} ago and forgets it in {left}, if it stays silent"),
     "nothing": _("{server} does not know {broker}"),

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.template import TemplateDoesNotExist
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import access, acting, attaching, engine, forms, refusals, visitor
+from queueviz import access, acting, attaching, engine, forms, owners, refusals, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Part
 from queueviz.pages import reading
@@ -18,6 +18,7 @@ from sandbox.hosting.standstill import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
+MOST_TROUBLES = 3  # sentences in a banner
 ANSWER = "queueviz/partials/ask_{}.html"
 
 
@@ -33,6 +34,8 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     access.note_visit(seat)
     context = shell(request, seat, tab)
     context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
+    if seat.is_attached and tab == "journal" and seat.may("reset"):
+        context["records"] = owners.records_of(slug)
     return render(request, board.template, context)
 
 
@@ -91,9 +94,16 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
     snapshot["sandbox"] = snapshot["sandbox"] | _row(seat.sandbox)
     if (why := snapshot["sandbox"].get("trouble_why")) is not None:
         snapshot["sandbox"]["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
+    elif seat.is_attached:
+        snapshot["sandbox"]["trouble"] = _troubles(snapshot["sandbox"])
     return {"sandbox": seat.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot, "can": seat.can,
             "role": seat.role, "tab": tab, "attached": seat.is_attached,
             "expires_at": seat.sandbox.expires_at}  # fmt: skip
+
+
+def _troubles(row: dict[str, Any]) -> str:
+    """What is wrong with a cluster, in the reader's language; the worst first, and not everything."""
+    return " ".join(refusals.filled(one["pattern"], one["values"]) for one in row.get("troubles", ())[:MOST_TROUBLES])
 
 
 def _shown(page: BoardPage | Part | None, seat: access.Seat) -> BoardPage | Part:

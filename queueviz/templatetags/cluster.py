@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import template
-from django.utils.translation import gettext
 
 from queueviz.boards.cluster import state_of
 from queueviz.boards.live_fields import ago
-from queueviz.templatetags.formats import number
 
 register = template.Library()
 
@@ -24,12 +22,3 @@ def cluster_state(snapshot: Mapping[str, Any]) -> dict[str, Any]:
 def poll_age(cluster: Mapping[str, Any]) -> str:
     """How long ago it last answered."""
     return ago(int(cluster["at_ms"]) - int(cluster["seen_ms"]))
-
-
-@register.filter
-def left_out(kind: str, count: int) -> str:
-    """A limit that hides something says so."""
-    texts = {"topics": gettext("Of {n} topics only the first are shown."),
-             "groups": gettext("Of {n} groups only the first are shown."),
-             "brokers": gettext("Of {n} brokers only the first are asked.")}  # fmt: skip
-    return texts.get(kind, gettext("Of {n} not all are shown.")).format(n=number(count))

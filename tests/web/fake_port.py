@@ -32,8 +32,8 @@ ATTACHED: dict[str, Any] = {
     "name_servers": [{"name": "ns-1", "state": "running", "brokers": []}],
     "brokers": [{"broker": "broker-a", "broker_id": 0, "role": "master", "state": "running",
                  "address": "10.0.0.9:10911", "listening": None, "flush": None, "replication": None,
-                 "disk": None, "version": "4.9.7", "log": {"min": None, "max": None, "flushed": None, "replicated": None,
-                                                           "file_bytes": None}}],
+                 "disk": None, "version": "4.9.7",
+                 "log": dict.fromkeys(("min", "max", "flushed", "replicated", "file_bytes"))}],
     "producers": [],
 }  # fmt: skip
 """What of a snapshot a real cluster tells."""
@@ -120,8 +120,9 @@ class FakePort:
     def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
         def work() -> dict[str, Any]:
             if slug in self.attached:
-                row = {"slug": slug, "name": slug, "template": "attached", "clusters": ["DefaultCluster"],
-                       "seen_ms": ATTACHED["at_ms"] - 2_000, "trouble": self.trouble,
+                row = {"slug": slug, "name": slug, "template": "attached", "seen_ms": ATTACHED["at_ms"] - 2_000,
+                       "trouble": self.trouble,
+                       "troubles": [{"pattern": self.trouble, "values": {}}] if self.trouble else [],
                        "state": "unreachable" if self.trouble else "live"}  # fmt: skip
                 return {**ATTACHED, "seq": str(self.rows[-1]["seq"]) if self.rows else ATTACHED["seq"], "sandbox": row}
             state = self.sandboxes[self._known(slug)]

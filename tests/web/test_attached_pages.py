@@ -60,7 +60,6 @@ def test_nothing_is_offered_that_cannot_be_done(page: Client) -> None:
                      'value="CutLink"', 'value="StopNameServer"', 'value="KillBroker"', "keep/", 'data-ask="fault"',
                      'data-ask="locks"', 'data-ask="burst"'):  # fmt: skip
             assert mark not in shown, f"{mark} on {path or 'board'}"
-    assert text(page, "reset/").count('value="ResetOffsets"') == 1
 
 
 def test_a_sandbox_is_still_offered_all_of_it(visitor: Client, mine: str) -> None:
@@ -71,9 +70,8 @@ def test_a_sandbox_is_still_offered_all_of_it(visitor: Client, mine: str) -> Non
     assert "attached.css" not in shown
 
 
-def test_it_says_which_cluster_which_release_and_how_old_the_picture_is(page: Client) -> None:
+def test_it_says_which_release_it_is_and_how_old_the_picture_is(page: Client) -> None:
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text(page)))
-    assert "DefaultCluster" in shown
     assert "RocketMQ 4.9.7" in shown
     assert "asked 2.0 s ago" in shown
     assert "Wall clock, UTC" in text(page)

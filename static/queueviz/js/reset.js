@@ -5,7 +5,7 @@ import "./strip.js";
 import { say } from "./announce.js";
 import { t } from "./words.js";
 
-const WAIT_MS = 150, REPRICE_MS = 2000, BARS = 60;
+const WAIT_MS = 150, REPRICE_MS = 2000, BARS = 60, DAY_MS = 86400000;
 const pad = (n, w = 2) => String(n).padStart(w, "0");
 
 /** around: config, live, clock, board (its newest reading), done (called when nothing is left to show). */
@@ -81,7 +81,7 @@ class ResetForm {
 
   #range() {
     const bars = this.plan?.histogram ?? [];
-    return bars.length ? [bars[0].at_ms, Math.max(this.plan.at_ms, bars.at(-1).at_ms)] : [this.now - 300000, this.now];
+    return bars.length ? [bars[0].at_ms, Math.max(this.plan.at_ms, bars.at(-1).at_ms)] : [this.now - (this.around.config.attached ? DAY_MS : 300000), this.now];
   }
 
   ask() {

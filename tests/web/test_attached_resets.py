@@ -1,0 +1,130 @@
+"""Resets of a real cluster's offsets: with the name typed, carried out once, and written down before and after."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz import engine, operating
+from queueviz.models import AuditRecord
+from sandbox.control.actions import ResetOffsets
+from sandbox.kernel.errors import ActionRefused
+from tests.web.clusters import SLUG, account, browser_of, cluster
+from tests.web.fake_port import FakePort
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+FORM = {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "time", "value": "1795142537350",
+        "queues[]": ["broker-a:0"], "method": "online", "confirm": "order-svc", "reason": "rehearsed yesterday",
+        "expected": '[{"queue": "broker-a:0", "committed": "15291", "target": "15000"}]'}  # fmt: skip
+
+
+@pytest.fixture
+def operator(port: FakePort) -> Client:
+    user = account("ada")
+    cluster(audience="everyone", operators=(user,))
+    return browser_of(user)
+
+
+def reset(client: Client, **fields: Any) -> Any:
+    return client.post("/k/prod/actions/", {**FORM, **fields}, headers=HTMX)
+
+
+def records() -> list[tuple[str, dict[str, Any]]]:
+    return [(row.what, row.details) for row in AuditRecord.objects.order_by("pk")]
+
+
+def test_a_reset_is_written_down_before_and_after(operator: Client, port: FakePort) -> None:
+    done = {"type": "OffsetsReset", "seq": "18432", "cause": "18431", "reset_id": "r18431", "rows": [["q", "1", "2"]]}
+    port.rows = [{"type": "ActionTaken", "seq": "18431"}, done]
+    assert reset(operator).status_code == 204
+    (slug, action, by), (first, second) = port.acted[0], records()
+    assert (slug, by.role, by.name) == (SLUG, "operator", "ada")
+    assert isinstance(action, ResetOffsets)
+    assert first[0] == "reset"
+    assert first[1]["plan"]["reason"] == "rehearsed yesterday"
+    assert first[1]["plan"]["expected"] == [["broker-a:0", 15291, 15000]]
+    assert second[0] == "reset-done"
+    assert second[1]["of"] == AuditRecord.objects.earliest("pk").pk
+    assert second[1]["result"] == done
+    assert {row.who for row in AuditRecord.objects.all()} == {"ada"}
+    assert {row.slug for row in AuditRecord.objects.all()} == {SLUG}
+
+
+@pytest.mark.parametrize("typed", ["", "order-sv", "ORDER-SVC", "orders"])
+def test_without_the_name_of_the_group_nothing_is_done_at_all(operator: Client, port: FakePort, typed: str) -> None:
+    answer = reset(operator, confirm=typed)
+    assert answer.status_code == 422
+    assert b'data-field="confirm"' in answer.content
+    assert (port.acted, records()) == ([], [])
+
+
+def test_what_the_cluster_refuses_is_written_down_too(operator: Client, port: FakePort) -> None:
+    port.refuse["act"] = ActionRefused(502, "Broker {broker} did not reset its queues: {why}.", broker="broker-a",
+                                       why="code 1")
+    answer = reset(operator)
+    assert answer.status_code == 502
+    assert b"Broker broker-a did not reset its queues" in answer.content
+    assert [what for what, _ in records()] == ["reset", "reset-refused"]
+    assert records()[1][1]["why"] == "Broker broker-a did not reset its queues: code 1."
+
+
+def test_an_answer_that_never_comes_is_no_invitation_to_try_again(
+    operator: Client, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operating, "PATIENCE_S", 0.01)
+    assert operator.get("/k/prod/").status_code == 200
+    port.silent.add("act")
+    answer = reset(operator)
+    assert answer.status_code == 504
+    assert b"or not" in answer.content
+    assert [what for what, _ in records()] == ["reset", "reset-unknown"]
+
+
+def test_an_undo_is_written_down_as_one(operator: Client, port: FakePort) -> None:
+    answer = operator.post("/k/prod/actions/", {"action": "UndoReset", "reset_id": "r7"}, headers=HTMX)
+    assert answer.status_code == 204
+    assert [what for what, _ in records()] == ["undo-reset", "undo-reset-done"]
+    assert records()[0][1]["plan"] == {"reset_id": "r7"}
+
+
+def test_a_sandbox_s_reset_needs_no_name_and_no_audit(visitor: Client, mine: str, port: FakePort) -> None:
+    before = AuditRecord.objects.count()
+    answer = visitor.post(f"/s/{mine}/actions/", {**FORM, "confirm": ""}, headers=HTMX)
+    assert answer.status_code == 204
+    assert AuditRecord.objects.count() == before
+
+
+def test_the_preview_says_when_another_way_is_taken(operator: Client, port: FakePort) -> None:
+    row = {"queue": "broker-a:0", "broker": "broker-a", "queue_id": 0, "min": "0", "max": "9", "committed": "5",
+           "in_memory": None, "target": "0", "change": "-5", "again": 5, "skipped": 0, "notes": [], "owner": None,
+           "selected": True}  # fmt: skip
+    instead = {"message": "Live, broker broker-a (4.9.7) can tell members a point in time or the latest only, so this "
+                          "is done offline.",
+               "pattern": "Live, broker {broker} ({version}) can tell members a point in time or the latest only, so "
+                          "this is done offline.",
+               "hint": "", "values": {"broker": "broker-a", "version": "4.9.7"}}  # fmt: skip
+    port.answers = {"seq": "7", "at_ms": 1_795_142_537_350, "group": "order-svc", "topic": "orders",
+                    "method": "offline",
+                    "target": "earliest", "value": None, "asked_method": "online", "instead": instead, "refused": None,
+                    "rows": [row], "delivered_again": 5, "skipped": 0, "lag_after": 9, "catch_up_ms": None,
+                    "warnings": 0, "histogram": []}  # fmt: skip
+    said = operator.get("/k/prod/ask/plan-reset/?group=order-svc&topic=orders&target=earliest").content.decode()
+    assert "broker-a (4.9.7) can tell members a point in time or the latest only" in said
+    assert "<dd class=\"num\">–</dd>" in said, "how long catching up takes is unknown"
+
+
+def test_operators_find_the_record_on_the_journal_page_and_viewers_do_not(operator: Client, port: FakePort) -> None:
+    reset(operator)
+    shown = operator.get("/k/prod/journal/").content.decode()
+    assert "rehearsed yesterday" in shown
+    assert "rehearsed yesterday" not in Client().get("/k/prod/journal/").content.decode()
+
+
+def test_the_engine_is_asked_with_more_patience_than_for_a_sandbox() -> None:
+    """`AttachedLimits.question_s` must fit in."""
+    from sandbox.control.limits import AttachedLimits
+
+    assert AttachedLimits().question_s < operating.PATIENCE_S
+    assert AttachedLimits().attach_s < engine.OPENING_PATIENCE_S
