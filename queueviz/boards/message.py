@@ -1,0 +1,107 @@
+"""One message: its fields and bytes, where it lies, and its life (channel `messages/<slug>?id=…`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.frames import lines_of
+from queueviz.boards.js_texts import texts
+from queueviz.boards.message_body import body_of
+from queueviz.boards.message_life import groups_of, line_of
+from queueviz.boards.message_texts import FLAGS, WHY
+from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.templatetags.formats import number
+
+Row = dict[str, Any]
+ENTRY_FIELDS = (("offset", "physical_offset", 0, 8), ("size", "bytes", 8, 12), ("hash", "tags_code", 12, 20))
+
+
+def channel(place: Place) -> str:
+    return f"messages/{place.slug}?id={quote(place.query.get('id', '').strip(), safe='')}"
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> Row:
+    name = channel(place)
+    data = data_of(readings, name)
+    record = (data or {}).get("record")
+    now_ms = now_of(place, readings, name)
+    found = {"asked": place.query.get("id", ""), "tab": "messages", "gone": data is None, "record": record,
+             "why": why_of((data or {}).get("why")), "now_ms": now_ms, "others": (data or {}).get("others") or (),
+             "live": live_config(place, {}, {}, tab="message"), "texts": texts()}  # fmt: skip
+    return found if record is None else found | _shown(record) | _life(record, now_ms) | {"members": _members(place)}
+
+
+def _life_context(place: Place, readings: Mapping[str, Any]) -> Row:
+    """The panel by itself, which is asked for again and again."""
+    data, now_ms = data_of(readings, channel(place)), now_of(place, readings, channel(place))
+    record = (data or {}).get("record")
+    found = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
+    return found if record is None else found | {"message": record["message"]} | _life(record, now_ms)
+
+
+def _shown(record: Mapping[str, Any]) -> Row:
+    """Bytes, body and places; what an attached cluster does not tell is None."""
+    message, entry = record["message"], record.get("entry")
+    body = bytes.fromhex(message["body_hex"])
+    return {
+        "message": message,
+        "fields": record["parts"],
+        "lines": lines_of({"hex": record["hex"], "fields": record["parts"]}),
+        "body": body_of(body, whole=len(body) == message["body_bytes"]),
+        "body_cut": (message["body_bytes"] or len(body)) - len(body),
+        "body_lines": lines_of({"hex": message["body_hex"], "fields": []}),
+        "flags": [FLAGS.get(flag, flag) for flag in message["flags"]],
+        "entry_bytes": _entry_bytes(entry) if entry else None,
+        "index": record.get("index"),
+        "place": record.get("position"),
+        "entry": entry,
+    }
+
+
+def _entry_bytes(entry: Mapping[str, Any]) -> list[Row]:
+    """The three fields of a queue's entry with their bytes (spec store-format 4)."""
+    raw = bytes.fromhex(entry["hex"])
+    return [{"name": name, "bytes": raw[start:end].hex(" "), "value": entry[field]}
+            for name, field, start, end in ENTRY_FIELDS]
+
+
+def _life(record: Mapping[str, Any], now_ms: int) -> Row:
+    life = record.get("life") or {}
+    return {"life": life, "line": line_of(record["message"], life, now_ms), "groups": groups_of(life)}
+
+
+def why_of(why: Mapping[str, Any] | None) -> str:
+    """Why there is no message, as a sentence; offsets as people read them."""
+    if not why:
+        return ""
+    values = {key: number(value) if key in ("physical_offset", "low", "high") else value for key, value in why.items()}
+    return str(WHY.get(why["code"], why["code"])).format_map(values)
+
+
+def _members(place: Place) -> list[Row]:
+    """Who can be given a message once more: members with a listener that run, and real clients, by group."""
+    rows = [{"group": group["group"], "client_id": member["client_id"], "name": member.get("actor") or
+             member["client_id"]} for group in place.groups for member in group.get("members", ())
+            if member.get("client_id") and member.get("state") in ("running", None)]  # fmt: skip
+    return sorted(rows, key=lambda row: (row["group"], row["name"]))
+
+
+MESSAGE = BoardPage(
+    name="message",
+    path="messages/",
+    template="queueviz/boards/message.html",
+    attached=True,
+    channels=lambda place: [channel(place)] if place.query.get("id", "").strip() else [],
+    context=_context,
+)
+
+LIFE = Part(
+    name="life",
+    template="queueviz/partials/message_life.html",
+    attached=True,
+    channels=MESSAGE.channels,
+    context=_life_context,
+)

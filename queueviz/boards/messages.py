@@ -1,0 +1,65 @@
+"""Messages: found by id, key, place or time, and followed as they arrive (channel `messages/<slug>?…`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.js_texts import texts
+from queueviz.boards.message_texts import message_words
+from queueviz.boards.page import BoardPage, Place, data_of
+
+FILTERS = ("topic", "queue", "tag", "key")
+WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by place"), "time": _("by time and tag")}
+SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to")  # kept in the address as `s-…`
+MOST_CHARS = 255
+
+
+def channel(place: Place) -> str:
+    """Only filters that are set are in the name, so that everybody who looks at the same shares one channel."""
+    wanted = {name: value for name in FILTERS if (value := place.query.get(name, "").strip()[:MOST_CHARS])}
+    name = f"messages/{place.slug}"
+    return f"{name}?{urlencode(wanted, quote_via=quote, safe='')}" if wanted else name
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    name = channel(place)
+    data = data_of(readings, name)
+    rows = (data or {}).get("rows") or {}
+    searched = {key: place.query.get(f"s-{key}", "") for key in SEARCHED}
+    given = texts()
+    given["texts"] |= message_words()
+    topics = sorted(place.topics, key=lambda topic: (topic.get("kind", "normal") != "normal", str(topic["topic"])))
+    return {
+        "data": data,
+        "rows": [(number, rows[number]) for number in sorted(rows, key=int, reverse=True)],
+        "topics": [str(topic["topic"]) for topic in topics],
+        "queues": sorted({f"{queue['broker']}:{queue['queue_id']}" for topic in topics
+                          for queue in topic.get("queues", ())}, key=_by_number),
+        "wanted": {key: place.query.get(key, "") for key in FILTERS},
+        "searched": searched,
+        "ways": WAYS.items(),
+        "way": searched["by"] if searched["by"] in WAYS else "id",
+        "now_ms": now_of(place, readings, name),
+        "live": live_config(place, readings, {"messages": name} if data is not None else {}, tab="messages"),
+        "texts": given,
+    }
+
+
+def _by_number(row: str) -> tuple[str, int]:
+    broker, _, number = row.rpartition(":")
+    return broker, int(number)
+
+
+MESSAGES = BoardPage(
+    name="messages",
+    path="messages/",
+    template="queueviz/boards/messages.html",
+    attached=True,
+    channels=lambda place: [channel(place)],
+    context=_context,
+)

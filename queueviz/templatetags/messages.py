@@ -1,0 +1,24 @@
+"""`{% going_on asked cursor %}`: the same search, from where its last answer stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+
+from queueviz.boards.frames import HEX_BYTES
+
+register = template.Library()
+
+
+@register.simple_tag
+def going_on(asked: Mapping[str, Any], cursor: str) -> str:
+    return urlencode({**{name: str(value) for name, value in asked.items()}, "cursor": cursor})
+
+
+@register.filter
+def beyond_drawn(size: int) -> int:
+    """How many bytes of a record the dump leaves out."""
+    return max(0, size - HEX_BYTES)

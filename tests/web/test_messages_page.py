@@ -1,0 +1,312 @@
+"""The Messages pages: the list that moves, four ways to find one, and one message with its bytes and its life."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz.boards.message_body import body_of
+from sandbox.control.actions import ConsumeOnce, ResendMessage
+from sandbox.control.questions import FindMessages
+from sandbox.hosting.message_rows import full_row, record_fields, record_parts
+from sandbox.hosting.port import Reading
+from sandbox.kernel.errors import ActionRefused
+from sandbox.message import msg_id, record
+from sandbox.message.message import InboundMessage
+from tests.web.fake_port import FakePort
+
+pytestmark = pytest.mark.django_db
+
+HOST = msg_id.host_bytes("127.0.0.1", 10911)
+ID = msg_id.encode(HOST, 1024)
+BORN_MS = 1_795_142_537_000
+
+
+def raw(body: bytes = b'{"id": 9007199254740993}', *, sys_flag: int = 0) -> bytes:
+    inbound = InboundMessage("orders", 3, body, b"KEYS\x01k-<1>\x02TAGS\x01paid", 0, sys_flag, 0, BORN_MS, HOST)
+    return record.encode(inbound, 2**60, 1024, BORN_MS + 20, HOST)
+
+
+def answer(data: bytes | None = None, **more: Any) -> dict[str, Any]:
+    """What `read-record` says of it, where nobody tells more than the record itself."""
+    data = raw() if data is None else data
+    message = record.decode(data)
+    return {"broker": "broker-a", "physical_offset": "1024", "bytes": len(data), "hex": data.hex(),
+            "message": full_row(message, "broker-a"), "fields": record_fields(message), "parts": record_parts(data),
+            "position": None, "entry": None, "index": None,
+            "life": {"chain": None, "linked": False, "groups": None, "known_from_ms": None, "known_from_seq": None,
+                     "complete": False, "skipped": False}} | more
+
+
+def life(**group: Any) -> dict[str, Any]:
+    """A life in which one group has been given the message once."""
+    step = {**full_row(record.decode(raw()), "broker-a"), "what": "stored", "group": None, "here": True,
+            "delay_level": None, "due_ms": None, "delivered": None, "to": None, "seq": "31"}
+    delivery = {"seq": "40", "step": 0, "client_id": "10.0.0.11@4001#1", "actor": "A", "started_ms": BORN_MS + 100,
+                "ended_ms": BORN_MS + 300, "outcome": "LATER", "reconsume_times": 0, "thread": 2, "handler": "work",
+                "batch": 1, "once": False}
+    place = {"step": 0, "member": None, "state": "committed", "committed": str(2**60 + 1), "in_memory": None,
+             "next_pull": None, "owner": None, "since_ms": None}
+    row = {"group": "order-svc", "model": "CLUSTERING", "expression": "*", "subscribed": True, "state": "committed",
+           "given": True, "places": [place], "deliveries": [delivery], "pulls": []} | group
+    return {"chain": [step], "linked": True, "groups": [row], "known_from_ms": BORN_MS, "known_from_seq": "1",
+            "complete": True, "skipped": False}
+
+
+def show(port: FakePort, slug: str, data: dict[str, Any], query: str = f"id={ID}") -> None:
+    port.boards[f"messages/{slug}?{query}" if query else f"messages/{slug}"] = Reading(5, BORN_MS + 1_000, 1, "7f3a",
+                                                                                        data)
+
+
+def one(client: Client, slug: str, message: str = ID) -> str:
+    return unescape(client.get(f"/s/{slug}/messages/{message}/").content.decode())
+
+
+def said(text: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text))
+
+
+# The list.
+
+
+def test_what_arrives_is_a_table_with_the_newest_first(visitor: Client, port: FakePort, mine: str) -> None:
+    row = full_row(record.decode(raw()), "broker-a")
+    rows = {str(number): {**row, "keys": f"k-{number}"} for number in (9, 10)}
+    show(port, mine, {"wanted": {}, "seen": 30, "rest": 12, "unseen": 0, "rows": rows}, "")
+    page = visitor.get(f"/s/{mine}/messages/").content.decode()
+    assert page.index("k-10") < page.index("k-9")
+    assert f'href="/s/{mine}/messages/{ID}/"' in page
+    assert 'data-n="rest">12' in page
+    assert "1\u2009152\u2009921\u2009504\u2009606\u2009846\u2009976" in page, "beyond what a float holds"
+
+
+def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: FakePort, mine: str) -> None:
+    query = "topic=orders&queue=broker-a%3A3&key=a%26b"
+    show(port, mine, {"wanted": {}, "seen": 0, "rest": 0, "unseen": 3, "rows": {}}, query)
+    page = visitor.get(f"/s/{mine}/messages/?{query}")
+    assert page.context["live"]["channels"] == {"messages": f"messages/{mine}?{query}"}
+    text = page.content.decode()
+    assert '<option selected>broker-a:3</option>' in text
+    assert 'value="a&amp;b"' in text
+    assert "No message fits yet." in text
+
+
+def test_a_sandbox_nobody_can_be_asked_about_says_so(visitor: Client, port: FakePort, mine: str) -> None:
+    assert "Nobody can be asked just now" in visitor.get(f"/s/{mine}/messages/").content.decode()
+
+
+def test_a_search_stands_in_the_address(visitor: Client, port: FakePort, mine: str) -> None:
+    page = visitor.get(f"/s/{mine}/messages/?s-by=key&s-topic=orders&s-key=k-1").content.decode()
+    assert re.search(r'value="key" checked', page)
+    assert 'name="key" value="k-1"' in page
+    page = visitor.get(f"/s/{mine}/messages/?s-by=nonsense").content.decode()
+    assert re.search(r'value="id" checked', page)
+
+
+# Finding.
+
+
+def find(client: Client, slug: str, **fields: str) -> str:
+    return client.get(f"/s/{slug}/ask/find-messages/", fields).content.decode()
+
+
+def found(rows: int, *, by: str = "time", cursor: str | None = None, scanned: int = 40_000) -> dict[str, Any]:
+    row = full_row(record.decode(raw()), "broker-a")
+    return {"by": by, "rows": [row] * rows, "scanned": scanned, "scanned_in_all": scanned, "found_in_all": rows,
+            "of": 1_200_000, "cursor": cursor, "more": False}
+
+
+def test_a_search_says_how_far_it_has_come_and_goes_on_from_there(visitor: Client, port: FakePort, mine: str) -> None:
+    port.answers = found(2, cursor="1:7:40000:2")
+    text = find(visitor, mine, topic="orders", tag="paid & more")
+    assert "scanned 40\u2009000 of 1\u2009200\u2009000, found 2" in text
+    going_on = re.search(r'hx-get="([^"]+)"', text)
+    assert going_on is not None
+    assert unescape(going_on[1]) == (f"/s/{mine}/ask/find-messages/?topic=orders&tag=paid+%26+more"
+                                     "&cursor=1%3A7%3A40000%3A2")
+    port.answers = found(1)
+    more = visitor.get(unescape(going_on[1])).content.decode()
+    assert more.count("<tbody") == 2
+    assert "<table" not in more
+    assert port.asked[-1] == FindMessages(topic="orders", tag="paid & more", cursor="1:7:40000:2")
+
+
+@pytest.mark.parametrize(("by", "fields", "sentence", "link"), [
+    ("id", {"id": "00 ff"}, "No message has this id here.", "messages/00%20ff/"),
+    ("key", {"topic": "orders", "key": "a&b"}, "The index knows no message with this key.",
+     "index/?topic=orders&amp;key=a%26b"),
+    ("time", {"topic": "orders"}, "None of 40\u2009000 messages fits.", ""),
+])  # fmt: skip
+def test_a_search_that_finds_nothing_says_where_to_look_on(visitor: Client, port: FakePort, mine: str, by: str,
+                                                           fields: dict[str, str], sentence: str, link: str) -> None:
+    port.answers = found(0, by=by)
+    text = find(visitor, mine, **fields)
+    assert sentence in text
+    assert link in text
+
+
+@pytest.mark.parametrize(("fields", "field", "sentence"), [
+    ({"topic": "orders", "queue": "broker-a:0", "offset": "x"}, "offset", "must be a whole number"),
+    ({"topic": "orders", "from_ms": "yesterday"}, "from_ms", "must be a whole number"),
+    ({"id": "a" * 300}, "id", "characters; at most 255 fit"),
+    ({"topic": "orders", "colour": "red"}, "colour", "has no field colour"),
+])  # fmt: skip
+def test_bad_input_gets_a_sentence_beside_its_field(visitor: Client, port: FakePort, mine: str, fields: dict[str, str],
+                                                    field: str, sentence: str) -> None:
+    refused = visitor.get(f"/s/{mine}/ask/find-messages/", fields)
+    assert refused.status_code == 422
+    assert f'data-field="{field}"' in refused.content.decode()
+    assert sentence in refused.content.decode()
+
+
+# One message.
+
+
+def test_a_message_is_shown_with_every_field_and_every_byte(visitor: Client, port: FakePort, mine: str) -> None:
+    show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
+    page = one(visitor, mine)
+    fields = page.split('id="record"')[1]
+    assert fields.count('data-part="') == len(answer()["parts"])
+    dump = re.sub(r"<[^>]+>", "", "".join(re.findall(r'<span class="h">(.*?)</span><span class="t">', fields, re.S)))
+    assert bytes.fromhex(dump) == raw()
+    assert "9007199254740993" in page, "long numbers keep every digit"
+    assert "k-<1>" in page, "once unescaped"
+    assert "k-<1>" not in visitor.get(f"/s/{mine}/messages/{ID}/").content.decode()
+
+
+def test_what_nobody_tells_is_not_made_up(visitor: Client, port: FakePort, mine: str) -> None:
+    show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
+    text = said(one(visitor, mine))
+    for sentence in ("Nobody tells which groups read it.", "The broker does not tell how large its files are.",
+                     "Not told.", "made by its producer", "stored"):
+        assert sentence in text
+    nothing_heard = life(deliveries=None, pulls=None, given=None) | {"complete": False, "known_from_ms": None}
+    show(port, mine, {"id": ID, "record": answer(life=nothing_heard), "others": [], "why": None})
+    text = said(one(visitor, mine))
+    assert "What listeners did with it nobody tells." in text
+    assert "given to a listener" not in text
+
+
+def test_a_life_is_told_in_the_order_of_time(visitor: Client, port: FakePort, mine: str) -> None:
+    show(port, mine, {"id": ID, "record": answer(life=life()), "others": [], "why": None})
+    page = one(visitor, mine)
+    line = said(page.split('class="lifeline"')[1].split("</ol>")[0])
+    order = ["made by its producer", "stored", "#31", "given to a listener", "A", "wants it later", "200 ms", "#40"]
+    at = [line.index(text) for text in order]
+    assert at == sorted(at)
+    assert "committed past it" in said(page)
+    assert "no longer in the journal's memory" not in page
+
+
+def test_what_the_memory_no_longer_holds_is_said(visitor: Client, port: FakePort, mine: str) -> None:
+    told = life(deliveries=[]) | {"complete": False, "skipped": True, "linked": False}
+    show(port, mine, {"id": ID, "record": answer(life=told), "others": [], "why": None})
+    text = said(one(visitor, mine))
+    assert "are known from 02:42:17.000 on (event #1)" in text
+    assert "Details of busy seconds were left out" in text
+    assert "Without a unique key its copies for retries cannot be found." in text
+
+
+def test_the_life_is_a_panel_of_its_own(visitor: Client, port: FakePort, mine: str) -> None:
+    show(port, mine, {"id": ID, "record": answer(life=life()), "others": [], "why": None})
+    part = visitor.get(f"/s/{mine}/part/life/", {"id": ID}).content.decode()
+    assert 'class="lifeline"' in part
+    assert "<html" not in part
+    assert "Nobody can be asked" in visitor.get(f"/s/{mine}/part/life/").content.decode()
+
+
+@pytest.mark.parametrize(("why", "sentence"), [
+    ({"code": "not_indexed"}, "it is no offset id"),
+    ({"code": "other_broker", "address": "1.2.3.4:5", "known": "127.0.0.1:1"}, "names a broker at 1.2.3.4:5"),
+    ({"code": "deleted", "broker": "broker-a", "physical_offset": "1024", "low": "4096", "high": "9999"},
+     "its log begins at 4\u2009096"),
+    ({"code": "something_new"}, "something_new"),
+])  # fmt: skip
+def test_a_message_that_is_not_there_says_why(visitor: Client, port: FakePort, mine: str, why: dict[str, Any],
+                                              sentence: str) -> None:
+    show(port, mine, {"id": "x y", "record": None, "others": [], "why": why}, "id=x%20y")
+    page = visitor.get(f"/s/{mine}/messages/x%20y/")
+    assert page.status_code == 200
+    assert sentence in unescape(page.content.decode())
+
+
+def test_a_compressed_body_nobody_here_unpacks_is_said(visitor: Client, port: FakePort, mine: str) -> None:
+    data = raw(b"\x28\xb5\x2f\xfd", sys_flag=0x201)  # ZSTD, as RocketMQ 5 may write it
+    show(port, mine, {"id": ID, "record": answer(data), "others": [], "why": None})
+    assert "Compressed with ZSTD, which is not unpacked here." in one(visitor, mine)
+
+
+@pytest.mark.parametrize(("body", "kind", "text"), [
+    (b'{"id":9007199254740993,"p":1.10,"s":"a,{b}","e":{},"l":[1,2]}', "json",
+     '{\n  "id": 9007199254740993,\n  "p": 1.10,\n  "s": "a,{b}",\n  "e": {},\n  "l": [\n    1,\n    2\n  ]\n}'),
+    (b"{0:1}", "text", "{0:1}"),
+    (b"plain \xe4\xbd\xa0", "text", "plain \u4f60"),
+    (b"\x00\x01", "bytes", ""),
+    (b"[" * 50_000, "text", "[" * 50_000),
+])  # fmt: skip
+def test_a_body_is_read_as_what_it_is(body: bytes, kind: str, text: str) -> None:
+    assert body_of(body, whole=True) == (kind, text)
+
+
+def test_a_body_that_was_cut_is_not_called_json() -> None:
+    assert body_of('{"a": "\u4f60'.encode()[:-1], whole=False).kind == "text"
+
+
+# Doing something with it.
+
+
+def test_a_copy_and_one_more_consumption_are_asked_for_by_its_place(visitor: Client, port: FakePort, mine: str) -> None:
+    show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
+    page = one(visitor, mine)
+    forms = [dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+             for form in re.findall(r"<form.*?</form>", page, re.S) if 'name="offset"' in form]
+    assert [form["action"] for form in forms] == ["ResendMessage", "ConsumeOnce"]
+    for form in forms:
+        assert visitor.post(f"/s/{mine}/actions/", {**form, "client_id": "A"} if form["action"] == "ConsumeOnce"
+                            else form).status_code == 204
+    place = {"topic": "orders", "broker": "broker-a", "queue_id": 3, "offset": 2**60}
+    assert [action for _, action, _ in port.acted] == [ResendMessage(**place), ConsumeOnce(**place, client_id="A")]
+
+
+def test_a_refused_action_stands_beside_its_button(visitor: Client, port: FakePort, mine: str) -> None:
+    port.refuse["act"] = ActionRefused(409, "{broker} knows no member {client} now.", "Choose one that is running.",
+                                       field="client_id", broker="broker-a", client="B")
+    fields = {"action": "ConsumeOnce", "topic": "orders", "broker": "broker-a", "queue_id": "3", "offset": "1",
+              "client_id": "B"}
+    refused = visitor.post(f"/s/{mine}/actions/", fields)
+    assert refused.status_code == 409
+    assert "broker-a knows no member B now." in refused.content.decode()
+
+
+def test_who_may_only_watch_is_told_so(stranger: Client, port: FakePort, mine: str) -> None:
+    show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
+    page = one(stranger, mine)
+    assert page.count("You may watch this sandbox, not change it") >= 2
+
+
+def test_the_pages_are_chinese_too(visitor: Client, port: FakePort, mine: str) -> None:
+    show(port, mine, {"id": ID, "record": answer(life=life()), "others": [], "why": None})
+    page = visitor.get(f"/s/{mine}/messages/{ID}/", headers={"accept-language": "zh-hans"}).content.decode()
+    assert "提交位点已越过它" in page
+    assert "Where it lies" not in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_engine_answers_for_a_real_message(real_engine: Any, client: Client) -> None:
+    slug = str(client.post("/new/", {"template": "index"})["Location"]).split("/")[2]
+    place = "topic=orders&queue=broker-a:0&offset=0"
+    row = client.get(f"/api/sandboxes/{slug}/ask/find-messages?{place}").json()["rows"][0]
+    page = client.get(f"/s/{slug}/messages/{row['msg_id']}/")
+    assert page.context["record"]["message"]["keys"] == row["keys"]
+    assert page.context["entry"]["position"] == "0"
+    by_key = client.get(f"/s/{slug}/messages/{row['unique_key']}/")
+    assert by_key.context["record"]["physical_offset"] == row["physical_offset"]
+    text = client.get(f"/s/{slug}/ask/find-messages/", {"topic": "orders", "key": row["keys"]}).content.decode()
+    assert row["msg_id"] in text
+    refused = client.get(f"/s/{slug}/ask/find-messages/", {"topic": "orders", "queue": "broker-a:0", "offset": "9999"})
+    assert refused.status_code == 422
+    assert "has no entry 9999" in refused.content.decode()
+    listed = client.get(f"/s/{slug}/messages/?topic=orders")
+    assert len(listed.context["rows"]) == 20
