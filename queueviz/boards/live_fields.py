@@ -10,9 +10,11 @@ from queueviz.boards.client_texts import WORDS
 from queueviz.boards.connect_texts import WORDS as CONNECT_WORDS
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.js_texts import TEXTS
+from queueviz.boards.rebalance_texts import WORDS as REBALANCE_WORDS
 from queueviz.boards.topology_texts import WORDS as TOPOLOGY_WORDS
 from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, number, second
 
+WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (WORDS, TEXTS, TOPOLOGY_WORDS, CONNECT_WORDS, REBALANCE_WORDS)
 SIMPLE = {"number": number, "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
 
 
@@ -79,7 +81,7 @@ def queue(key: str) -> str:
 
 
 def word(key: str) -> str:
-    found = WORDS.get(key) or TEXTS.get(key) or TOPOLOGY_WORDS.get(key) or CONNECT_WORDS.get(key)
+    found = next((words[key] for words in WORDS_OF_PAGES if key in words), None)
     return str(found) if found is not None else key.partition(".")[2] or key
 
 

@@ -31,6 +31,8 @@ all is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its que
              left_why (a reason of QueueDropped; crashed), taken_ms, start_offset, because, round (seq);
              left_ms None: from has it still; later than taken_ms: both had it for a while
 
+    labels   {client id: label} of those in rounds and moves who are members no more
+
 A happening: seq, at_ms, what (joined, left, topics, running, strategy, route), who (client id, person, name server),
 why (how a member left; the broker; the strategy), and for `route` topic_changed_ms.
 
@@ -80,7 +82,15 @@ def read_rebalance(sandbox: "Sandbox", group: str) -> Row:
         "waits": _waits(sandbox, view),
         "rounds": {row["seq"]: dict(row) for row in history.rounds},
         "moves": {row["seq"]: dict(row) for row in history.moves},
+        "labels": _labels(sandbox, history, members),
     }
+
+
+def _labels(sandbox: "Sandbox", history: GroupHistory, members: Rows) -> dict[str, str]:
+    named = {row["client_id"] for row in history.rounds} | {row["from"] for row in history.moves}
+    named |= {row["to"] for row in history.moves} | {row["who"] for row in history.happenings}
+    return {client_id: label for client_id in sorted(named - members.keys() - {None})
+            if (label := sandbox.actors.label_of(client_id)) is not None}
 
 
 def _group(sandbox: "Sandbox", view: GroupView, members: Rows) -> Row:

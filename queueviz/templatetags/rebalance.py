@@ -1,0 +1,39 @@
+"""`{% plan_picture answer as p %}`: who would get what, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+
+from queueviz.boards.live_fields import word
+from queueviz.boards.rebalance_picture import picture
+from queueviz.boards.rebalance_views import Names
+from queueviz.templatetags.formats import UNKNOWN
+
+register = template.Library()
+
+NEARBY = "MACHINE_ROOM_NEARBY-AVG"
+
+
+@register.simple_tag
+def plan_picture(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return picture(answer)
+
+
+@register.filter
+def strategy_word(name: str | None) -> str:
+    """What people call it; a strategy of somebody's own keeps its name."""
+    return word(f"strategy.{'MACHINE_ROOM_NEARBY' if name == NEARBY else name}") if name else UNKNOWN
+
+
+@register.filter
+def trigger_word(trigger: str | None) -> str:
+    return word(f"trigger.{trigger}") if trigger else UNKNOWN
+
+
+@register.simple_tag
+def letters(names: Names, client_ids: list[str]) -> list[dict[str, str]]:
+    """Badges of members."""
+    return [{"id": who, "letter": names.who(who), "me": names.colour(who)} for who in client_ids]
