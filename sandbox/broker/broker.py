@@ -44,7 +44,7 @@ class Broker:
         self._clock = clock = clock if isinstance(clock, ProcessClock) else ProcessClock(clock)
         self._unheard: list[tuple[list[RemotingCommand], Channel]] = []  # while halted; no commands: it closed
         self._journal = journal
-        self._files = ConfigFiles(store, journal, config.node)
+        self._files = ConfigFiles(store, clock, journal, config.node)
         parts = assemble(config, store, clock, chance, journal, topic_changed=self._topic_changed,
                          groups_changed=self._groups_changed)
         self.topics = parts.topics
@@ -113,6 +113,7 @@ class Broker:
             return
         self._registration.stop(goodbye=True)
         self._end()
+        self._files.write_late()
         self._files.save_offsets(self.consumer_offsets)
         self._files.save_delay(self.delay)
         self._files.save_filters(self.filters)
@@ -125,6 +126,7 @@ class Broker:
             return
         self._registration.stop(goodbye=False)
         self._end()
+        self._files.forget_late()
         self.store.crash()
         self._journal.write(BrokerStopped(broker=self.config.name, broker_id=self.config.broker_id, how=how))
 

@@ -8,6 +8,8 @@ from sandbox.remoting.bodies import OffsetWrapper
 
 SEPARATOR = "@"
 MAX_ROWS = 65_536  # topics times groups; whoever commits may name any
+MAX_OFFSETS = 1_000_000  # of all rows: queue ids are named as freely
+MAX_KEY_LENGTH = 512  # of a row's topic and group together
 
 
 class OffsetKey(NamedTuple):
@@ -33,17 +35,25 @@ class ConsumerOffsetManager:
         self._journal = journal
         self.table: dict[OffsetKey, dict[int, int]] = {}
         self.changed = False  # since the file was last written
+        self._counted = 0  # offsets, when they were last counted and those that came since
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int, by: str,
                client_id: str | None = None) -> None:
-        """Remember `offset`; `by` is timer, pull, release, shutdown, reset or admin.  A full table takes no new row."""
+        """Remember `offset`; `by` is timer, pull, release, shutdown, reset or admin.
+
+        A full table takes no new row and no new queue, and a row of an endless name is none.
+        """
         key = OffsetKey(topic, group)
-        if key not in self.table and len(self.table) >= MAX_ROWS:
-            return
-        queues = self.table.setdefault(key, {})
-        previous = queues.get(queue_id)
+        queues = self.table.get(key)
+        previous = None if queues is None else queues.get(queue_id)
         if previous == offset:
             return
+        if previous is None and (self._full() or len(topic) + len(group) > MAX_KEY_LENGTH):
+            return
+        if queues is None:
+            if len(self.table) >= MAX_ROWS:
+                return
+            queues = self.table[key] = {}
         queues[queue_id] = offset
         self.changed = True
         if self._journal.tracing:
@@ -82,6 +92,13 @@ class ConsumerOffsetManager:
             if mark and topic and group and self.table.get(OffsetKey(topic, group)) != queues:
                 self.table[OffsetKey(topic, group)] = dict(queues)
                 self.changed = True
+
+    def _full(self) -> bool:
+        """Before one more offset is taken in."""
+        if self._counted >= MAX_OFFSETS:
+            self._counted = self.entries()
+        self._counted += 1
+        return self._counted > MAX_OFFSETS
 
     def entries(self) -> int:
         return sum(len(queues) for queues in self.table.values())

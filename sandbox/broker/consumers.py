@@ -8,8 +8,14 @@ from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.journal.events import MemberJoined, MemberLeft, MembersNotified, SubscriptionChanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.bodies import ConsumerData, SubscriptionData
 from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import ResponseCode
+
+MAX_SUBSCRIPTION_BYTES = 64 * 1024 * 1024  # what all groups want, roughly as it lies in memory
+TAG_BYTES = 120  # of a tag and its hash, beside its letters
+ROW_BYTES = 600  # of a subscription without its texts
 
 Notify = Callable[[str, list[Channel]], None]
 """Tell these connections that the members of a group changed."""
@@ -38,6 +44,7 @@ class ConsumerGroup:
     channels: dict[Channel, MemberInfo] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
     last_update_ms: int = 0
+    weight_bytes: int = 0  # of its subscriptions, roughly
 
     @property
     def members(self) -> dict[str, MemberInfo]:
@@ -63,10 +70,16 @@ class ConsumerManager:
         self._notify = notify
         self._filters = filters
         self.groups: dict[str, ConsumerGroup] = {}
+        self._groups_of: dict[Channel, dict[str, None]] = {}
+        self._weight_bytes = 0
 
     def register(self, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int, *,
                  notify_group: bool) -> None:
-        """One heartbeat of one group on one connection; a new connection or another set of topics is announced."""
+        """One heartbeat of one group on one connection; a new connection or another set of topics is announced.
+
+        Raises BrokerRefused (1) when the groups want too much already, and this one wants something new.
+        """
+        self._admit(data)
         group = self.groups.get(data.group_name)
         if group is None:
             group = self.groups[data.group_name] = ConsumerGroup(
@@ -87,7 +100,7 @@ class ConsumerManager:
 
     def channel_closed(self, channel: Channel) -> None:
         """A connection ended: its member leaves every group at once, and the others are told."""
-        for group in [group for group in self.groups.values() if channel in group.channels]:
+        for group in [self.groups[name] for name in self._groups_of.get(channel, ()) if name in self.groups]:
             self._remove(group, channel, "closed")
             self._announce(group, "member")
 
@@ -115,6 +128,18 @@ class ConsumerManager:
     def groups_of_topic(self, topic: str) -> list[str]:
         return sorted(name for name, group in self.groups.items() if topic in group.subscriptions)
 
+    def _admit(self, data: ConsumerData) -> None:
+        if self._weight_bytes <= MAX_SUBSCRIPTION_BYTES:
+            return
+        group = self.groups.get(data.group_name)
+        known = group.subscriptions if group is not None else {}
+        if any(known.get(sub.topic) != sub for sub in data.subscriptions):
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, "the groups of this broker subscribe to too much already")
+
+    def _weigh(self, group: ConsumerGroup, weight_bytes: int) -> None:
+        self._weight_bytes += weight_bytes - group.weight_bytes
+        group.weight_bytes = weight_bytes
+
     def _update_channel(self, group: ConsumerGroup, data: ConsumerData, channel: Channel, client_id: str,
                         language: str, version: int) -> bool:
         now_ms = self._clock.now_ms()
@@ -124,6 +149,7 @@ class ConsumerManager:
         if known is not None:
             known.client_id, known.last_update_ms = client_id, now_ms
             return False
+        self._groups_of.setdefault(channel, {})[group.name] = None
         group.channels[channel] = MemberInfo(client_id, channel, language, version, now_ms, now_ms)
         self._journal.write(MemberJoined(broker=self._config.node, group=group.name, client_id=client_id,
                                          model=group.model, kind=group.consume_type, from_where=group.from_where))
@@ -133,6 +159,7 @@ class ConsumerManager:
         """The last heartbeat decides which topics exist, the highest version their expressions."""
         changed = False
         named: set[str] = set()
+        before = group.subscriptions.copy()
         for sub in wanted:
             named.add(sub.topic)
             old = group.subscriptions.get(sub.topic)
@@ -151,10 +178,18 @@ class ConsumerManager:
             self._journal.write(SubscriptionChanged(
                 broker=self._config.node, group=group.name, topic=topic, expression="", sub_version=gone.sub_version,
                 client_id=client_id, replaced=gone.sub_string))
+        if group.subscriptions != before:
+            self._weigh(group, sum(map(_bytes_of, group.subscriptions.values())))
         return changed
 
     def _remove(self, group: ConsumerGroup, channel: Channel, reason: str) -> bool:
         info = group.channels.pop(channel, None)
+        mine = self._groups_of.get(channel, {})
+        mine.pop(group.name, None)
+        if not mine:
+            self._groups_of.pop(channel, None)
+        if not group.channels:
+            self._weigh(group, 0)
         if not group.channels and self.groups.pop(group.name, None) is not None and reason != "expired":
             self._filters.unregister(group.name)
         if info is not None:
@@ -168,3 +203,7 @@ class ConsumerManager:
         self._journal.write(MembersNotified(broker=self._config.node, group=group.name,
                                             members=tuple(sorted(group.client_ids())), why=why))
         self._notify(group.name, list(group.channels))
+
+
+def _bytes_of(sub: SubscriptionData) -> int:
+    return ROW_BYTES + len(sub.topic) + len(sub.sub_string) + sum(TAG_BYTES + len(tag) for tag in sub.tags)

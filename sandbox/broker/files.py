@@ -1,6 +1,7 @@
 """The broker's tables on disk, beside its messages."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from sandbox.broker.consumer_filters import ConsumerFilterManager
@@ -10,6 +11,7 @@ from sandbox.broker.subscription_groups import SubscriptionGroupManager
 from sandbox.broker.topics import TopicConfigManager
 from sandbox.journal.events import OffsetsPersisted
 from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.kernel.errors import StoreError, StoreFull
 from sandbox.store.message_store import MessageStore
 
@@ -21,18 +23,26 @@ CONSUMER_OFFSETS = "consumerOffset"
 DELAY_OFFSETS = "delayOffset"
 FILTERS = "consumerFilter"
 
+SPARE_ROWS = 10_000  # of topics and groups are written without waiting,
+ROWS_PER_S = 2_000  # and so many every second
+
 
 class ConfigFiles:
     """Reads the five tables at start; topics and groups are written with every change, the others every few seconds.
 
-    A full disk loses the file, not the table: the next change writes it again.
-    RocketMQ: the `ConfigManager` of each (spec store-format 10).
+    Where changes of a long table follow one another, some wait for one another: whoever makes a thousand topics would
+    have the whole table written a thousand times.  A full disk loses the file, not the table: the next change writes
+    it again.  RocketMQ: the `ConfigManager` of each (spec store-format 10).
     """
 
-    def __init__(self, store: MessageStore, journal: Journal, broker: str) -> None:
+    def __init__(self, store: MessageStore, clock: Clock, journal: Journal, broker: str) -> None:
         self._store = store
+        self._clock = clock
         self._journal = journal
         self._broker = broker
+        self._spare_rows = float(SPARE_ROWS)  # that may be written now
+        self._spare_at_s = clock.monotonic()
+        self._late: dict[str, tuple[TimerHandle, Callable[[], None]]] = {}  # changed, and not written yet
 
     def load(self, topics: TopicConfigManager, groups: SubscriptionGroupManager, offsets: ConsumerOffsetManager,
              delay: ScheduleMessageService, filters: ConsumerFilterManager) -> None:
@@ -46,10 +56,23 @@ class ConfigFiles:
                 raise StoreError(f"config/{name}.json is no {name} table: {why}") from why
 
     def save_topics(self, topics: TopicConfigManager) -> None:
-        self._write(TOPICS, topics.to_json())
+        self._write_in_turn(TOPICS, len(topics.table), lambda: self._write(TOPICS, topics.to_json()))
 
     def save_groups(self, groups: SubscriptionGroupManager) -> None:
-        self._write(GROUPS, groups.to_json())
+        self._write_in_turn(GROUPS, len(groups.table), lambda: self._write(GROUPS, groups.to_json()))
+
+    def write_late(self) -> None:
+        """Whatever waits is written now: the broker ends."""
+        for _, write in self.forget_late():
+            write()
+
+    def forget_late(self) -> list[tuple[TimerHandle, Callable[[], None]]]:
+        """The broker is killed: nothing is written any more."""
+        late = list(self._late.values())
+        self._late.clear()
+        for timer, _ in late:
+            timer.cancel()
+        return late
 
     def save_offsets(self, offsets: ConsumerOffsetManager) -> None:
         if offsets.changed and self._write(CONSUMER_OFFSETS, offsets.to_json()):
@@ -70,6 +93,25 @@ class ConfigFiles:
     def write_delay(self, content: dict[str, Any]) -> None:
         """A slave keeps its master's delay offsets for the day it is started as a master."""
         self._write(DELAY_OFFSETS, content)
+
+    def _write_in_turn(self, name: str, rows: int, write: Callable[[], object]) -> None:
+        """Now, or once so many rows may be written again."""
+        if name in self._late:
+            return
+        now_s = self._clock.monotonic()
+        self._spare_rows = min(SPARE_ROWS, self._spare_rows + (now_s - self._spare_at_s) * ROWS_PER_S)
+        self._spare_at_s = now_s
+
+        def write_now() -> None:
+            self._late.pop(name, None)
+            self._spare_rows -= rows
+            write()
+
+        if self._spare_rows > 0:
+            write_now()
+        else:
+            wait_s = (rows - self._spare_rows) / ROWS_PER_S
+            self._late[name] = (self._clock.call_later(wait_s, write_now), write_now)
 
     def _write(self, name: str, table: dict[str, Any]) -> bool:
         try:

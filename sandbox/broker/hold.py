@@ -1,5 +1,6 @@
 """Pulls that found nothing, waiting for a message or for their patience to end."""
 
+from collections import Counter
 from collections.abc import Callable
 
 from sandbox.broker.topic_names import SCHEDULE_TOPIC
@@ -9,6 +10,8 @@ from sandbox.message.queue import MessageQueue
 from sandbox.remoting.channel import Channel
 
 Key = tuple[str, int]  # topic, queue id
+MAX_HELD_BYTES = 64 * 1024 * 1024  # of all parked pulls, roughly
+PULL_BYTES = 2_048  # of one without its texts
 
 
 class HeldPull:
@@ -17,10 +20,12 @@ class HeldPull:
     `due_ms` is the end of its patience; the answer comes with the first scan (every 5 s) after that.
     """
 
-    __slots__ = ("channel", "client_id", "due_ms", "group", "mq", "offset", "retry", "since_ms", "wanted")
+    __slots__ = ("channel", "client_id", "due_ms", "group", "mq", "offset", "retry", "since_ms", "size_bytes", "wanted")
 
     def __init__(self, *, group: str, mq: MessageQueue, client_id: str, offset: int, wanted: MessageFilter | None,
-                 channel: Channel, since_ms: int, due_ms: int, retry: Callable[["HeldPull"], None]) -> None:
+                 channel: Channel, since_ms: int, due_ms: int, retry: Callable[["HeldPull"], None],
+                 size_bytes: int = PULL_BYTES) -> None:
+        """`size_bytes`: what it keeps in memory, roughly."""
         self.group = group
         self.mq = mq
         self.client_id = client_id
@@ -30,6 +35,7 @@ class HeldPull:
         self.since_ms = since_ms
         self.due_ms = due_ms
         self.retry = retry
+        self.size_bytes = size_bytes
 
 
 class PullRequestHoldService:
@@ -43,6 +49,8 @@ class PullRequestHoldService:
         self._max_offset = max_offset
         self._scan_ms = scan_ms
         self._held: dict[Key, list[HeldPull]] = {}
+        self._pulls_of: Counter[Channel] = Counter()
+        self._held_bytes = 0
         self._timer: TimerHandle | None = None
 
     def start(self) -> None:
@@ -54,6 +62,8 @@ class PullRequestHoldService:
             self._timer.cancel()
             self._timer = None
         self._held.clear()
+        self._pulls_of.clear()
+        self._held_bytes = 0
 
     @property
     def held(self) -> list[HeldPull]:
@@ -64,12 +74,21 @@ class PullRequestHoldService:
         """Does anybody want to hear of arrivals in this queue?  (The delay service always does, in its own.)"""
         return key in self._held or (isinstance(key, tuple) and key[0] == SCHEDULE_TOPIC)
 
-    def suspend(self, pull: HeldPull) -> None:
+    def suspend(self, pull: HeldPull) -> bool:
+        """False: too many are parked already, it has to be answered now."""
+        if self._held_bytes + pull.size_bytes > MAX_HELD_BYTES:
+            return False
+        self._held_bytes += pull.size_bytes
+        self._pulls_of[pull.channel] += 1
         self._held.setdefault((pull.mq.topic, pull.mq.queue_id), []).append(pull)
+        return True
 
     def drop(self, channel: Channel) -> None:
         """Its client is gone; nobody would hear the answer."""
+        if channel not in self._pulls_of:
+            return
         for key in [key for key, pulls in self._held.items() if any(pull.channel is channel for pull in pulls)]:
+            self._release([pull for pull in self._held[key] if pull.channel is channel])
             self._keep(key, [pull for pull in self._held[key] if pull.channel is not channel])
 
     def notify_message_arriving(self, topic: str, queue_id: int, next_offset: int, tags_code: int,
@@ -98,11 +117,22 @@ class PullRequestHoldService:
 
     def _try_again(self, key: Key, due: Callable[[HeldPull], bool]) -> None:
         pulls = self._held.get(key, [])
-        ready = [pull for pull in pulls if due(pull)]
+        ready: list[HeldPull] = []
+        kept: list[HeldPull] = []
+        for pull in pulls:
+            (ready if due(pull) else kept).append(pull)
         if ready:  # taken out first: a retry may look at what is held
-            self._keep(key, [pull for pull in pulls if pull not in ready])
+            self._release(ready)
+            self._keep(key, kept)
             for pull in ready:
                 pull.retry(pull)
+
+    def _release(self, pulls: list[HeldPull]) -> None:
+        for pull in pulls:
+            self._held_bytes -= pull.size_bytes
+            self._pulls_of[pull.channel] -= 1
+            if not self._pulls_of[pull.channel]:
+                del self._pulls_of[pull.channel]
 
     def _keep(self, key: Key, pulls: list[HeldPull]) -> None:
         if pulls:

@@ -7,6 +7,7 @@ from sandbox.kernel.clock import Clock
 from sandbox.remoting.channel import Channel
 
 CHANNELS_TRIED = 3  # for one request to a group
+MAX_GROUPS_PER_CHANNEL = 256  # in however many heartbeats
 
 
 @dataclass(slots=True)
@@ -28,8 +29,14 @@ class ProducerManager:
         self._clock = clock
         self._turn = 0
         self.groups: dict[str, dict[Channel, ProducerInfo]] = {}
+        self._groups_of: dict[Channel, dict[str, None]] = {}
 
     def register(self, group: str, channel: Channel, client_id: str, language: str, version: int) -> None:
+        """One group too many of a connection is passed over."""
+        mine = self._groups_of.setdefault(channel, {})
+        if group not in mine and len(mine) >= MAX_GROUPS_PER_CHANNEL:
+            return
+        mine[group] = None
         now_ms = self._clock.now_ms()
         channels = self.groups.setdefault(group, {})
         known = channels.get(channel)
@@ -43,9 +50,14 @@ class ProducerManager:
         channels.pop(channel, None)
         if not channels:
             self.groups.pop(group, None)
+        mine = self._groups_of.get(channel)
+        if mine is not None:
+            mine.pop(group, None)
+            if not mine:
+                del self._groups_of[channel]
 
     def channel_closed(self, channel: Channel) -> None:
-        for group in [group for group, channels in self.groups.items() if channel in channels]:
+        for group in list(self._groups_of.get(channel, ())):
             self.unregister(group, channel)
 
     def available(self, group: str) -> ProducerInfo | None:

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from sandbox.message.queue import MessageQueue
 
+MAX_STATES = 65_536  # groups times queues; the oldest goes
+
 
 class PullState(NamedTuple):
     """The last pull of a group on a queue.  `held_until_ms` is None when it has been answered.
@@ -26,6 +28,8 @@ class PullTable:
 
     def note(self, group: str, mq: MessageQueue, state: PullState) -> None:
         self._states[group, mq] = state
+        if len(self._states) > MAX_STATES:
+            del self._states[next(iter(self._states))]
 
     def get(self, group: str, mq: MessageQueue) -> PullState | None:
         return self._states.get((group, mq))

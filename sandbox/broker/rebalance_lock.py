@@ -12,6 +12,9 @@ from sandbox.message.queue import MessageQueue
 MAX_LIVE_MS = 60_000  # rocketmq.broker.rebalance.lockMaxLiveTime
 ATTEMPTS_KEPT = 256
 MAX_LOCKS_PER_GROUP = 4_096  # whoever asks may name queues that do not exist
+MAX_LOCKS = 65_536  # of all groups
+MAX_GROUPS = 16_384
+SWEEP_MS = 1_000
 
 
 class LockEntry(NamedTuple):
@@ -46,10 +49,13 @@ class RebalanceLockManager:
         self.max_live_ms = max_live_ms
         self.table: dict[str, dict[MessageQueue, LockEntry]] = {}
         self.attempts: deque[Attempt] = deque(maxlen=ATTEMPTS_KEPT)
+        self._swept_ms = -SWEEP_MS
 
     def try_lock_batch(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
         """The queues of `queues` this client holds now.  Locks of other queues are untouched."""
         now_ms = self._clock.now_ms()
+        if group not in self.table and self._full(now_ms):
+            return []
         locks = self.table.setdefault(group, {})
         granted = [mq for mq in sorted(set(queues)) if self._try_lock(locks, group, client_id, mq, now_ms)]
         if not locks:
@@ -83,6 +89,18 @@ class RebalanceLockManager:
         self.table.clear()
         if count:
             self._journal.write(LocksLost(broker=broker, count=count))
+
+    def _full(self, now_ms: int) -> bool:
+        """Is there no room for one more group?  What has expired gives way, looked for once a second at most."""
+        if len(self.table) < MAX_GROUPS and sum(map(len, self.table.values())) < MAX_LOCKS:
+            return False
+        if now_ms - self._swept_ms < SWEEP_MS:
+            return True
+        self._swept_ms = now_ms
+        for name, locks in list(self.table.items()):
+            if all(now_ms - entry.last_update_ms > self.max_live_ms for entry in locks.values()):
+                del self.table[name]
+        return len(self.table) >= MAX_GROUPS or sum(map(len, self.table.values())) >= MAX_LOCKS
 
     def _try_lock(self, locks: dict[MessageQueue, LockEntry], group: str, client_id: str, mq: MessageQueue,
                   now_ms: int) -> bool:

@@ -114,8 +114,9 @@ class BrokerStats:
         flow = self._get.get((group, topic))
         if flow is None:
             key = items.stats_key(topic, group)
-            flow = self._get[group, topic] = _Flow(Rate(), self.items.item(items.GROUP_GET_NUMS, key),
-                                                   self.items.item(items.GROUP_GET_SIZE, key))
+            flow = _Flow(Rate(), self.items.item(items.GROUP_GET_NUMS, key), self.items.item(items.GROUP_GET_SIZE, key))
+            if len(self._get) < items.MAX_ITEMS:
+                self._get[group, topic] = flow
         flow.rate.add(now_s, count, size)
         flow.nums.add(at_s, count, 1)
         flow.sizes.add(at_s, size, 1)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandbox.broker.config import BrokerConfig
+from sandbox.broker.topic_names import MAX_GROUP_LENGTH
 from sandbox.journal.events import GroupChanged, LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -13,6 +14,7 @@ from sandbox.remoting.bodies import DataVersion, SubscriptionGroupConfig, Subscr
 BUILT_IN = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY", "CID_ONSAPI_PULL",
             "CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER")  # fmt: skip
 SYSTEM_PREFIX = "CID_RMQ_SYS_"  # created even where groups are not
+MAX_SYSTEM_GROUPS = 64  # anybody may name one so
 
 
 class SubscriptionGroupManager:
@@ -26,6 +28,7 @@ class SubscriptionGroupManager:
         self.version = DataVersion(0, clock.now_ms())
         self.table: dict[str, SubscriptionGroupConfig] = {name: SubscriptionGroupConfig(name) for name in BUILT_IN}
         self._limit_said_ms = -1_000
+        self._counted: tuple[DataVersion, int, int] | None = None  # as of a version: system groups and the others
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
         """The group's rules, made now if groups may make themselves.  RocketMQ: `findSubscriptionGroupConfig`."""
@@ -35,9 +38,19 @@ class SubscriptionGroupManager:
         system = group.startswith(SYSTEM_PREFIX)
         if not group or not (system or self._config.auto_create_subscription_group):
             return None
-        if not system and self._full(group):
+        if self.refusal(group) is not None:
             return None
         return self._put(SubscriptionGroupConfig(group), {"created": "automatic"})
+
+    def refusal(self, group: str) -> str | None:
+        """Why there may be no such group, as a sentence; None: there may, or there is."""
+        if group in self.table:
+            return None
+        if len(group) > MAX_GROUP_LENGTH:
+            return f"a group's name has at most {MAX_GROUP_LENGTH} characters, not {len(group)}"
+        if self._full(group):
+            return "this broker has no room for another group"
+        return None
 
     def update(self, wanted: SubscriptionGroupConfig) -> None:
         before = self.table.get(wanted.group)
@@ -77,8 +90,10 @@ class SubscriptionGroupManager:
         self._save()
 
     def _full(self, group: str) -> bool:
-        allowed = self._config.limits.groups
-        made = sum(1 for name in self.table if name not in BUILT_IN and not name.startswith(SYSTEM_PREFIX))
+        made, others = self._totals()
+        allowed: int | None = MAX_SYSTEM_GROUPS
+        if not group.startswith(SYSTEM_PREFIX):
+            made, allowed = others, self._config.limits.groups
         if allowed is None or made < allowed:
             return False
         now_ms = self._clock.now_ms()
@@ -87,9 +102,21 @@ class SubscriptionGroupManager:
             self._journal.write(LimitReached(limit="groups", value=made + 1, allowed=allowed, who=group))
         return True
 
+    def _totals(self) -> tuple[int, int]:
+        """System groups, and those that are neither such nor built in; counted again when the table has changed."""
+        if self._counted is None or self._counted[0] is not self.version:
+            system = sum(name.startswith(SYSTEM_PREFIX) for name in self.table)
+            self._counted = (self.version, system, sum(name not in BUILT_IN for name in self.table) - system)
+        return self._counted[1:]
+
     def _put(self, config: SubscriptionGroupConfig, changes: dict[str, Any]) -> SubscriptionGroupConfig:
+        system, others = self._totals()
+        if config.group not in self.table and config.group not in BUILT_IN:
+            is_system = config.group.startswith(SYSTEM_PREFIX)
+            system, others = system + is_system, others + (not is_system)
         self.table[config.group] = config
         self._changed(config.group, changes)
+        self._counted = (self.version, system, others)
         return config
 
     def _changed(self, group: str, changes: dict[str, Any]) -> None:

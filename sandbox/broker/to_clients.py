@@ -13,6 +13,7 @@ Heard = Callable[[RemotingCommand | None], None]
 """What a client answered; None: nothing in time."""
 
 MAX_CALLS = 1_024  # awaiting an answer at a time
+MAX_CALL_BYTES = 64 * 1024 * 1024  # of the bodies sent with them, which are kept until then
 
 
 class ToClients:
@@ -22,7 +23,8 @@ class ToClients:
         self._connections = connections
         self._clock = clock
         self._opaque = 0
-        self._calls: dict[tuple[Channel, int], tuple[TimerHandle, Heard]] = {}
+        self._calls: dict[tuple[Channel, int], tuple[TimerHandle, Heard, int]] = {}
+        self._call_bytes = 0
 
     def notify_consumer_ids_changed(self, group: str, channels: list[Channel]) -> None:
         for channel in channels:
@@ -40,23 +42,26 @@ class ToClients:
     def call(self, channel: Channel, code: RequestCode, ext: dict[str, str], body: bytes | None, timeout_s: float,
              heard: Heard) -> None:
         """Ask a client; `heard` is called once, with its answer or with None."""
-        if len(self._calls) >= MAX_CALLS:
+        size = len(body or b"")
+        if len(self._calls) >= MAX_CALLS or self._call_bytes + size > MAX_CALL_BYTES:
             heard(None)
             return
+        self._call_bytes += size
         key = (channel, self._send(channel, code, ext, body, 0))
-        self._calls[key] = (self._clock.call_later(timeout_s, lambda: self._finish(key, None)), heard)
+        self._calls[key] = (self._clock.call_later(timeout_s, lambda: self._finish(key, None)), heard, size)
 
     def answered(self, c: RemotingCommand, channel: Channel) -> None:
         """A client answered; an answer nobody awaits (any more) is dropped."""
         self._finish((channel, c.opaque), c)
 
     def stop(self) -> None:
-        for timer, _ in self._calls.values():
+        for timer, _, _ in self._calls.values():
             timer.cancel()
         self._calls.clear()
 
     def _finish(self, key: tuple[Channel, int], answer: RemotingCommand | None) -> None:
-        timer, heard = self._calls.pop(key, (None, None))
+        timer, heard, size = self._calls.pop(key, (None, None, 0))
+        self._call_bytes -= size
         if timer is not None and heard is not None:
             timer.cancel()
             heard(answer)

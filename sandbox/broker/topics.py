@@ -13,6 +13,7 @@ from sandbox.remoting.bodies import DataVersion, TopicConfig, TopicConfigTable
 READ_WRITE = PERM_READ | PERM_WRITE
 BENCHMARK_QUEUES = 1024
 DEAD_LETTER_QUEUES = 1
+GROUP_TOPICS_SPARE = 64  # retry and dead-letter topics beside two of each group
 MAX_QUEUES = 4_096  # of a topic or of a group's retry topic: statistics walk over all of them
 
 
@@ -30,6 +31,7 @@ class TopicConfigManager:
         self._journal = journal
         self._changed = changed
         self._limit_said_ms = -1_000
+        self._counted: tuple[DataVersion, int, int] | None = None
         self.version = DataVersion(0, clock.now_ms())
         self.system = set(names.SYSTEM_TOPICS) | {config.cluster, config.name, config.cluster + names.REPLY_SUFFIX}
         self.table: dict[str, TopicConfig] = {topic.topic: topic for topic in self._built_in(delay_levels)}
@@ -85,12 +87,15 @@ class TopicConfigManager:
     def refusal(self, wanted: TopicConfig) -> str | None:
         """Why a limit forbids this topic, as a sentence; None: none does."""
         limits = self._config.limits
-        others = [topic for topic in self.table.values() if topic.topic != wanted.topic and self.counts(topic.topic)]
+        known = self.table.get(wanted.topic)
         if not self.counts(wanted.topic):
-            return None
+            return self._group_topic_refusal(wanted.topic) if known is None else None
+        topics, all_queues = self._totals()
+        if known is not None:
+            topics, all_queues = topics - 1, all_queues - _queues(known)
         queues = _queues(wanted)
-        checks = (("topics", len(others) + 1, limits.topics), ("queues_per_topic", queues, limits.queues_per_topic),
-                  ("queues", sum(_queues(topic) for topic in others) + queues, limits.queues))
+        checks = (("topics", topics + 1, limits.topics), ("queues_per_topic", queues, limits.queues_per_topic),
+                  ("queues", all_queues + queues, limits.queues))
         for limit, value, allowed in checks:
             if allowed is not None and value > allowed:
                 self._limit_reached(limit, value, allowed, wanted.topic)
@@ -98,8 +103,27 @@ class TopicConfigManager:
         return None
 
     def counts(self, topic: str) -> bool:
-        """Is this an application's topic, of which there may be only so many?"""
-        return not (self.is_system(topic) or topic.startswith((names.RETRY_PREFIX, names.DEAD_LETTER_PREFIX)))
+        """Is this an application's topic, of which there may be only so many?  Anybody may name one as system's are."""
+        return not (topic in self.system or topic.startswith(names.OF_GROUPS))
+
+    def _totals(self) -> tuple[int, int]:
+        """Topics that count, and their queues; counted again when the table has changed."""
+        if self._counted is None or self._counted[0] is not self.version:
+            rows = [topic for topic in self.table.values() if self.counts(topic.topic)]
+            self._counted = (self.version, len(rows), sum(map(_queues, rows)))
+        return self._counted[1:]
+
+    def _group_topic_refusal(self, topic: str) -> str | None:
+        """A retry or dead-letter topic somebody makes by hand: each group has one of each, and there are few others."""
+        groups = self._config.limits.groups
+        if groups is None or not topic.startswith(names.OF_GROUPS):
+            return None
+        allowed = 2 * groups + GROUP_TOPICS_SPARE
+        made = sum(name.startswith(names.OF_GROUPS) for name in self.table)
+        if made < allowed:
+            return None
+        self._limit_reached("group_topics", made + 1, allowed, topic)
+        return f"the limit of retry and dead-letter topics is {allowed}"
 
     def is_system(self, topic: str) -> bool:
         return topic in self.system or topic.startswith(names.SYSTEM_PREFIX)
@@ -135,8 +159,13 @@ class TopicConfigManager:
                 for name, queues, permission in rows]
 
     def _put(self, topic: TopicConfig, how: str) -> None:
+        topics, queues = self._totals()
+        if self.counts(topic.topic):
+            known = self.table.get(topic.topic)
+            topics, queues = topics + (known is None), queues + _queues(topic) - (_queues(known) if known else 0)
         self.table[topic.topic] = topic
         self._written(topic, how, topic)
+        self._counted = (self.version, topics, queues)
 
     def _written(self, topic: TopicConfig, how: str, now: TopicConfig | None) -> None:
         self.version = self.version.next(self._clock.now_ms())

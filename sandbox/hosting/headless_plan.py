@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sandbox.broker import config as broker_config
 from sandbox.broker.acl_config import AclConfig
-from sandbox.broker.config import BrokerConfig
+from sandbox.broker.config import BrokerConfig, BrokerLimits
 from sandbox.kernel.errors import SandboxError
 from sandbox.remoting.bodies import ClusterInfo
 from sandbox.store import config as store_config
@@ -17,6 +17,7 @@ from sandbox.store.config import MessageStoreConfig
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 9876
 MAX_BROKERS = 16
 PORTS_APART = 10  # between brokers of one process; each also has the port after its own, for slaves
+LIMITS = BrokerLimits(topics=10_000, queues=131_072, groups=10_000)  # of one broker; who sends may name any
 LEAST_LOG_FILE_BYTES = 64 * 1024
 KNOWN = {*broker_config.PROPERTIES, *store_config.PROPERTIES, "brokerName", "brokerRole", "mappedFileSizeConsumeQueue",
          "messageDelayLevel", "namesrvAddr", "listenPort", "brokerIP1", "aclEnable"}  # fmt: skip
@@ -170,7 +171,7 @@ def _renamed(properties: Mapping[str, str], n: int, count: int, master: Master |
 
 def _broker(properties: Mapping[str, str], address: str) -> BrokerConfig:
     try:
-        return BrokerConfig.from_properties(properties, address=address)
+        return replace(BrokerConfig.from_properties(properties, address=address), limits=LIMITS)
     except ValueError as why:
         raise CannotStart(_blamed(properties, broker_config.PROPERTIES, why, lambda one: BrokerConfig.from_properties(
             one, address=address))) from why

@@ -34,12 +34,12 @@ def encode(items: Iterable[BatchItem]) -> bytes:
     return b"".join(parts)
 
 
-def decode(data: bytes) -> list[BatchItem]:
-    """Every item of a batch body.  Raises CorruptRecord when it is no batch."""
+def decode(data: bytes, most: int) -> list[BatchItem]:
+    """Every item of a batch body; of too many, one more than `most`.  Raises CorruptRecord when it is no batch."""
     items: list[BatchItem] = []
     at, end = 0, len(data)
     try:
-        while at < end:
+        while at < end and len(items) <= most:
             size, _, _, flag, body_bytes = _ITEM.unpack_from(data, at)
             body_end = at + _ITEM.size + body_bytes
             properties_at = body_end + _SHORT.size

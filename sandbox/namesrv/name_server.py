@@ -10,6 +10,7 @@ from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.kv_config import KVConfigManager
 from sandbox.namesrv.processors import NameServerProcessor
 from sandbox.namesrv.route_info import RouteInfoManager
+from sandbox.remoting.body_walls import walled
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
@@ -31,7 +32,7 @@ class NameServer:
         self.route_info = RouteInfoManager(clock)
         self.kv_config = KVConfigManager()
         self._processor = NameServerProcessor(name, config, self.route_info, self.kv_config, journal)
-        self._handlers = self._processor.handlers()
+        self._handlers = walled(self._processor.handlers())
         self._channels: dict[Channel, None] = {}
         self._timer: TimerHandle | None = None
         self.next_scan_ms: int | None = None  # when it looks for silent brokers

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.bodies import (
     BrokerData,
     ClusterInfo,
@@ -15,8 +16,12 @@ from sandbox.remoting.bodies import (
     TopicRouteData,
 )
 from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.headers import RegisterBrokerHeader
 
+MAX_ADDRESSES = 1_024  # of brokers; anybody may register one
+MAX_ROUTES = 200_000  # topics times brokers
+MAX_NAME_LENGTH = 255
 MASTER_ID = 0
 PERM_WRITE = 2
 READ_WRITE = 6
@@ -63,9 +68,14 @@ class RouteInfoManager:
         self.brokers: dict[str, BrokerData] = {}
         self.clusters: dict[str, list[str]] = {}
         self.live: dict[str, BrokerLive] = {}  # by address
+        self._routes = 0
 
     def register(self, header: RegisterBrokerHeader, table: TopicConfigTable, channel: Channel) -> Registration:
-        """Take over what a broker says of itself.  Only a master's topics count, and only if its version is new."""
+        """Take over what a broker says of itself.  Only a master's topics count, and only if its version is new.
+
+        Raises BrokerRefused (1) for one broker too many; topics beyond MAX_ROUTES are left out.
+        """
+        self._admit(header)
         names = self.clusters.setdefault(header.cluster, [])
         if header.broker not in names:
             names.append(header.broker)
@@ -143,6 +153,7 @@ class RouteInfoManager:
         brokers = sorted(name for name in rows if cluster is None or name in self.clusters.get(cluster, ()))
         for name in brokers:
             del rows[name]
+            self._routes -= 1
         if not rows:
             self.topic_queues.pop(topic, None)
         return brokers
@@ -156,9 +167,23 @@ class RouteInfoManager:
             self.topic_queues[topic][broker] = row._replace(permission=permission)
         return sorted(topics)
 
+    def _admit(self, header: RegisterBrokerHeader) -> None:
+        longest = max(map(len, (header.broker, header.address, header.cluster, header.ha_address)))
+        if longest > MAX_NAME_LENGTH:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name of {longest} characters is too long")
+        full = ((header.address not in self.live and len(self.live) >= MAX_ADDRESSES)
+                or (header.broker not in self.brokers and len(self.brokers) >= MAX_ADDRESSES)
+                or (header.cluster not in self.clusters and len(self.clusters) >= MAX_ADDRESSES))
+        if full:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name server knows at most {MAX_ADDRESSES} brokers")
+
     def _merge(self, broker: str, topics: Iterable[TopicConfig]) -> tuple[str, ...]:
         changed = []
         for topic in topics:
+            known = broker in self.topic_queues.get(topic.topic, ())
+            if not known and (self._routes >= MAX_ROUTES or len(topic.topic) > MAX_NAME_LENGTH):
+                continue
+            self._routes += not known
             row = QueueData(broker, topic.read_queues, topic.write_queues, topic.permission, topic.sys_flag)
             rows = self.topic_queues.setdefault(topic.topic, {})
             if rows.get(broker) != row:
@@ -182,6 +207,7 @@ class RouteInfoManager:
             if not names:
                 del self.clusters[cluster]
         gone = [topic for topic, rows in self.topic_queues.items() if rows.pop(live.broker, None) is not None]
+        self._routes -= len(gone)
         for topic in gone:
             if not self.topic_queues[topic]:
                 del self.topic_queues[topic]

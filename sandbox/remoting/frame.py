@@ -157,7 +157,10 @@ def _texts(ext: Any) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    return orjson.dumps(value).decode()  # 7, 0.5, true, and even a list as Java's map would hold it
+    try:
+        return orjson.dumps(value).decode()  # 7, 0.5, true, and even a list as Java's map would hold it
+    except orjson.JSONEncodeError as why:  # read, but too deep to be written
+        raise ProtocolViolation(f"a header field is no text: {why}") from None
 
 
 def _encode_json(command: RemotingCommand) -> bytes:

@@ -1,6 +1,6 @@
 """Every message of the broker, in arrival order, in one endless file."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from struct import Struct
 
@@ -147,6 +147,18 @@ class CommitLog:
 
     def read(self, physical_offset: int, size: int) -> bytes | None:
         return self.files.read(physical_offset, size)
+
+    def read_records(self, physical_offsets: Iterable[int], most_bytes: int) -> list[bytes]:
+        """Those that are there, the first in any case, the others as far as all together are no longer than that."""
+        records: list[bytes] = []
+        for physical_offset in physical_offsets:
+            raw = self.read_record(physical_offset)
+            if raw is not None:
+                most_bytes -= len(raw)
+                if most_bytes < 0 and records:
+                    break
+                records.append(raw)
+        return records
 
     def read_record(self, physical_offset: int) -> bytes | None:
         """The whole record that begins at `physical_offset`; None when it is gone or none begins there."""

@@ -4,12 +4,26 @@ import json
 import logging
 from typing import Any
 
+import orjson
+
 from sandbox.kernel import loose_json
 from sandbox.store.disk import Disk
 
 log = logging.getLogger(__name__)
 
 DIRECTORY = "config"
+DEEPEST = 12  # lists and maps inside one another; no table has so many
+
+
+def in_apaches_shape(table: Any) -> bytes:
+    """Sorted, with tabs and without blanks.  (The standard library's own way takes ten times as long.)"""
+    data = orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    if b'\\"' in data or b"\n" + b"  " * DEEPEST in data:
+        text = json.dumps(table, indent="\t", separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        return text.encode() + b"\n"
+    for depth in range(DEEPEST, 0, -1):
+        data = data.replace(b"\n" + b"  " * depth, b"\n" + b"\t" * depth)
+    return data.replace(b'": ', b'":')
 
 
 class JsonFile:
@@ -37,8 +51,7 @@ class JsonFile:
 
     def write(self, table: Any) -> bool:
         """Replace the table; False when it is the same text as before.  Raises StoreFull."""
-        text = json.dumps(table, indent="\t", separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-        data = text.encode() + b"\n"
+        data = in_apaches_shape(table)
         before = self._disk.read(self.path)
         if before == data:
             return False

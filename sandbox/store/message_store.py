@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 ABORT_FILE = "abort"  # there while the store is in use; found at the start, it tells of a bad end
 LOCK_FILE = "lock"
 _QUERY_ROUNDS = 3
+MAX_QUERY_BYTES = 12 * 1024 * 1024  # in one answer, which must fit into a frame
 _NO_MESSAGES = InboundBatch("", 0, (), (), (), 0, 0, b"")
 
 
@@ -273,7 +274,7 @@ class MessageStore:
                 break
             last_update = (walk.last_update_ms, walk.last_update_physical)
             found = sorted(walk.found)
-            records = [raw for physical in found if (raw := self.log.read_record(physical)) is not None]
+            records = self.log.read_records(found, MAX_QUERY_BYTES)
             if records:
                 return QueryResult(records, *last_update)
             first = self.log.store_time(found[0], record.FIXED_BYTES)

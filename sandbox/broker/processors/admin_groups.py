@@ -34,6 +34,9 @@ class GroupAdminProcessor:
         if config.retry_queues > allowed:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
                                 f"a retry topic has at most {allowed} queues, not {config.retry_queues}")
+        refusal = self._parts.subscription_groups.refusal(config.group)
+        if refusal is not None:
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, refusal)
         self._parts.subscription_groups.update(config)
         return c.reply(ResponseCode.SUCCESS)
 

@@ -3,7 +3,7 @@
 from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import Answer, BrokerParts, Handler
-from sandbox.broker.topic_names import retry_topic
+from sandbox.broker.topic_names import MAX_GROUP_LENGTH, retry_topic
 from sandbox.kernel.errors import BadExpression, BrokerRefused
 from sandbox.message.filter import SQL92, TAG
 from sandbox.remoting.bodies import CheckClientBody, HeartbeatData
@@ -35,13 +35,15 @@ class ClientManageProcessor:
         parts.connections.named(channel, data.client_id, language, c.version)
         for consumer in data.consumers:
             config = parts.subscription_groups.find(consumer.group_name)
-            if config is None and parts.config.limits.groups is not None:
-                continue  # one group too many for this sandbox
+            if config is None and parts.subscription_groups.refusal(consumer.group_name) is not None:
+                continue  # one group too many, or no name for one
             if config is not None:
                 parts.topics.create_for_group(retry_topic(consumer.group_name), config.retry_queues, "retry")
             parts.consumers.register(consumer, channel, data.client_id, language, c.version,
                                      notify_group=config.notify_ids_changed if config else True)
         for group in data.producers:
+            if len(group) > MAX_GROUP_LENGTH:
+                continue
             parts.producers.register(group, channel, data.client_id, language, c.version)
         return c.reply(ResponseCode.SUCCESS)
 

@@ -1,6 +1,6 @@
 """PULL_MESSAGE and LITE_PULL_MESSAGE: give messages out, now or when there are some."""
 
-from sandbox.broker.hold import HeldPull
+from sandbox.broker.hold import PULL_BYTES, HeldPull
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.pull_checks import PullChecks
 from sandbox.broker.pulls import PullState
@@ -74,8 +74,8 @@ class PullProcessor:
         mq = MessageQueue(topic, self._broker, queue_id)
         if held is None and header.sys_flag & FLAG_COMMIT_OFFSET and parts.config.is_master:
             parts.consumer_offsets.commit(group, topic, queue_id, header.commit_offset, "pull", client_id)
-        if code == ResponseCode.PULL_NOT_FOUND and header.sys_flag & FLAG_SUSPEND and held is None:
-            self._suspend(c, channel, header, mq, client_id, wanted)
+        if (code == ResponseCode.PULL_NOT_FOUND and header.sys_flag & FLAG_SUSPEND and held is None
+                and self._suspend(c, channel, header, mq, client_id, wanted)):
             return None
         self._note(header, mq, client_id, result, code, next_offset, held)
         suggest = config.broker_id if parts.config.slave_read or uncorrected else MASTER_ID
@@ -93,8 +93,10 @@ class PullProcessor:
         return ResponseCode.PULL_OFFSET_MOVED if header.queue_offset != 0 else ResponseCode.PULL_NOT_FOUND
 
     def _suspend(self, c: RemotingCommand, channel: Channel, header: PullHeader, mq: MessageQueue, client_id: str,
-                 wanted: MessageFilter | None) -> None:
+                 wanted: MessageFilter | None) -> bool:
+        """Park it; False: there are too many, it is answered like one that does not wait."""
         parts = self._parts
+        c.body = None  # nobody reads it, and it is not kept
         patience_ms = header.suspend_timeout_ms if parts.config.long_polling else parts.config.short_polling_ms
         now_ms = parts.clock.now_ms()
 
@@ -103,14 +105,17 @@ class PullProcessor:
             if answer is not None:
                 parts.connections.send(channel, answer)
 
-        parts.hold.suspend(HeldPull(group=header.group, mq=mq, client_id=client_id, offset=header.queue_offset,
-                                    wanted=wanted, channel=channel, since_ms=now_ms, due_ms=now_ms + patience_ms,
-                                    retry=retry))
+        pull = HeldPull(group=header.group, mq=mq, client_id=client_id, offset=header.queue_offset, wanted=wanted,
+                        channel=channel, since_ms=now_ms, due_ms=now_ms + patience_ms, retry=retry,
+                        size_bytes=PULL_BYTES + sum(map(len, (c.ext or {}).values())))
+        if not parts.hold.suspend(pull):
+            return False
         parts.pulls.note(header.group, mq, PullState(header.queue_offset, client_id, now_ms + patience_ms, now_ms))
         if parts.journal.tracing:
             parts.journal.write(PullSuspended(group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker,
                                               queue_id=mq.queue_id, offset=header.queue_offset,
                                               patience_ms=patience_ms))
+        return True
 
     def _note(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult, code: ResponseCode,
               next_offset: int, held: HeldPull | None) -> None:

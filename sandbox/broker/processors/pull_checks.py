@@ -14,7 +14,8 @@ from sandbox.remoting.headers import PullHeader
 
 FLAG_SUBSCRIPTION = 4
 
-_filter_of = lru_cache(maxsize=1024)(parse_tags)
+MAX_REMEMBERED_CHARS = 1_024  # of a tag expression; of longer ones a thousand would fill the memory
+_remembered = lru_cache(maxsize=1024)(parse_tags)
 
 
 class PullChecks:
@@ -58,7 +59,9 @@ class PullChecks:
             if kind != SQL92:
                 raise parse_failed
         try:
-            return compiled(text) if kind == SQL92 else _filter_of(text)
+            if kind == SQL92:
+                return compiled(text)
+            return _remembered(text) if len(text) <= MAX_REMEMBERED_CHARS else parse_tags(text)
         except (ValueError, BadExpression):
             raise parse_failed from None
 

@@ -158,14 +158,14 @@ class SendProcessor:
         if topic.startswith(names.RETRY_PREFIX):
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}")
         try:
-            items = batch.decode(c.body or b"")
+            items = batch.decode(c.body or b"", MAX_BATCH_MESSAGES)
         except CorruptRecord as why:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, str(why)) from None
         if not items:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL, "the batch holds no message")
         if len(items) > MAX_BATCH_MESSAGES:
             raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL,
-                                f"a batch holds at most {MAX_BATCH_MESSAGES} messages, this one {len(items)}")
+                                f"a batch holds at most {MAX_BATCH_MESSAGES} messages")
         host = host_of(channel.remote)
         sys_flag = self._sys_flag(header, host)
         shared = batch_text(header.properties, self._cluster)

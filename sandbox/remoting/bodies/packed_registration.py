@@ -7,7 +7,7 @@ from sandbox.remoting.bodies.topics import DataVersion, RegisterBrokerBody, Topi
 from sandbox.remoting.fields import Malformed
 from sandbox.remoting.json_body import dumps, reading
 
-MAX_PLAIN_BYTES = 32 * 1024 * 1024  # what a body may grow to; a hundred thousand topics are a fifth of it
+MAX_PLAIN_BYTES = 4 * 1024 * 1024  # what a body may grow to: some sixty thousand topics
 _LENGTH = struct.Struct(">i")
 
 

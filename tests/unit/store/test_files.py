@@ -1,18 +1,23 @@
 """Maps, real files, JSON tables and configuration."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox.kernel.errors import StoreFull
 from sandbox.store.commit_log import use_large_pages
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import FileDisk
-from sandbox.store.json_files import JsonFile
+from sandbox.store.json_files import JsonFile, in_apaches_shape
 from sandbox.store.mapped_file import MappedFile, MapPool, wipe
 from tests.unit.store.stores import Stores, message
+
+PLAIN = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from('": \\\n{}'), max_size=8)
 
 
 def open_files() -> int:
@@ -114,6 +119,13 @@ def test_a_table_survives_a_damaged_file_by_its_backup() -> None:
         disk.write("config/topics.json", damaged)
         assert table.read() == {"b": 1, "a": {"0": 2}}
     assert disk.names("config") == ["topics.json", "topics.json.bak"]
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | PLAIN,
+                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PLAIN, inner, max_size=3)))
+def test_tables_have_the_shape_the_standard_library_gives_them(table: object) -> None:
+    text = json.dumps(table, indent="\t", separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    assert in_apaches_shape(table) == text.encode() + b"\n"
 
 
 def test_tables_are_valid_json_in_apaches_shape() -> None:

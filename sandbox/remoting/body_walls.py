@@ -1,0 +1,53 @@
+"""How much of a request's body is read as JSON: who sends it chooses its length, and reading it holds everybody up."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import orjson
+
+from sandbox.remoting.channel import Channel
+from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.fields import Malformed
+
+MAX_BODY_BYTES = 512 * 1024  # of a request that carries no message
+MAX_REGISTRATION_BYTES = 4 * 1024 * 1024  # of a broker's topics, some 25 000 of them
+MAX_LOOSE_BYTES = 64 * 1024  # what is no strict JSON is read letter by letter; no client writes that so long
+
+UNREAD = frozenset({
+    RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE,
+    RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2, RequestCode.PULL_MESSAGE,
+    RequestCode.LITE_PULL_MESSAGE})  # fmt: skip
+"""Their bodies are messages, which have a limit of their own, or nobody looks at them."""
+
+Answer = TypeVar("Answer")
+Handler = Callable[[RemotingCommand, Channel], Answer]
+
+
+def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
+    """Raises Malformed for one that takes too long to read."""
+    if body is None or len(body) <= MAX_LOOSE_BYTES:
+        return
+    if len(body) > most:
+        raise Malformed(f"a body of {len(body)} bytes, where at most {most} are read")
+    if body[:1] in b"{[ \t\r\n":
+        try:
+            orjson.loads(body)
+        except orjson.JSONDecodeError as why:
+            raise Malformed(f"a body of {len(body)} bytes is read as strict JSON only: {why}") from None
+
+
+def walled(handlers: dict[int, Handler[Answer]]) -> dict[int, Handler[Answer]]:
+    """The same handlers; those that read a body do not see one that is too long."""
+    return {code: handler if code in UNREAD else _walled(code, handler) for code, handler in handlers.items()}
+
+
+def _walled(code: int, handler: Handler[Answer]) -> Handler[Answer]:
+    most = MAX_REGISTRATION_BYTES if code == RequestCode.REGISTER_BROKER else MAX_BODY_BYTES
+
+    def checked(c: RemotingCommand, channel: Channel) -> Answer:
+        if c.body is not None and len(c.body) > MAX_LOOSE_BYTES:
+            check_body(c.body, most)
+        return handler(c, channel)
+
+    return checked
