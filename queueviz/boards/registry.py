@@ -9,12 +9,16 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, PEEK, RAIL
 from queueviz.boards.client import CLIENT
+from queueviz.boards.cluster import STATE
 from queueviz.boards.connect import CONNECT
 from queueviz.boards.frames import FRAMES
 from queueviz.boards.index import INDEX
 from queueviz.boards.locks import LOCKS
+from queueviz.boards.message import LIFE, MESSAGE
+from queueviz.boards.messages import MESSAGES
 from queueviz.boards.page import BoardPage, Part
 from queueviz.boards.plain import JOURNAL, SETTINGS
+from queueviz.boards.rebalance import REBALANCE
 from queueviz.boards.reset import DIALOG, RESET
 from queueviz.boards.side import SIDE
 from queueviz.boards.topics import TOPIC_FORM, TOPIC_SHEET, TOPICS
@@ -28,15 +32,17 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {
-    page.name: page for page in (BOARD, LOCKS, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS, CLIENT, FRAMES,
-                                 CONNECT)
+    page.name: page for page in (BOARD, REBALANCE, LOCKS, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS, CLIENT,
+                                 FRAMES, CONNECT, MESSAGES, MESSAGE)
 }
 PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
-                                                 PANEL)}
+                                                 PANEL, STATE, LIFE)}
 TABS = (
     Tab("board", "", _("Board")),
+    Tab("rebalance", "rebalance/", _("Rebalance")),
     Tab("locks", "locks/", _("Locks")),
     Tab("index", "index/", _("Index")),
+    Tab("messages", "messages/", _("Messages")),
     Tab("topology", "topology/", _("Topology")),
     Tab("topics", "topics/", _("Topics")),
     Tab("journal", "journal/", _("Journal")),
