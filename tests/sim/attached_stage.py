@@ -65,11 +65,12 @@ class Office:
 
     def read(self, channel: str) -> dict[str, Any]:
         """A board without the slug, with what the polls heard within the seconds after it was looked at."""
-        self._reading(channel)
+        self.glance(channel)
         self.world.run(8)
-        return self._reading(channel).data
+        return self.glance(channel).data
 
-    def _reading(self, channel: str) -> Reading:
+    def glance(self, channel: str) -> Reading:
+        """The board as it is known now."""
         kind, _, rest = channel.partition("/")
         _, slug, parts = parse_channel(f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}")
         found = self.clusters.read(slug, kind, parts)

@@ -51,8 +51,9 @@ async def _route(cluster: "AttachedCluster", question: Route) -> Row:
                             for server in servers]}
     for server in servers:
         if server.name == question.name_server:
-            return {"topic": question.topic, "name_server": server.name,
-                    **await _told(cluster, server, question.topic)}
+            told = await _told(cluster, server, question.topic)
+            del told["state"]
+            return {"topic": question.topic, "name_server": server.name, **told}
     raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
                         name=question.name_server)
 

@@ -58,10 +58,10 @@ class Polls:
         if running:
             await within(self._clock, all_done(), self._limits.attach_s)
 
-    def _again(self, job: Callable[[], Awaitable[bool]], period_s: float, name: str) -> None:
+    def _again(self, job: Callable[[], Awaitable[bool]], period_s: float, name: str, *, at_once: bool = False) -> None:
         again = Again(self._clock, self._watch, period_s=period_s,
                       backoff_s=(self._limits.first_backoff_s, self._limits.most_backoff_s))
-        self._tasks.spawn(again.run(job), name)
+        self._tasks.spawn(again.run(job, first_wait_s=0.0 if at_once else period_s), name)
 
     # Name servers: who is there.
 
@@ -99,10 +99,10 @@ class Polls:
                 polls = BrokerPolls(seen, self._reach, self._picture, self._watch, self._clock, self._limits)
                 self._brokers[address] = polls
                 if self._started:
-                    self._keep_asking(address, polls)
+                    self._keep_asking(address, polls, at_once=True)
 
-    def _keep_asking(self, address: str, polls: BrokerPolls) -> None:
-        self._again(polls.round, self._limits.round_s, f"broker {address}")
+    def _keep_asking(self, address: str, polls: BrokerPolls, *, at_once: bool = False) -> None:
+        self._again(polls.round, self._limits.round_s, f"broker {address}", at_once=at_once)
         if polls.is_master:
             self._again(polls.focus, self._limits.focus_s, f"boards of {address}")
 

@@ -10,6 +10,10 @@ FOCUSED = 8
 """Groups, and topics, that are asked about every second; of more, those looked at last."""
 
 
+LEAST_PAUSE = 0.1
+"""Of a period, after a job that took longer."""
+
+
 class Watch:
     """A bell, or a look within the last minute, keeps the polls going."""
 
@@ -100,13 +104,16 @@ class Again:
         self._backoff_s = backoff_s
         self.failures = 0
 
-    async def run(self, job: Callable[[], Awaitable[bool]]) -> None:
+    async def run(self, job: Callable[[], Awaitable[bool]], *, first_wait_s: float = 0.0) -> None:
         """`job` says whether it went well, and does not raise."""
+        await self._clock.sleep(first_wait_s)
         while True:
             await self._watch.until_wanted()
+            began_s = self._clock.monotonic()
             went_well = await job()
             self.failures = 0 if went_well else self.failures + 1
-            await self._clock.sleep(self.wait_s)
+            took_s = self._clock.monotonic() - began_s if went_well else 0.0
+            await self._clock.sleep(max(self._period_s * LEAST_PAUSE, self.wait_s - took_s))
 
     @property
     def wait_s(self) -> float:
