@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from queueviz.boards.board import live_config, now_of
+from queueviz.boards.board import live_config, names_of, now_of
 from queueviz.boards.frames import lines_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.message_body import body_of
@@ -31,7 +31,9 @@ def _context(place: Place, readings: Mapping[str, Any]) -> Row:
     found = {"asked": place.query.get("id", ""), "tab": "messages", "gone": data is None, "record": record,
              "why": why_of((data or {}).get("why")), "now_ms": now_ms, "others": (data or {}).get("others") or (),
              "live": live_config(place, {}, {}, tab="message"), "texts": texts()}  # fmt: skip
-    return found if record is None else found | _shown(record) | _life(record, now_ms) | {"members": _members(place)}
+    if record is None:
+        return found
+    return found | _shown(record) | _life(place, record, now_ms) | {"members": _members(place)}
 
 
 def _life_context(place: Place, readings: Mapping[str, Any]) -> Row:
@@ -39,7 +41,7 @@ def _life_context(place: Place, readings: Mapping[str, Any]) -> Row:
     data, now_ms = data_of(readings, channel(place)), now_of(place, readings, channel(place))
     record = (data or {}).get("record")
     found = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
-    return found if record is None else found | {"message": record["message"]} | _life(record, now_ms)
+    return found if record is None else found | {"message": record["message"]} | _life(place, record, now_ms)
 
 
 def _shown(record: Mapping[str, Any]) -> Row:
@@ -68,9 +70,10 @@ def _entry_bytes(entry: Mapping[str, Any]) -> list[Row]:
             for name, field, start, end in ENTRY_FIELDS]
 
 
-def _life(record: Mapping[str, Any], now_ms: int) -> Row:
+def _life(place: Place, record: Mapping[str, Any], now_ms: int) -> Row:
     life = record.get("life") or {}
-    return {"life": life, "line": line_of(record["message"], life, now_ms), "groups": groups_of(life)}
+    return {"life": life, "line": line_of(record["message"], life, now_ms),
+            "groups": groups_of(life, names_of(place.snapshot))}  # fmt: skip
 
 
 def why_of(why: Mapping[str, Any] | None) -> str:

@@ -9,7 +9,7 @@ from queueviz.boards.message_texts import OUTCOMES, STATES, STEPS, sign_word
 
 Row = dict[str, Any]
 
-SIGNS = {"born": "✎", "stored": "▣", "half": "◧", "delayed": "⏲", "retry": "↻", "dead_letter": "✕", "pulled": "▽",
+SIGNS = {"born": "✎", "stored": "▣", "half": "◧", "delayed": "◔", "retry": "↻", "dead_letter": "✕", "pulled": "▽",
          "filtered": "∅", "given": "▶", "once": "▶"}  # fmt: skip
 
 
@@ -57,17 +57,25 @@ def _given(delivery: Mapping[str, Any], group: Mapping[str, Any], steps: Any, no
                 took_ms=(now_ms if end_ms is None else end_ms) - delivery["started_ms"])
 
 
-def groups_of(life: Mapping[str, Any]) -> list[Row] | None:
-    """Each group with its state in words, and one row per record it reads; None: nobody knows of any."""
+def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | None:
+    """Each group with its state in words, and one row per record it reads; None: nobody knows of any.
+
+    `names` turns client ids into labels.
+    """
     groups = life.get("groups")
     if groups is None:
         return None
     chain = life.get("chain") or ()
     return [{**group, "said": sign_word(STATES, group["state"]), "last": _last(group),
              "count": None if group.get("deliveries") is None else len(group["deliveries"]),
-             "places": [{**place, "said": sign_word(STATES, place["state"]),
+             "places": [{**place, "said": sign_word(STATES, place["state"]), "reader": _name(place, names),
                          "record": chain[place["step"]] if place["step"] < len(chain) else None}
                         for place in group.get("places") or ()]} for group in groups]  # fmt: skip
+
+
+def _name(place: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    who = place["member"] or place["owner"]
+    return names.get(who, who)
 
 
 def _last(group: Mapping[str, Any]) -> Row | None:

@@ -38,7 +38,7 @@ OUTCOMES: dict[str, Any] = {  # sign, word, tone
     "SUCCESS": ("✓", _("success"), "ok"),
     "LATER": ("↻", _("wants it later"), "warn"),
     "FAILED": ("✕", _("failed"), "bad"),
-    "TIMEOUT": ("⌛", _("took too long"), "bad"),
+    "TIMEOUT": ("✕", _("took too long"), "bad"),
     "IGNORED": ("∅", _("result ignored: the queue was given up"), "plain"),
     None: ("▶", _("still working"), "move"),
     "CR_SUCCESS": ("✓", _("success"), "ok"),

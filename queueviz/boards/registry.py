@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, PEEK, RAIL
@@ -42,7 +43,7 @@ TABS = (
     Tab("rebalance", "rebalance/", _("Rebalance")),
     Tab("locks", "locks/", _("Locks")),
     Tab("index", "index/", _("Index")),
-    Tab("messages", "messages/", _("Messages")),
+    Tab("messages", "messages/", pgettext_lazy("page", "Messages")),
     Tab("topology", "topology/", _("Topology")),
     Tab("topics", "topics/", _("Topics")),
     Tab("journal", "journal/", _("Journal")),
