@@ -1,12 +1,16 @@
 """Which settings administrators see, which of them they may change while a broker runs, and within what bounds."""
 
+import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sandbox.broker.config import PROPERTIES, BrokerConfig
+from sandbox.broker.topic_names import TRACE_TOPIC
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.codes import ResponseCode
-from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES, SLAVE, MessageStoreConfig
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES, SLAVE, MessageStoreConfig, delay_levels_text
 from sandbox.store.config import PROPERTIES as STORE_PROPERTIES
+from sandbox.store.message_store import MessageStore
 
 FORBIDDEN = frozenset({"brokerConfigPath", "configBlackList", "rocketmqHome"})  # configBlackList of 4.9.8
 
@@ -23,21 +27,28 @@ LIVE_NUMBERS = {
     "registerNameServerPeriod": Bounds(10_000, 60_000), "flushConsumerOffsetInterval": Bounds(1_000, 86_400_000),
     "shortPollingTimeMills": Bounds(1_000, 60_000), "defaultQueryMaxNum": Bounds(1, 10_000),
     "startAcceptSendRequestTimeStamp": Bounds(0, 2**62),
+    "fileReservedTime": Bounds(0, 87_600), "diskMaxUsedSpaceRatio": Bounds(10, 95),
 }  # fmt: skip
 LIVE_FLAGS = frozenset({
     "autoCreateTopicEnable", "autoCreateSubscriptionGroup", "notifyConsumerIdsChangedEnable", "slaveReadEnable",
-    "enablePropertyFilter", "rejectTransactionMessage", "storeReplyMessageEnable", "traceOn"})  # fmt: skip
+    "enablePropertyFilter", "rejectTransactionMessage", "storeReplyMessageEnable", "traceOn",
+    "cleanFileForciblyEnable"})  # fmt: skip
+HOURS = re.compile(r"([01]?\d|2[0-3])(;([01]?\d|2[0-3])){0,23}")  # deleteWhen
+# What `exportConfigs` asks every broker for, and has one value here.
+ALWAYS = {"filterServerNums": "0", "msgTraceTopicName": TRACE_TOPIC, "traceTopicEnable": "false", "useTLS": "false"}
 
 
 def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, str]:
     """By RocketMQ's names, sorted: what can be chosen here."""
     ip, _, port = config.address.rpartition(":")
     found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
-    found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
+    found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()} | ALWAYS
     found |= {"aclEnable": _text(config.acl is not None), "brokerName": config.name, "brokerIP1": ip,
               "brokerIP2": ip, "listenPort": port,
               "haListenPort": config.ha_address.rpartition(":")[2],
               "brokerRole": store.replication if config.is_master else SLAVE,
+              "messageDelayLevel": delay_levels_text(store.delay_levels_ms),
+              "serverChannelMaxIdleTimeSeconds": str(config.channel_idle_ms // 1000),
               "mappedFileSizeConsumeQueue": str(store.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES)}
     return dict(sorted(found.items()))
 
@@ -58,13 +69,23 @@ def changes(config: BrokerConfig, store: MessageStoreConfig, wanted: dict[str, s
     return found
 
 
-def _wanted(key: str, text: str, now: dict[str, str]) -> int | bool | None:
+def settle(config: BrokerConfig, store: MessageStore, changes: dict[str, Any]) -> None:
+    """Make `changes`, by RocketMQ's names, count from now on."""
+    for key in changes.keys() & PROPERTIES.keys():
+        setattr(config, PROPERTIES[key], changes[key])
+    of_store = {STORE_PROPERTIES[key]: value for key, value in changes.items() if key in STORE_PROPERTIES}
+    store.config = store.cleaning.config = replace(store.config, **of_store)
+
+
+def _wanted(key: str, text: str, now: dict[str, str]) -> int | bool | str | None:
     """None: nothing to change."""
     if key in LIVE_FLAGS:
         flag = text.lower() == "true"
         return None if _text(flag) == now[key] else flag
     if key not in now or text == now[key]:
         return None
+    if key == "deleteWhen":
+        return text if HOURS.fullmatch(text) else None
     bounds = LIVE_NUMBERS.get(key)
     if bounds is None:
         raise BrokerRefused(ResponseCode.NO_PERMISSION, f"{key} cannot be changed while the broker runs.")

@@ -226,6 +226,14 @@ class SimDisk:
             return 0.0
         return self.used_bytes / self.capacity_bytes if self.capacity_bytes else 1.0
 
+    def space(self) -> tuple[int, int] | None:
+        if self.capacity_bytes is None:
+            return None
+        return self.capacity_bytes, max(0, self.capacity_bytes - self.used_bytes)
+
+    def where(self, path: str) -> str:
+        return f"store/{path}"
+
     def _operation(self) -> None:
         self.operations += 1
         if self.operations == self.crash_at:

@@ -27,13 +27,13 @@ class CleaningService:
     """Deletes expired files from the oldest on, never the newest; watches how full the disk is.
 
     Age is that of the file's last change, not of its messages.  `full` is RocketMQ's disk-full
-    mark: puts are refused while it stands.
+    mark: puts are refused while it stands.  `config` may be replaced at any time.
     """
 
     def __init__(self, config: MessageStoreConfig, *, clock: Clock, disk: Disk, journal: Journal, broker: str,
                  commit_log: CommitLog, queues: Callable[[], Iterable[ConsumeQueue]], index: IndexService,
                  idle: Callable[[], None]) -> None:
-        self._config = config
+        self.config = config
         self._clock = clock
         self._disk = disk
         self._journal = journal
@@ -43,16 +43,14 @@ class CleaningService:
         self._index = index
         self._idle = idle
         self._timers: dict[str, TimerHandle] = {}
-        self._hours = {int(hour) for hour in config.delete_when.split(";") if hour.strip()}
         self._cleaned_below = 0  # the log's first byte when queues were cleaned last
         self._manual_runs = 0
         self.ballast_bytes = 0  # what somebody else keeps on the disk (a fault to try)
-        self.reserved_hours = config.file_reserved_hours
         self.full = False
 
     def start(self) -> None:
         self._later("disk", _FIRST_DISK_CHECK_MS, self._check_disk)
-        self._later("clean", self._config.clean_first_delay_ms, self._clean)
+        self._later("clean", self.config.clean_first_delay_ms, self._clean)
 
     def stop(self) -> None:
         for timer in self._timers.values():
@@ -61,7 +59,7 @@ class CleaningService:
 
     def _later(self, name: str, delay_ms: int, work: Callable[[], None]) -> None:
         def ring() -> None:
-            self._later(name, self._config.clean_interval_ms, work)
+            self._later(name, self.config.clean_interval_ms, work)
             work()
 
         self._timers[name] = self._clock.call_later(delay_ms / 1000, ring)
@@ -74,12 +72,17 @@ class CleaningService:
 
     def used_ratio(self) -> float:
         """How full the disk is; a limit in bytes stands for the disk if there is one."""
-        limit = self._config.store_limit_bytes
+        limit = self.config.store_limit_bytes
         return self.used_bytes / limit if limit else self._disk.used_ratio()
+
+    def space(self) -> tuple[int, int] | None:
+        """Bytes in all and bytes free, of the disk or of the limit that stands for it."""
+        limit = self.config.store_limit_bytes
+        return (limit, max(0, limit - self.used_bytes)) if limit is not None else self._disk.space()
 
     def check_disk(self) -> None:
         """Set or clear the disk-full mark by the warning level alone."""
-        self._mark(full=self.used_ratio() > self._config.disk_warning_ratio)
+        self._mark(full=self.used_ratio() > self.config.disk_warning_ratio)
 
     def _check_disk(self) -> None:
         self.check_disk()
@@ -108,30 +111,30 @@ class CleaningService:
     def _reason(self, now_ms: int, *, manual: bool) -> tuple[str | None, bool]:
         """Why this run deletes, or None; and whether it may take files that are not old enough."""
         ratio = self.used_ratio()
-        forcibly = ratio > self._config.disk_clean_forcibly_ratio
-        if ratio > self._config.disk_warning_ratio:
+        forcibly = ratio > self.config.disk_clean_forcibly_ratio
+        if ratio > self.config.disk_warning_ratio:
             self._mark(full=True)
         elif not forcibly:
             self._mark(full=False)
         if self._manual_runs > 0:
             self._manual_runs -= 1
             manual = True
-        if forcibly and self._config.clean_file_forcibly_enable:
+        if forcibly and self.config.clean_file_forcibly_enable:
             return "disk", True
         if manual:
             return "manual", False
-        if hour_of_day(now_ms, self._config.utc_offset_minutes) in self._hours:
+        if hour_of_day(now_ms, self.config.utc_offset_minutes) in self.config.delete_hours:
             return "age", False
-        return ("disk", False) if ratio > self._config.disk_max_used_percent / 100 else (None, False)
+        return ("disk", False) if ratio > self.config.disk_max_used_percent / 100 else (None, False)
 
     def _clean_log(self, now_ms: int, why: str, *, forcibly: bool) -> None:
         files = self._log.files
         deleted: list[str] = []
         freed = 0
         for file in files.files[:-1]:
-            if len(deleted) >= self._config.delete_files_batch_max:
+            if len(deleted) >= self.config.delete_files_batch_max:
                 break
-            if not forcibly and now_ms < file.modified_ms + self.reserved_hours * _HOUR_MS:
+            if not forcibly and now_ms < file.modified_ms + self.config.file_reserved_hours * _HOUR_MS:
                 break
             freed += file.wrote
             deleted.append(file.name)

@@ -1,7 +1,7 @@
 """How a store is set up.  The defaults are RocketMQ's own; hosting passes a smaller preset."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -80,6 +80,10 @@ class MessageStoreConfig:
             raise ValueError("a file needs room for at least one entry")
 
     @property
+    def delete_hours(self) -> frozenset[int]:
+        return frozenset(int(hour) for hour in self.delete_when.split(";") if hour.strip())
+
+    @property
     def consume_queue_file_bytes(self) -> int:
         return self.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES
 
@@ -154,6 +158,12 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
         return tuple(int(word[:-1]) * _UNIT_MS[word[-1]] for word in text.split())
     except (KeyError, ValueError) as why:
         raise ValueError(f"messageDelayLevel {text!r}: numbers with a unit s, m, h or d") from why
+
+
+def delay_levels_text(levels_ms: Iterable[int]) -> str:
+    """The other way round, each level in the largest unit that divides it."""
+    units = sorted(_UNIT_MS.items(), key=lambda unit: -unit[1])
+    return " ".join(next(f"{ms // size}{unit}" for unit, size in units if ms % size == 0) for ms in levels_ms)
 
 
 def _parse(kind: object, text: str) -> Any:

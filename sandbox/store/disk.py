@@ -83,6 +83,14 @@ class Disk(Protocol):
         """How full the disk is, 0 to 1."""
         ...
 
+    def space(self) -> tuple[int, int] | None:
+        """Bytes in all and bytes free; None: there is no end to it."""
+        ...
+
+    def where(self, path: str) -> str:
+        """The path as an administrator of the machine names it."""
+        ...
+
 
 class Flusher(Protocol):
     """Somebody who runs `work` off the engine's turn and calls `done` back within one."""
@@ -237,3 +245,10 @@ class FileDisk:
     def used_ratio(self) -> float:
         usage = shutil.disk_usage(self.root)
         return usage.used / usage.total if usage.total else 0.0
+
+    def space(self) -> tuple[int, int]:
+        usage = shutil.disk_usage(self.root)
+        return usage.total, usage.free
+
+    def where(self, path: str) -> str:
+        return str((self.root / path).absolute())

@@ -62,12 +62,11 @@ class RuntimeProcessor:
             "commitLogMaxOffset": str(store.max_physical_offset),
             "dispatchBehindBytes": str(store.max_physical_offset - store.dispatched_offset),
             "remainHowManyDataToFlush": _human(store.max_physical_offset - store.flushed_offset),
-            "commitLogDiskRatio": ratio, "commitLogDiskRatio_store/commitlog": ratio, "consumeQueueDiskRatio": ratio,
-            "earliestMessageTimeStamp": str(self._earliest_ms())})
-        limit = store.config.store_limit_bytes
-        if limit is not None:
-            free = max(0, limit - store.cleaning.used_bytes)
-            texts["commitLogDirCapacity"] = f"Total : {_human(limit)}, Free : {_human(free)}."
+            "commitLogDiskRatio": ratio, f"commitLogDiskRatio_{self._log_path()}": ratio,
+            "consumeQueueDiskRatio": ratio, "earliestMessageTimeStamp": str(self._earliest_ms())})
+        space = store.cleaning.space()
+        if space is not None:
+            texts["commitLogDirCapacity"] = f"Total : {_human(space[0])}, Free : {_human(space[1])}."
         for level, offset in sorted(parts.delay.table.items()):
             newest = store.max_offset("SCHEDULE_TOPIC_XXXX", level - 1)
             texts[f"scheduleMessageOffset_{level}"] = f"{offset},{newest}"
@@ -96,6 +95,11 @@ class RuntimeProcessor:
     def delete_expired(self, c: RemotingCommand, _: Channel) -> Answer:
         self._parts.store.clean(manual=True)
         return c.reply(ResponseCode.SUCCESS)
+
+    def _log_path(self) -> str:
+        """Where a limit stands for the disk, the machine's paths are nobody's business."""
+        store = self._parts.store
+        return store.disk.where("commitlog") if store.config.store_limit_bytes is None else "store/commitlog"
 
     def _earliest_ms(self) -> int:
         """Store time of the oldest record; -1: there is none."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from sandbox.broker import settings
-from sandbox.broker.config import PROPERTIES
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.journal.events import BrokerConfigChanged
 from sandbox.remoting.bodies import DataVersion, Settings
@@ -34,10 +33,9 @@ class SettingsProcessor:
 
     def update(self, c: RemotingCommand, _: Channel) -> Answer:
         """All of it or, when one name is refused, nothing."""
-        config = self._parts.config
-        wanted = settings.changes(config, self._parts.store.config, Settings.decode(c.body).values)
-        for key, value in wanted.items():
-            setattr(config, PROPERTIES[key], value)
+        config, store = self._parts.config, self._parts.store
+        wanted = settings.changes(config, store.config, Settings.decode(c.body).values)
+        settings.settle(config, store, wanted)
         self._version = self._version.next(self._parts.clock.now_ms())
         if wanted:
             self._changed(set(wanted))

@@ -31,6 +31,12 @@ def test_every_figure_a_real_broker_gave_is_there() -> None:
     assert recorded.keys() - figures(stage).keys() == of_levels
 
 
+def test_how_much_room_there_is_is_told_where_there_is_an_end_to_it() -> None:
+    stage = Stage(store=small_store(store_limit_bytes=3 * 1024 * 1024))
+    assert figures(stage)["commitLogDirCapacity"] == "Total : 3.0 MiB, Free : 3.0 MiB."
+    assert "commitLogDirCapacity" not in figures(Stage())
+
+
 def test_means_are_of_ten_seconds_a_minute_and_ten_as_far_as_it_lives(stage: Stage) -> None:
     stage.topic("orders", 1)
     client = stage.client()

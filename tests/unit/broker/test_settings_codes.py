@@ -64,7 +64,8 @@ def test_what_senders_are_told_changes_with_the_setting(admin: Client) -> None:
 @pytest.mark.parametrize(("lines", "code", "remark"), [
     ("brokerConfigPath=/tmp/x", 16, "Can not update config in black list."),
     ("traceOn=false\nbrokerName=other", 16, "brokerName cannot be changed while the broker runs."),
-    ("fileReservedTime=1", 16, "fileReservedTime cannot be changed while the broker runs."),
+    ("flushDiskType=SYNC_FLUSH", 16, "flushDiskType cannot be changed while the broker runs."),
+    ("fileReservedTime=-1", 1, "fileReservedTime is 0 to 87600 here, not -1"),
     ("transactionCheckInterval=0", 1, "transactionCheckInterval is 1000 to 86400000 here, not 0"),
 ])  # fmt: skip
 def test_what_cannot_be_changed_is_refused_whole(admin: Client, lines: str, code: int, remark: str) -> None:
@@ -80,6 +81,33 @@ def test_what_changes_nothing_succeeds(stage: Stage, admin: Client, lines: str) 
     assert update(admin, lines).code == 0
     assert read(admin) == before
     assert stage.events(BrokerConfigChanged) == []
+
+
+def test_files_are_kept_for_as_long_as_the_administrator_says_now(stage: Stage, admin: Client) -> None:
+    """RocketMQ reads these settings in each cleaning run."""
+    assert update(admin, "fileReservedTime=5\ndeleteWhen=07;19\ndiskMaxUsedSpaceRatio=60").code == 0
+    found = read(admin)
+    told = (found["fileReservedTime"], found["deleteWhen"], found["diskMaxUsedSpaceRatio"])
+    assert told == ("5", "07;19", "60")
+    store = stage.broker.store
+    assert (store.config.file_reserved_hours, sorted(store.cleaning.config.delete_hours)) == (5, [7, 19])
+    assert [event.changes for event in stage.events(BrokerConfigChanged)] == [
+        {"fileReservedTime": 5, "deleteWhen": "07;19", "diskMaxUsedSpaceRatio": 60}]
+
+
+def test_a_time_of_day_that_is_none_changes_nothing(admin: Client) -> None:
+    assert update(admin, "deleteWhen=25").code == 0
+    assert read(admin)["deleteWhen"] == "04"
+
+
+def test_what_mqadmin_exports_of_a_broker_is_told(admin: Client) -> None:
+    """Its `exportConfigs` ends in a NullPointerException where one of these is missing."""
+    exported = {"autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerClusterName", "brokerId", "brokerName",
+                "brokerRole", "fileReservedTime", "filterServerNums", "flushDiskType", "maxMessageSize",
+                "messageDelayLevel", "msgTraceTopicName", "slaveReadEnable", "traceOn", "traceTopicEnable", "useTLS"}
+    found = read(admin)
+    assert exported <= found.keys()
+    assert found["messageDelayLevel"] == "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
 def test_every_update_has_a_version_of_its_own(stage: Stage, admin: Client) -> None:

@@ -98,6 +98,9 @@ def test_a_file_disk_does_what_a_store_asks(tmp_path: Path) -> None:
     disk.remove_tree("a")
     assert disk.names("") == []
     assert 0 < disk.used_ratio() < 1
+    total, free = disk.space()
+    assert 0 < free < total
+    assert disk.where("commitlog") == str(disk.root / "commitlog")
 
 
 def test_a_disk_without_room_says_so_before_a_file_is_made(tmp_path: Path) -> None:
