@@ -152,7 +152,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname:7} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"flood": {"()": "queueviz.log_flood.Flood"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["flood"]}},
     "root": {"handlers": ["console"], "level": environment.text("QUEUEVIZ_LOG_LEVEL", "INFO")},
     "loggers": {
         "django.request": {"level": "ERROR"},  # a 404 is an answer, not an incident

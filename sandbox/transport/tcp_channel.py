@@ -201,10 +201,10 @@ class TcpChannel:
         if self._guard is not None:
             self._guard.refuse(self.remote, reason, remark, request_code)
         else:
-            log.warning("ending %s: %s", self, remark)
+            log.warning("%s: %s", self, remark)
 
     def _send_failure(self, command: RemotingCommand, why: ProtocolViolation) -> None:
-        log.warning("the answer to request %s of %s cannot be sent: %s", command.opaque, self.remote, why)
+        self._end(tcp_guard.TOO_LARGE, f"an answer cannot be sent: {why}"[:200], self._last_code)
         try:
             self._stream.write(encode(RemotingCommand(
                 ResponseCode.SYSTEM_ERROR, flag=FLAG_RESPONSE, opaque=command.opaque, remark=str(why)[:1_000],

@@ -83,7 +83,7 @@ class ReplyProcessor:
         message = self._message(c, channel, header, queue_id)
         result = self._parts.store.put_message(message)
         if result.status is not PutMessageStatus.PUT_OK:
-            log.warning("a reply to %s is not stored: %s", header.topic, result.status.value)
+            log.debug("a reply to %s is not stored: %s", header.topic, result.status.value)
             return c.reply(code, ext, remark=why_not)
         self._parts.stats.put(header.topic, result.count, result.store_bytes)
         place = msg_id.encode(self._store_host, result.physical_offset)

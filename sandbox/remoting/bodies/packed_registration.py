@@ -7,7 +7,7 @@ from sandbox.remoting.bodies.topics import DataVersion, RegisterBrokerBody, Topi
 from sandbox.remoting.fields import Malformed
 from sandbox.remoting.json_body import dumps, reading
 
-MAX_PLAIN_BYTES = 4 * 1024 * 1024  # what a body may grow to: some sixty thousand topics
+MAX_PLAIN_BYTES = 1024 * 1024  # what a body may grow to: some fifteen thousand topics
 _LENGTH = struct.Struct(">i")
 
 
