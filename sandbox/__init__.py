@@ -1,21 +1,25 @@
 """A RocketMQ-compatible broker, name server and clients in plain Python, and the hosting around them.
 
 Nothing in this package knows the web.  Floors and what may import what: docs/architecture.md.  In a notebook:
-`from sandbox import Sandbox` (docs/notebook.md).
+`from sandbox import Sandbox`, and for a cluster somebody else runs `connect` (docs/notebook.md).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sandbox.hosting.notebook import QueueView, Sandbox
+    from sandbox.hosting.remote import connect
+    from sandbox.message.message import Message
 
-__all__ = ["QueueView", "Sandbox"]
+__all__ = ["Message", "QueueView", "Sandbox", "connect"]
+
+_WHERE = {"Message": "sandbox.message.message", "QueueView": "sandbox.hosting.notebook",
+          "Sandbox": "sandbox.hosting.notebook", "connect": "sandbox.hosting.remote"}
 
 
 def __getattr__(name: str) -> Any:
     """Looked up when asked for: who needs one floor does not load those above it."""
-    if name not in __all__:
+    if name not in _WHERE:
         raise AttributeError(f"module 'sandbox' has no attribute {name!r}")
-    from sandbox.hosting import notebook
-
-    return getattr(notebook, name)
+    return getattr(import_module(_WHERE[name]), name)
