@@ -7,21 +7,26 @@
 Text that is not UTF-8 is read with replacement characters, as Java does.
 """
 
+from functools import lru_cache
 from struct import Struct, error
 
 from sandbox.kernel.errors import ProtocolViolation
+from sandbox.remoting import header_shape
 from sandbox.remoting.command import Language, RemotingCommand, SerializeType
+from sandbox.remoting.header_shape import FIXED, LANGUAGES, Field
 
-_FIXED = Struct(">hBhiii")  # up to and with the length of the remark
 _INT = Struct(">i")
 _SHORT = Struct(">h")
-_LANGUAGES = frozenset(int(language) for language in Language)
 
 
 def decode(header: bytes, body: bytes | None) -> RemotingCommand:
+    return header_shape.read(header, body) or _decode(header, body)
+
+
+def _decode(header: bytes, body: bytes | None) -> RemotingCommand:
     try:
-        code, language, version, opaque, flag, remark_bytes = _FIXED.unpack_from(header)
-        at = _FIXED.size
+        code, language, version, opaque, flag, remark_bytes = FIXED.unpack_from(header)
+        at = FIXED.size
         remark, at = _text(header, at, remark_bytes) if remark_bytes > 0 else (None, at)
         (ext_bytes,) = _INT.unpack_from(header, at)
     except error:
@@ -29,9 +34,13 @@ def decode(header: bytes, body: bytes | None) -> RemotingCommand:
     at += _INT.size
     if ext_bytes > len(header) - at:
         raise ProtocolViolation(f"ext fields of {ext_bytes} bytes in a header of {len(header)}")
-    ext = _fields(header, at, at + ext_bytes) if ext_bytes > 0 else None
+    ext: dict[str, str] | None = None
+    if ext_bytes > 0:
+        ext, places = _fields(header, at, at + ext_bytes)
+        if remark_bytes == 0:
+            header_shape.remember(header, places)
     return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, remark=remark, version=version,
-                           language=language if language in _LANGUAGES else Language.OTHER,
+                           language=language if language in LANGUAGES else Language.OTHER,
                            serialize_type=SerializeType.ROCKETMQ)
 
 
@@ -39,7 +48,7 @@ def encode(command: RemotingCommand) -> bytes:
     remark = command.remark.encode() if command.remark else b""
     ext = b"".join(_pairs(command.ext)) if command.ext else b""
     try:
-        fixed = _FIXED.pack(command.code, command.language, command.version, command.opaque, command.flag, len(remark))
+        fixed = FIXED.pack(command.code, command.language, command.version, command.opaque, command.flag, len(remark))
     except error:
         raise ProtocolViolation(f"{command!r} does not fit into a binary header") from None
     return b"".join((fixed, remark, _INT.pack(len(ext)), ext))
@@ -52,8 +61,10 @@ def _text(header: bytes, at: int, length: int) -> tuple[str, int]:
     return header[at:end].decode("utf-8", "replace"), end
 
 
-def _fields(header: bytes, at: int, end: int) -> dict[str, str]:
+def _fields(header: bytes, at: int, end: int) -> tuple[dict[str, str], list[Field]]:
+    """What they say, and where; a value of length 0 is none."""
     fields: dict[str, str] = {}
+    places: list[Field] = []
     try:
         while at < end:
             (length,) = _SHORT.unpack_from(header, at)
@@ -62,18 +73,26 @@ def _fields(header: bytes, at: int, end: int) -> dict[str, str]:
             value, at = _text(header, at + 4, length)
             if value:
                 fields[key] = value
+                places.append((key, at - length, at))
     except error:
         raise ProtocolViolation(f"ext fields end in the middle of a field at {at}") from None
     if at > end:
         raise ProtocolViolation(f"the last ext field ends at {at}, the fields at {end}")
-    return fields
+    return fields, places
 
 
 def _pairs(ext: dict[str, str]) -> list[bytes]:
     parts: list[bytes] = []
     for key, value in ext.items():
-        name, text = key.encode(), value.encode()
-        if len(name) > 0x7FFF:
-            raise ProtocolViolation(f"ext field name of {len(name)} bytes")
-        parts += (_SHORT.pack(len(name)), name, _INT.pack(len(text)), text)
+        text = value.encode()
+        parts += (_name(key), _INT.pack(len(text)), text)
     return parts
+
+
+@lru_cache(maxsize=1024)
+def _name(key: str) -> bytes:
+    """A field's name with its length."""
+    name = key.encode()
+    if len(name) > 0x7FFF:
+        raise ProtocolViolation(f"ext field name of {len(name)} bytes")
+    return _SHORT.pack(len(name)) + name

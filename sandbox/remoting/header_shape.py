@@ -1,0 +1,76 @@
+"""Binary headers that differ only in what their values say, taken apart by one call.
+
+A client repeats itself: the same fields in the same order, their values as long as before.  What stood where in a
+header is kept by the header's length and tried on the next of that length; one it does not fit is read field by field.
+"""
+
+from struct import Struct
+
+from sandbox.remoting.command import Language, RemotingCommand, SerializeType
+
+FIXED = Struct(">hBhiii")  # code, language, version, opaque, flag, length of the remark
+_START = ">hBhii"  # the same, as far as it differs from header to header
+_START_BYTES = 13
+
+LANGUAGES = frozenset(int(language) for language in Language)
+_SHAPES_KEPT = 256  # lengths
+_FIELDS_KEPT = 64  # of one shape
+_PATIENCE = 8  # headers that did not fit, one after the other, before a shape gives way to another
+
+Field = tuple[str, int, int]
+"""Name, and where its value begins and ends."""
+
+
+class HeaderShape:
+    """What stood where in one header without a remark: `literal value literal value` and so on."""
+
+    __slots__ = ("_literals", "_names", "_unpack", "missed")
+
+    def __init__(self, header: bytes, fields: list[Field]) -> None:
+        layout, literals, at = [_START], [], _START_BYTES
+        for _, begin, end in fields:
+            layout.append(f"{begin - at}s{end - begin}s")
+            literals.append(header[at:begin])
+            at = end
+        if at < len(header):
+            layout.append(f"{len(header) - at}s")
+            literals.append(header[at:])
+        self._unpack = Struct("".join(layout)).unpack
+        self._literals = tuple(literals)
+        self._names = [name for name, _, _ in fields]
+        self.missed = 0
+
+    def read(self, header: bytes, body: bytes | None) -> RemotingCommand | None:
+        """A header of the same length; None when it has other fields, or values of other lengths, or is no UTF-8."""
+        found = self._unpack(header)
+        if found[5::2] != self._literals:
+            self.missed += 1
+            return None
+        try:
+            ext = dict(zip(self._names, map(bytes.decode, found[6::2]), strict=True))
+        except UnicodeDecodeError:
+            return None
+        self.missed = 0
+        code, language, version, opaque, flag = found[:5]
+        return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, version=version,
+                               language=language if language in LANGUAGES else Language.OTHER,
+                               serialize_type=SerializeType.ROCKETMQ)
+
+
+_shapes: dict[int, HeaderShape] = {}
+
+
+def read(header: bytes, body: bytes | None) -> RemotingCommand | None:
+    """By the shape of an earlier header; None: it has to be read field by field."""
+    shape = _shapes.get(len(header))
+    return None if shape is None else shape.read(header, body)
+
+
+def remember(header: bytes, fields: list[Field]) -> None:
+    """A header without a remark was read field by field; `fields` are those with a value."""
+    known = _shapes.get(len(header))
+    if len(fields) > _FIELDS_KEPT or (known is not None and known.missed < _PATIENCE):
+        return
+    if len(_shapes) >= _SHAPES_KEPT:
+        _shapes.clear()
+    _shapes[len(header)] = HeaderShape(header, fields)
