@@ -65,6 +65,7 @@ TEXTS: dict[str, Any] = {
     ),
     "count.queues": Counted(lambda n: ngettext("{n} queue", "{n} queues", n)),
     "count.members": Counted(lambda n: ngettext("{n} member", "{n} members", n)),
+    "card.wire_told": _("{language} {version}, a real client."),
     "card.wire": _("{language} {version}, a real client. Its buffers are its own business."),
     "card.slow_key": _("{key} takes {age} each"),
     "card.flow": _("Holds back: {limit} limit reached"),

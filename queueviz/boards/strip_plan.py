@@ -85,6 +85,7 @@ class _Geometry(NamedTuple):
     next: int | None
     owned: bool
     cells: bool
+    untold: bool  # of a real cluster: somebody reads it, and nobody says how far
 
     @property
     def bottom(self) -> int:
@@ -105,6 +106,7 @@ def plan_strip(row: Mapping[str, Any], o: StripOptions) -> StripPlan:
         *(_offset(row.get(name)) for name in ("committed", "in_memory", "next_pull")),
         owned=bool(row.get("owner")) or o.planned,
         cells=bool(row.get("cells")),
+        untold="cached" in row and bool(row.get("owner") or row.get("assigned")),
     )
     first = _offset(row.get("cells_from") or row.get("in_memory"))
     paths = _zones(g) | cell_paths(
@@ -148,8 +150,14 @@ def _zones(g: _Geometry) -> dict[str, str]:
         "base": f"M0 {n(y + th / 2)}H{n(start)}" if start > 0 else "",
         "done": _box(begin, y, max(0.0, min(consumed, s.right + 3) - begin), th),
         "deleted": _box(start, y, begin - start, th) if s.min > 0 else "",
-        "lag": "" if pulled is None else zone(pulled, s.max),
-        "unknown": zone(s.min, s.max) if pulled is None else zone(g.committed, g.next) if hidden else "",
+        "lag": "" if pulled is None or g.untold else zone(pulled, s.max),
+        "unknown": zone(s.min if held is None else held, s.max)
+        if g.untold
+        else zone(s.min, s.max)
+        if pulled is None
+        else zone(g.committed, g.next)
+        if hidden
+        else "",
         "risk": zone(g.committed, g.memory)
         if g.committed is not None and g.memory is not None and g.memory > g.committed
         else "",

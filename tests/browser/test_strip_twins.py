@@ -55,7 +55,8 @@ def any_row(dice: random.Random) -> dict[str, Any]:
     cells = dice.choice(["", "3d4p2b", "1p60d1p", "p", "5b"]) if memory is not None else None
     owner = dice.choice([None, "10.0.0.11@4021#1"])
     pinned = {"offset": str(committed), "key": "order-77812", "since_ms": 0} if committed is not None else None
-    return {"min": str(low), "max": str(high), "committed": _text(committed), "in_memory": _text(memory),
+    real = {"cached": None, "assigned": dice.choice([None, owner])} if dice.random() < 0.3 else {}  # of a real cluster
+    return {"min": str(low), "max": str(high), "committed": _text(committed), "in_memory": _text(memory), **real,
             "next_pull": _text(follows), "cells": cells, "cells_from": _text(memory) if cells else None,
             "owner": owner, "oldest": dice.choice([None, pinned]),
             "flow_control": dice.choice([None, None, "count"])}  # fmt: skip

@@ -158,7 +158,7 @@ export class Cards {
     const flow = Object.values(data.queues).find((row) => row.owner === id && row.flow_control);
     if (flow) return t("card.flow", { limit: t(`limit.${flow.flow_control}`) });
     if (member.slow?.key) return t("card.slow_key", { key: member.slow.key, age: duration(member.slow.ms) });
-    if (member.transport === "tcp") return t("card.wire", { language: member.language ?? "–", version: member.release ?? "–" });
+    if (member.transport === "tcp") return t(member.buffered === null ? "card.wire" : "card.wire_told", { language: member.language ?? "–", version: member.release ?? "–" });
     return null;
   }
 

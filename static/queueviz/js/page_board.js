@@ -23,6 +23,7 @@ let board = null, store = null, heat = null, started = false;
 const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
 const queueName = (key) => rows.shorts.get(key) ?? key;
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
+journal.paint(); // until something happens
 const chart = new LagChart($("#chart"));
 
 const page = startShell({

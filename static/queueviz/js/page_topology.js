@@ -56,8 +56,8 @@ function tick() {
     if (node?.state !== "running") continue;
     const drawn = ringOf(server, broker, latest.views[`${server}~${broker}`], latest.lives, node.next_scan_ms, now, config.late_ms);
     const due = 1 - latest.lives.register_ms / latest.lives.expiry_ms;
-    drawRing(ring, { share: drawn.share, label: drawn.label, renew: drawn.tone === "none" ? null : due });
-    for (const tone of ["ok", "late", "none"]) cls(figure, tone, tone === drawn.tone);
+    drawRing(ring, { share: drawn.share, label: drawn.label, renew: drawn.tone === "none" || drawn.tone === "known" ? null : due });
+    for (const tone of ["ok", "late", "none", "known"]) cls(figure, tone, tone === drawn.tone);
     text(says, drawn.says);
     attr(ring, "aria-label", drawn.sentence);
   }

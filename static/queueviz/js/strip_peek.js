@@ -5,6 +5,7 @@ import { number } from "./format.js";
 import { parts } from "./names.js";
 import { larger, offset, runs } from "./offsets.js";
 import { scale } from "./scale.js";
+import { isUntold } from "./strip_plan.js";
 
 const REST_MS = 200;
 
@@ -105,6 +106,6 @@ export function zoneOf(row, at) {
     from += BigInt(count);
   }
   const pulled = row.owner ? (next ?? larger(memory, committed)) : larger(memory, committed);
-  if (pulled === null) return "unknown";
+  if (pulled === null || isUntold(row)) return "unknown";
   return here >= pulled ? "lag" : "finished";
 }

@@ -22,13 +22,16 @@ export function planStrip(row, o) {
   const committed = offset(row.committed), memory = offset(row.in_memory), next = offset(row.next_pull), target = offset(o.target);
   const s = scale({ min, max, window: o.window, width: o.width, compact: o.compact });
   const th = Math.round((o.track || 14) * o.k), y = Math.round(o.height / 2 - th / 2 - (o.compact ? 2 : 1));
-  const g = { ...s, y, th, bottom: y + th, min, max, committed, memory, next, target, owned: Boolean(row.owner) || o.target !== undefined, cells: Boolean(row.cells) };
+  const g = { ...s, y, th, bottom: y + th, min, max, committed, memory, next, target, owned: Boolean(row.owner) || o.target !== undefined, cells: Boolean(row.cells), untold: isUntold(row) };
   const paths = { ...zones(g), ...cells(row, g), ...marks(row, g, o) };
   if (target !== null) Object.assign(paths, preview(g));
   return { paths, texts: o.track ? {} : labels(row, g, o), at: { committed: committed === null ? null : r1(s.x(committed)), next: next === null ? null : r1(s.x(next)) } };
 }
 
-function zones({ owned, cells, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
+/** Of a real cluster: somebody reads it, and nobody says how far. */
+export const isUntold = (row) => "cached" in row && Boolean(row.owner ?? row.assigned);
+
+function zones({ owned, cells, untold, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
   const start = whole && lo < 0n ? Math.max(0, x(0n)) : 0; // nothing lies left of offset 0, not even deleted messages
   const from = whole ? x(min) : deleted;
   const consumed = committed === null ? from : x(committed);
@@ -41,8 +44,8 @@ function zones({ owned, cells, x, y, th, min, max, committed, memory, next, lo, 
     base: start > 0 ? `M0 ${r1(y + th / 2)}H${r1(start)}` : "",
     done: box(from, y, Math.max(0, Math.min(consumed, right + 3) - from), th),
     deleted: min > 0n ? box(start, y, from - start, th) : "",
-    lag: pulled === null ? "" : zone(pulled, max),
-    unknown: pulled === null ? zone(min, max) : owned && !shown && next !== null && committed !== null && next > committed ? zone(committed, next) : "",
+    lag: pulled === null || untold ? "" : zone(pulled, max),
+    unknown: untold ? zone(held ?? min, max) : pulled === null ? zone(min, max) : owned && !shown && next !== null && committed !== null && next > committed ? zone(committed, next) : "",
     risk: committed !== null && memory !== null && memory > committed ? zone(committed, memory) : "",
     between: owned && shown && held !== null && next !== null && next > held ? zone(held, next) : "",
     break: whole ? "" : `M${r1(bx - 4)} ${y - 3}l3 ${r1(t + 1)}l-3 ${r1(t + 1)}l3 ${r1(t + 2)}L${r1(bx + 5)} ${bottom + 3}l-3 ${r1(-t - 2)}l3 ${r1(-t - 1)}l-3 ${r1(-t - 1)}z`,

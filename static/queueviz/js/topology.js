@@ -13,7 +13,7 @@ export function shapeOf(data) {
 /** One broker as one name server sees it. */
 export function ringOf(server, broker, view, lives, scan_ms, now, late_ms) {
   const last = view?.last_update_ms ?? null;
-  if (last === null && view?.known_as) return { share: 0, label: UNKNOWN, says: t("view.known"), tone: "none", sentence: t("view.knows", { server, broker }) };
+  if (last === null && view?.known_as) return { share: 0, label: UNKNOWN, says: t("view.known"), tone: "known", sentence: t("view.knows", { server, broker }) };
   if (last === null) return { share: 0, label: UNKNOWN, says: t("view.unknown"), tone: "none", sentence: t("view.nothing", { server, broker }) };
   const age = now - last, left = last + lives.expiry_ms - now, seconds = Math.max(0, Math.ceil(left / 1000));
   const tone = age > lives.register_ms + late_ms ? "late" : "ok";
