@@ -1,0 +1,97 @@
+"""`manage.py pipeline JOB --store DIR`: one job on Spark, in a process of its own, with its progress as a bar."""
+
+import argparse
+import os
+import secrets
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError
+from tqdm import tqdm
+
+from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.launch import ENDED, Child, Order, Where
+
+
+class Command(BaseCommand):
+    help = "Run a job over a store or a sandbox's journal: on this machine, a Spark cluster or a Connect server."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add("job", help="what to ask; a wrong name lists them")
+        where = parser.add_mutually_exclusive_group(required=True)
+        where.add_argument("--store", type=Path, metavar="DIR", help="a broker's store, ours or Apache's")
+        where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
+        engine = parser.add_mutually_exclusive_group()
+        engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
+        engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
+        add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
+        add("--format", help="of export: ndjson, csv or parquet")
+        add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
+        add("--json", action="store_true", help="print the outcome as JSON")
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        home = Path(settings.QUEUEVIZ_HOME)
+        stores, journals, name = source_of(given, home)
+        out = given["out"] or home / "pipeline" / given["job"] / name
+        order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()), options_of(given))
+        ended = None
+        with tempfile.TemporaryFile() as words:
+            try:
+                with Child(Where(given["master"], given["remote"]), home / "pipeline" / ".spark", os.environ,
+                           errors=words) as child:
+                    child.order(order)
+                    ended = self._follow(child, quiet=given["json"])
+            except SandboxError as why:
+                raise CommandError(str(why), returncode=1) from None
+            if ended is None:
+                words.seek(0)
+                sys.stderr.buffer.write(words.read()[-2_000:])
+                raise CommandError("Spark's process ended before the job did; its last words are above.", returncode=1)
+        if given["json"]:
+            self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
+        if ended["state"] != "done":
+            raise CommandError(ended.get("why", "It was cancelled."), returncode=1)
+        if not given["json"]:
+            for table, rows in ended["tables"].items():
+                self.stdout.write(f"{table}: {rows} rows in {order.out}")
+
+    def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
+        """Until its end; None: the process was gone before."""
+        with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
+            for told in child.told():
+                if told["state"] in ENDED:
+                    return told
+                if "tasks" in told:
+                    bar.total, bar.n = told["tasks"], told["done"]
+                    bar.set_description(f"stage {told['stage']}")
+        return None
+
+
+def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[str, str], str]:
+    """Stores and journals by name, and what the whole is called.  Raises CommandError."""
+    if given["store"] is not None:
+        root = given["store"].resolve()
+        return {root.name: str(root)}, {}, root.name
+    slug = given["sandbox"]
+    directory = home / "sandboxes" / slug
+    if not (directory / "sandbox.json").is_file():
+        raise CommandError(f"There is no sandbox {slug} in {home}.", returncode=1)
+    stores = {path.name: str(path) for path in sorted(directory.iterdir()) if (path / "commitlog").is_dir()}
+    return stores, {slug: str(directory / "journal")}, slug
+
+
+def options_of(given: dict[str, Any]) -> dict[str, str]:
+    """Raises CommandError."""
+    options = {}
+    for text in given["option"]:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise CommandError(f"{text} is no option: write it as KEY=VALUE.", returncode=1)
+        options[key] = value
+    return options | ({"format": given["format"]} if given["format"] else {})

@@ -1,0 +1,54 @@
+"""The process with Spark in it: `launch` starts it and says what it is told."""
+
+import argparse
+import os
+import sys
+import threading
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import orjson
+
+from sandbox.pipeline.launch import Order
+from sandbox.pipeline.running import Runner
+
+
+def main() -> None:
+    """Orders are taken one after the other; cancelling is heard at once."""
+    parser = argparse.ArgumentParser(prog="sandbox.pipeline")
+    parser.add_argument("--master")
+    parser.add_argument("--remote")
+    given = parser.parse_args()
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # what Spark and its parts print is no answer
+    runner = Runner(lambda told: tell(out, told), master=given.master, remote=given.remote)
+    orders: SimpleQueue[Order | None] = SimpleQueue()
+    threading.Thread(target=listen, args=(orders, runner), daemon=True).start()
+    while (order := orders.get()) is not None:
+        runner.run(order)
+    runner.close()
+
+
+def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
+    for line in sys.stdin.buffer:
+        value: dict[str, Any] = orjson.loads(line)
+        if "cancel" in value:
+            runner.cancel(value["cancel"])
+        else:
+            orders.put(Order(**value))
+    orders.put(None)
+
+
+def tell(out: Any, told: dict[str, Any]) -> None:
+    out.write(orjson.dumps(told, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(type(value).__name__)
+
+
+if __name__ == "__main__":
+    main()

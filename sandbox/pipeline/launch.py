@@ -1,0 +1,103 @@
+"""The child process that has Spark in it: how it is started, what it is told, and what it says.
+
+It reads orders and prints what becomes of them, both as JSON, one a line; everything else it has to say goes to its
+standard error.  Nothing of Spark is imported here.
+
+    order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {}} or {"cancel": run}
+    told    {"run", "state": "starting"} · {"run", "state": "running", "stage", "done", "tasks"}
+            {"run", "state": "done", "tables": {name: rows}} · {"run", "state": "failed", "why"} · {…, "cancelled"}
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import orjson
+
+from sandbox.pipeline.java import java_home
+
+ENDED = frozenset({"done", "failed", "cancelled"})
+GOODBYE_S = 20.0  # Spark says goodbye to its executors
+
+
+class Where(NamedTuple):
+    """A master or a Connect server; neither: `local[*]`."""
+
+    master: str | None = None
+    remote: str | None = None
+
+
+class Order(NamedTuple):
+    """One run."""
+
+    run: str
+    job: str
+    stores: dict[str, str]
+    journals: dict[str, str]
+    out: str
+    options: dict[str, str]
+
+
+class Child:
+    """The process.  Use it as a context manager: at the end it is told that there are no more orders."""
+
+    def __init__(self, where: Where, home: Path, environment: Mapping[str, str], *,
+                 errors: IO[bytes] | None = None) -> None:
+        """`home`: a directory of ours for scratch files.  Raises NoJava."""
+        arguments = [sys.executable, "-m", "sandbox.pipeline"]
+        if where.remote is not None:
+            arguments += ["--remote", where.remote]
+        elif where.master is not None:
+            arguments += ["--master", where.master]
+        home.mkdir(parents=True, exist_ok=True)
+        self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                                         env=environment_of(environment, home), cwd=Path(__file__).parents[2])
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def order(self, order: Order) -> None:
+        self._say(order._asdict())
+
+    def cancel(self, run: str) -> None:
+        self._say({"cancel": run})
+
+    def told(self) -> Iterator[dict[str, Any]]:
+        """What it says, as it says it; ends with the process."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            yield orjson.loads(line)
+
+    def close(self) -> None:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        try:
+            process.wait(GOODBYE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+    def _say(self, value: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+        self._process.stdin.flush()
+
+
+def environment_of(given: Mapping[str, str], home: Path) -> dict[str, str]:
+    """With Java, our own Python in the workers too, and every socket on this machine alone."""
+    java = java_home(given, home)
+    return {"SPARK_LOCAL_IP": "127.0.0.1", **given, "JAVA_HOME": java, "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
+            "SPARK_LOCAL_DIRS": given.get("SPARK_LOCAL_DIRS", str(home))}

@@ -1,0 +1,65 @@
+"""What a run leaves: Parquet tables and a manifest, and the last good result stays until a better one is whole.
+
+    <out>/manifest.json            {"job", "run", "tables": {name: {"path", "rows"}}, "true_to", "made_ms", "source"}
+    <out>/run-<id>/<table>/*.parquet
+
+The manifest is replaced in one step, so a reader finds the old result or the new one.  Read with pyarrow alone.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.kernel.errors import CorruptRecord
+
+NAME = "manifest.json"
+
+
+class Table(NamedTuple):
+    """`path` is relative to the result's directory."""
+
+    path: str
+    rows: int
+
+
+class Manifest(NamedTuple):
+    """`true_to`: the number of the last journal entry that was read, by sandbox; empty where only a store was."""
+
+    job: str
+    run: str
+    tables: dict[str, Table]
+    true_to: dict[str, int]
+    made_ms: int
+    source: dict[str, Any]
+
+
+def publish(out: Path, manifest: Manifest) -> None:
+    """From now on this is the result; the runs before it go."""
+    plain = {**manifest._asdict(), "tables": {name: table._asdict() for name, table in manifest.tables.items()}}
+    draft = out / f"{NAME}.{manifest.run}"
+    draft.write_bytes(orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+    os.replace(draft, out / NAME)
+    for old in out.glob("run-*"):
+        if old.name != f"run-{manifest.run}":
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def discard(out: Path, run: str) -> None:
+    """A run that failed leaves nothing."""
+    shutil.rmtree(out / f"run-{run}", ignore_errors=True)
+
+
+def manifest_of(out: Path) -> Manifest | None:
+    """The last good result; None before the first.  Raises CorruptRecord."""
+    try:
+        plain: Mapping[str, Any] = orjson.loads((out / NAME).read_bytes())
+        tables = {name: Table(**table) for name, table in plain["tables"].items()}
+        return Manifest(**{**plain, "tables": tables})
+    except FileNotFoundError:
+        return None
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as why:
+        raise CorruptRecord(f"{out / NAME} cannot be read: {why}") from why

@@ -1,0 +1,155 @@
+"""One run after the other on one warm session: progress told, failures in a sentence, the last good result untouched."""
+
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandbox.kernel.clock import wall_ms
+from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline import results
+from sandbox.pipeline.jobs import JOBS
+from sandbox.pipeline.jobs.export import EXPORT, FORMATS
+from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, one_of
+from sandbox.pipeline.launch import Order
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LOOK_EVERY_S = 0.5
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Runner:
+    """`tell` is called with what `launch` describes, from two threads."""
+
+    def __init__(self, tell: Tell, *, master: str | None, remote: str | None) -> None:
+        self._tell_lock = threading.Lock()
+        self._told = tell
+        self._where = (master, remote)
+        self._session: SparkSession | None = None
+        self._cancelled: set[str] = set()
+
+    def run(self, order: Order) -> None:
+        """To its end, whatever that is."""
+        if order.run in self._cancelled:
+            self._tell(order.run, state="cancelled")
+            return
+        out = Path(order.out)
+        try:
+            job = job_of(order)
+            self._tell(order.run, state="starting")
+            session = self._opened()
+            with Progress(session, order.run, lambda **told: self._tell(order.run, **told)):
+                source = Source({name: Path(path) for name, path in order.stores.items()},
+                                {name: Path(path) for name, path in order.journals.items()})
+                out.mkdir(parents=True, exist_ok=True)
+                tables = job.run(Given(session, source, order.options, out))
+                rows = {name: write(out, order, job, name, table) for name, table in tables.items()}
+            made = {name: results.Table(f"run-{order.run}/{name}", count) for name, count in rows.items()}
+            results.publish(out, results.Manifest(job.name, order.run, made, {}, wall_ms(),
+                                                  {"stores": order.stores, "journals": order.journals}))
+            self._tell(order.run, state="done", tables=rows)
+        except Exception as why:
+            results.discard(out, order.run)
+            if order.run in self._cancelled:
+                self._tell(order.run, state="cancelled")
+            else:
+                self._tell(order.run, state="failed", why=sentence_of(why))
+
+    def cancel(self, run: str) -> None:
+        self._cancelled.add(run)
+        if self._session is not None:
+            self._session.interruptTag(tag_of(run))
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.stop()
+
+    def _opened(self) -> "SparkSession":
+        if self._session is None:
+            from sandbox.pipeline.session import open_session
+
+            self._session = open_session(master=self._where[0], remote=self._where[1])
+        return self._session
+
+    def _tell(self, run: str, **told: Any) -> None:
+        with self._tell_lock:
+            self._told({"run": run, **told})
+
+
+class Progress:
+    """Tells stages and tasks while a run is on.  A Connect server tells none: then only that it runs."""
+
+    def __init__(self, session: "SparkSession", run: str, tell: Callable[..., None]) -> None:
+        self._session, self._run, self._tell = session, run, tell
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "Progress":
+        self._session.addTag(tag_of(self._run))
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._session.removeTag(tag_of(self._run))
+
+    def _look(self) -> None:
+        context = getattr(self._session, "_sc", None)
+        last: tuple[int, int, int] | None = None
+        if context is None:
+            self._tell(state="running")
+            return
+        while not self._over.wait(LOOK_EVERY_S):
+            tracker = context.statusTracker()
+            for stage in tracker.getActiveStageIds():
+                info = tracker.getStageInfo(stage)
+                if info is not None and (now := (stage, info.numCompletedTasks, info.numTasks)) != last:
+                    last = now
+                    self._tell(state="running", stage=stage, done=info.numCompletedTasks, tasks=info.numTasks)
+
+
+def job_of(order: Order) -> Job:
+    """Raises WrongOption."""
+    job = JOBS.get(order.job)
+    if job is None:
+        raise WrongOption(f"There is no job {order.job}. Jobs are: {', '.join(sorted(JOBS))}.")
+    if unknown := sorted(set(order.options) - set(job.options)):
+        raise WrongOption(f"{job.name} has no option {', '.join(unknown)}. Options are: {', '.join(job.options)}.")
+    return job
+
+
+def tag_of(run: str) -> str:
+    return f"queueviz-{run}"
+
+
+def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> int:
+    """Into the run's own directory; the number of rows."""
+    kind = one_of(order.options, "format", FORMATS) if job is EXPORT else "parquet"
+    path = out / f"run-{order.run}" / name
+    writer = table.write.mode("overwrite")
+    if kind == "ndjson":
+        writer.option("ignoreNullFields", "false").json(str(path))
+    elif kind == "csv":
+        writer.option("header", "true").csv(str(path))
+    else:
+        writer.parquet(str(path))
+    return table.count()
+
+
+def sentence_of(why: BaseException) -> str:
+    """What a person is told: the engine's own sentences as they are, Spark's in one line."""
+    if isinstance(why, SandboxError | WrongOption):
+        return str(why)
+    text = str(why)
+    if said := re.findall(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", text, re.MULTILINE):
+        return str(said[-1])
+    if "Could not parse Master URL" in text:
+        return "The master is no address of a Spark cluster: write it as spark://host:7077, local[4] or yarn."
+    if "No space left on device" in text:
+        return "The disk is full. Make room, and run it again."
+    first = next((line.strip() for line in text.splitlines() if line.strip()), type(why).__name__)
+    return first[:300]

@@ -1,0 +1,48 @@
+"""Spark in a process of its own, as the product starts it; one for all tests of a worker."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from tests.golden.golden_stores import unpack
+
+Told = list[dict[str, Any]]
+Run = Callable[..., Told]
+
+
+@pytest.fixture(scope="session")
+def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
+    home = tmp_path_factory.mktemp("spark")
+    with (home / "words").open("wb") as words, Child(Where("local[2]"), home, os.environ, errors=words) as made:
+        yield made
+
+
+@pytest.fixture
+def run(child: Child, tmp_path: Path) -> Run:
+    """Everything it said of one run; `out` is `tmp_path / "out"` unless told otherwise."""
+    numbers = iter(range(1_000))
+
+    def ordered(job: str, *, store: Path | None = None, journals: dict[str, str] | None = None, out: Path | None = None,
+                **options: str) -> Told:
+        name = f"{tmp_path.name}-{next(numbers)}"
+        stores = {} if store is None else {"broker-a": str(store)}
+        child.order(Order(name, job, stores, journals or {}, str(out or tmp_path / "out"), options))
+        told: Told = []
+        for line in child.told():
+            assert line["run"] == name
+            told.append(line)
+            if line["state"] in ENDED:
+                return told
+        raise AssertionError(f"the process ended after {told}")
+
+    return ordered
+
+
+@pytest.fixture(scope="session")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that a real broker wrote."""
+    return unpack("basic-clean", tmp_path_factory.mktemp("golden"))

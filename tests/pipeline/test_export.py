@@ -1,0 +1,67 @@
+"""Export: a store as files any other tool reads, and what stands in the way said in one sentence."""
+
+import base64
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from sandbox.pipeline.results import NAME, manifest_of
+from sandbox.pipeline.sources.records import SCHEMA, rows_of
+from tests.golden.golden_stores import rows
+from tests.pipeline.conftest import Run
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+
+
+def lines(out: Path, ending: str) -> list[str]:
+    [table] = out.glob("run-*/messages")
+    return [line for path in sorted(table.glob(f"*.{ending}")) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_ndjson_has_a_line_a_message_with_all_columns_and_the_body_as_base64(run: Run, golden: Path,
+                                                                               tmp_path: Path) -> None:
+    *_, last = run("export", store=golden, format="ndjson")
+    assert (last["state"], last["tables"]) == ("done", {"messages": 153})
+    found = [json.loads(line) for line in lines(tmp_path / "out", "json")]
+    assert [list(row) for row in found] == [SCHEMA.names] * 153
+    client = {(row["topic"], row["queueId"], row["queueOffset"]): row for row in rows("messages")}
+    for row in found:
+        read = client.get((row["topic"], row["queueId"], row["queueOffset"]))
+        if read is not None and read.get("body") is not None:
+            assert base64.b64decode(row["body"]) == base64.b64decode(read["body"])
+            assert row["properties"] == read["properties"]
+
+
+def test_csv_and_parquet_hold_the_same_messages(run: Run, golden: Path, tmp_path: Path) -> None:
+    run("export", store=golden, format="parquet", topic="GoldenOrder")
+    [table] = (tmp_path / "out").glob("run-*/messages")
+    found = pyarrow.parquet.read_table(table).to_pylist()
+    assert found == [row for batch in rows_of(golden) for row in batch.to_pylist() if row["topic"] == "GoldenOrder"]
+    run("export", store=golden, format="csv", topic="GoldenOrder", out=tmp_path / "csv")
+    told = list(csv.DictReader(lines(tmp_path / "csv", "csv")))
+    assert [row["queueOffset"] for row in told] == [str(row["queueOffset"]) for row in found]
+
+
+@pytest.mark.parametrize(("job", "options", "why"), [
+    ("exprot", {}, "There is no job exprot. Jobs are: export."),
+    ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet."),
+    ("export", {"colour": "red"}, "export has no option colour. Options are: format, topic, queueId."),
+])  # fmt: skip
+def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, golden: Path, job: str, options: dict[str, str],
+                                                           why: str) -> None:
+    [*_, last] = run(job, store=golden, **options)
+    assert (last["state"], last["why"]) == ("failed", why)
+
+
+def test_a_missing_store_ends_in_a_sentence_and_leaves_the_last_good_result(run: Run, golden: Path,
+                                                                          tmp_path: Path) -> None:
+    run("export", store=golden, topic="GoldenOrder")
+    out = tmp_path / "out"
+    before = manifest_of(out)
+    *_, last = run("export", store=tmp_path / "nowhere")
+    assert last["why"].startswith(f"{tmp_path}/nowhere is no store: it has no directory commitlog.")
+    assert manifest_of(out) == before
+    assert sorted(path.name for path in out.iterdir()) == sorted([NAME, f"run-{before.run if before else ''}"])
