@@ -19,6 +19,7 @@ UNFINISHED = "unfinished"  # too many frames that do not come to their end
 IDLE = "idle"  # silent in both directions for too long
 TLS = "tls"  # it greeted with TLS, and the two did not agree
 PENDING = "pending_requests"  # a refused request; its connection goes on
+REASONS = (CONNECTIONS, PROTOCOL, TOO_LARGE, UNREAD, UNFINISHED, IDLE, TLS, PENDING)
 
 TELL_EVERY_S = 1.0
 

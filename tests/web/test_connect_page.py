@@ -7,9 +7,11 @@ import pytest
 from django.test import Client
 
 from queueviz.boards.connect_snippets import snippets
+from queueviz.boards.connect_texts import LIMITS, MEANINGS
 from queueviz.models import AuditRecord
 from sandbox.hosting.port import Reading
 from sandbox.kernel.errors import ActionRefused
+from sandbox.transport.tcp_guard import PENDING, REASONS
 from tests.web.fake_port import FakePort
 
 pytestmark = pytest.mark.django_db
@@ -92,6 +94,20 @@ def test_clients_and_refusals_are_told_in_words(visitor: Client, connected: str)
     assert "127.0.0.1:40002 bytes that are no frame frame of 1195725856 bytes" in refused
     assert "HTTP, or RocketMQ 5" in refused
     assert "too many connections 1 32 3" in said(text.split('data-list="counts"')[1].split("</tbody>")[0])
+
+
+def test_every_reason_of_a_refusal_has_words_and_says_what_to_do() -> None:
+    assert set(LIMITS) == set(REASONS)
+    assert set(MEANINGS) == set(REASONS) - {PENDING}, "the connection of such a request goes on"
+
+
+def test_a_refusal_names_the_request_at_which_it_happened(visitor: Client, connected: str, port: FakePort) -> None:
+    row = {"at_ms": AT_MS, "address": "127.0.0.1:40003", "reason": "idle", "request_code": 34, "request": "HEART_BEAT",
+           "remark": "silent for too long"}  # fmt: skip
+    port.boards[f"connect/{connected}"] = Reading(6, AT_MS + 1_000, 1, "7f3a", data(refused={"0": row}))
+    refused = said(page(visitor, connected).split('data-list="refused"')[1].split("</ul>")[0])
+    assert "silent for too long at the request HEART_BEAT" in refused
+    assert "Nothing went either way for 120 s." in refused
 
 
 def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(visitor: Client, port: FakePort,

@@ -74,7 +74,8 @@ DENIALS = {"No accessKey": "unsigned", "No acl config": "unknown_key", "Check si
 
 def _denial(remark: str | None) -> str | None:
     sentence = (remark or "").rpartition("AclException: ")[2]
-    return next((kind for begin, kind in DENIALS.items() if sentence.startswith(begin)), "permission" if remark else None)
+    kinds = (kind for begin, kind in DENIALS.items() if sentence.startswith(begin))
+    return next(kinds, "permission" if remark else None)
 
 
 def _clients(sandbox: "Sandbox") -> dict[str, Row]:

@@ -19,6 +19,7 @@ from sandbox.hosting.world import World
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
+from sandbox.transport.tcp_guard import REASONS
 from tests.unit.hosting.stranger import WITHIN_S, Stranger
 from tests.unit.transport.tcp_stage import Raw, request
 
@@ -168,6 +169,7 @@ async def test_bytes_that_are_no_frame_are_told_in_words_and_counted(hall: Hall)
         assert await reader.read() == b""
     writer.close()
     seen = await hall.connect()
+    assert set(seen["counts"]) == set(REASONS), "a row for each, from the beginning"
     [refused] = seen["refused"].values()
     assert (refused["reason"], refused["remark"].startswith("frame of")) == ("protocol", True)
     assert seen["counts"]["protocol"]["refused"] == 1
