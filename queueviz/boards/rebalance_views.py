@@ -144,7 +144,8 @@ def line(data: Data, key: str, row: Data, names: Names, now_ms: int) -> Row:
     waits = [wait for wait in (data.get("waits") or {}).values() if wait["queue"] == key]
     if waits and trouble in ("waits", "lingers"):
         left = duration(max(0, -(-(waits[0]["until_ms"] - now_ms) // 1000) * 1000)) if waits[0]["until_ms"] else "–"
-        said = word(f"trouble.{waits[0]['why']}").format(who=names.who(waits[0].get("holder")), left=left)
+        holder, since_ms = names.who(waits[0].get("holder")), None
+        said = word(f"trouble.{waits[0]['why']}").format(who=holder, left=left)
     held, claims, due = row.get("held") or {}, row.get("claims") or {}, row.get("due") or []
     sentence = word("lanes.sentence").format(
         queue=names.queue(key), held=names.all(held), claims=names.all(claims), due=names.all(due)

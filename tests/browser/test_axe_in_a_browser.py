@@ -8,6 +8,7 @@ from tests.browser.conftest import DESKTOP, PHONE, Site
 PAGES = {
     "board": ("orders", "", ".q"),
     "orderly board": ("payments", "", ".q"),
+    "rebalance": ("orders", "rebalance/", ".planned"),
     "locks": ("payments", "locks/", "#lock-rows .ring"),
     "index": ("index", "index/?key=order-Aa", ".walkend"),
     "reset": ("orders", "reset/", ".rs-tbl"),

@@ -1,6 +1,7 @@
 """Who would get what: the strategy itself is asked, with members added, removed or made up."""
 
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Shares = dict[str, list[MessageQueue]]
 
 PLACES_SHOWN = 640  # on a ring: 64 members with RocketMQ's ten places each
+COLOURS = 6  # members may have
 COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lists nor rooms
 
 
@@ -55,8 +57,9 @@ def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
 
 
 def _colours(view: GroupView, members: list[str]) -> dict[str, int]:
-    return {member: view.by_client[member].colour if member in view.by_client else place
-            for place, member in enumerate(members)}
+    own = {member: view.by_client[member].colour for member in members if member in view.by_client}
+    free = (colour for colour in count() if colour >= COLOURS or colour not in own.values())
+    return own | {member: next(free) for member in members if member not in own}
 
 
 def _members(sandbox: "Sandbox", question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -70,10 +73,10 @@ def _members(sandbox: "Sandbox", question: PlanRebalance, members: list[str]) ->
     return new, sorted({*stay, *new})
 
 
-def made_up_queues(topic: str, count: int, now: list[MessageQueue]) -> list[MessageQueue]:
+def made_up_queues(topic: str, wanted: int, now: list[MessageQueue]) -> list[MessageQueue]:
     """So many queues, spread over the brokers that have the topic."""
     brokers = sorted({mq.broker for mq in now}) or ["broker-a"]
-    share, odd = divmod(count, len(brokers))
+    share, odd = divmod(wanted, len(brokers))
     return [MessageQueue(topic, broker, number) for place, broker in enumerate(brokers)
             for number in range(share + (place < odd))]
 

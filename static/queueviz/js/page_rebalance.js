@@ -82,9 +82,9 @@ function card(id) {
   attr(node, "aria-label", mind.who);
   text($(".badge", node), mind.letter);
   const link = $(".who", node);
-  text(link, mind.who);
+  text(link, id);
+  attr(link, "title", mind.who);
   attr(link, "href", `${config.root}clients/${encodeURIComponent(mind.who)}/`);
-  text($(".cid", node), id);
   text($(".state", node), state ? t(`state.${state}`) : "");
   cls($(".state", node), "bad", state !== "running" && state !== "starting");
   text($(".against", node), mind.against);
@@ -133,6 +133,7 @@ function tick() {
 
 function below(told) {
   history = told;
+  if (!$("#waves")) return; // a real cluster keeps no history
   const waves = view.waves(), moves = view.moves();
   hide($("#no-waves"), waves.length > 0);
   hide($("#no-moves"), moves.length > 0);

@@ -57,10 +57,10 @@ export class View {
   }
 
   line(key) {
-    const row = this.data.queues[key], { trouble, since_ms } = row;
+    const row = this.data.queues[key], { trouble } = row;
     const wait = Object.values(this.data.waits ?? {}).find(({ queue }) => queue === key);
-    let said = trouble ? t(`trouble.${trouble}`) : "";
-    if (wait && (trouble === "waits" || trouble === "lingers")) said = t(`trouble.${wait.why}`, { who: this.who(wait.holder), left: wait.until_ms ? left(wait.until_ms - this.now) : UNKNOWN });
+    let said = trouble ? t(`trouble.${trouble}`) : "", { since_ms } = row;
+    if (wait && (trouble === "waits" || trouble === "lingers")) [said, since_ms] = [t(`trouble.${wait.why}`, { who: this.who(wait.holder), left: wait.until_ms ? left(wait.until_ms - this.now) : UNKNOWN }), null];
     const held = Object.keys(row.held ?? {}), claims = Object.keys(row.claims ?? {}), due = row.due ?? [];
     const sentence = t("lanes.sentence", { queue: this.queue(key), held: this.all(held), claims: this.all(claims), due: this.all(due) });
     return { short: this.queue(key), broker: row.broker, held, claims, due, trouble, since_ms, said, sentence };

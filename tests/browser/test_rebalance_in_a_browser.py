@@ -1,0 +1,48 @@
+"""While a member has not heard of a newcomer, two think a queue theirs; the page shows both, and the window close."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE_MS, Site
+
+
+def test_a_silent_member_and_a_newcomer_claim_the_same_queues_until_it_goes_on(site: Site) -> None:
+    site.start("orders")
+    site.open("rebalance/")
+    expect(site.page.locator("#minds .mind")).to_have_count(3, timeout=PATIENCE_MS)
+    expect(site.page.locator("#lines .badge")).to_have_count(8, timeout=PATIENCE_MS)
+    assert site.act(action="HangActor", actor="B") == 204
+    assert site.act(action="StartConsumer", group="order-svc") == 204
+    twice = site.page.locator("#lines .t-twice")
+    expect(twice).to_have_count(2, timeout=PATIENCE_MS)
+    expect(twice.first).to_contain_text("two think it theirs")
+    expect(twice.first.locator(".badge")).to_have_text(["B", "C"])
+    site.until("document.querySelectorAll('#lanes .rl.edge[d]').length === 4")
+    expect(site.page.locator(".mind.apart .against")).to_have_text("brokers know A B C D")
+    assert site.act(action="ResumeActor", actor="B") == 204
+    expect(twice).to_have_count(0, timeout=PATIENCE_MS)
+    expect(site.page.locator("#moves .both").first).to_contain_text("both had it for", timeout=PATIENCE_MS)
+
+
+def test_a_plan_changes_with_its_form_and_nothing_else_does(site: Site) -> None:
+    site.start("orders")
+    site.open("rebalance/")
+    plan = site.page.locator("#plan")
+    expect(plan).to_contain_text("of 8 move", timeout=PATIENCE_MS)
+    site.page.get_by_role("spinbutton", name="Queues").fill("12")
+    site.page.get_by_role("combobox", name="Strategy").select_option("CONSISTENT_HASH")
+    expect(plan.locator(".hashring .node")).to_have_count(40, timeout=PATIENCE_MS)
+    expect(plan.locator(".hashring .tick")).to_have_count(12)
+    expect(site.page.locator("#lines .rline")).to_have_count(8)
+    plan.get_by_role("button", name="Apply this strategy to the group").click()
+    expect(site.page.locator(".waves")).to_contain_text("Another strategy", timeout=30_000)
+
+
+def test_queues_are_walked_with_the_arrow_keys_and_their_lanes_stand_out(site: Site) -> None:
+    site.visit("orders", "rebalance/")
+    expect(site.page.locator("#lines .badge")).to_have_count(8, timeout=PATIENCE_MS)
+    site.page.keyboard.press("ArrowDown")
+    site.page.keyboard.press("ArrowDown")
+    expect(site.page.locator("#lines .rline").nth(1)).to_be_focused()
+    site.until("document.querySelectorAll('#lanes.chosen .rl.near').length >= 1")
+    site.page.keyboard.press("Shift+T")
+    expect(site.page.locator("#twin tbody tr").first).to_contain_text("broker-a", timeout=PATIENCE_MS)
