@@ -32,7 +32,7 @@ const { config } = startShell({
 
 /** What happened before the page was opened, from the journal's own address; flow is left out. */
 async function history() {
-  const from = BigInt(config.seq) - LOOK_BACK, answer = await fetch(`${config.api}/events?after=${from > 0n ? from : -1}`);
+  const from = BigInt(config.seq) - LOOK_BACK, answer = await fetch(`${config.api}/events${from > 0n ? `?after=${from}` : ""}`);
   if (!answer.ok) return list.paint();
   const lines = (await answer.text()).trim().split("\n").filter(Boolean);
   const rows = lines.map((line) => JSON.parse(line)).filter((row) => isTold(row.type) && !FLOW.has(row.type) && BigInt(row.seq) <= BigInt(config.seq));

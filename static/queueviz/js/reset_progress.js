@@ -99,16 +99,17 @@ export class ResetProgress {
     }
   }
 
-  /** A real cluster tells no beginnings: the first stored offset that is not the old one stands for them. */
+  /** A real cluster tells no beginnings: the first stored offset on the new side of the old one stands for them. */
   #moved(key, { before, after }, stored) {
-    if (stored !== null && (stored !== before || before === after)) this.#take(key, { start_offset: stored });
+    if (stored === null) return;
+    const [from, to, now] = [before, after, stored].map(BigInt);
+    if (to < from ? now < from : now >= to) this.#take(key, { start_offset: stored });
   }
 
   #verdict({ before, after }, taken, stored) {
     if (taken === null) return "pending";
     if (!this.attached) return taken !== after || (stored !== null && BigInt(stored) < BigInt(after)) ? "differs" : "same";
-    const isBack = before !== "-1" && BigInt(after) < BigInt(before);
-    return BigInt(taken) >= BigInt(after) && !(isBack && BigInt(taken) > BigInt(before)) ? "same" : "differs";
+    return [taken, stored ?? taken].some((offset) => BigInt(offset) < BigInt(after)) ? "differs" : "same";
   }
 
   /** Where each queue was to go, where its holder began, what is stored by now; whether all is as planned. */
