@@ -118,7 +118,6 @@ class Served(NamedTuple):
     ends: dict[tuple[str, int], tuple[int, int]]
     records: dict[tuple[str, int], list[bytes]]
     keys: dict[tuple[str, str], list[int]]
-    times: dict[tuple[str, int], list[int]]
     offsets: dict[str, dict[str, int]]
 
 
@@ -131,7 +130,7 @@ def served(line: Line, root: Path) -> Served:
     return Served({queue: ends_of(line, *queue) for queue in queues},
                   {queue: records_of(line, *queue) for queue in queues},
                   {(topic, key): found(line, topic, key) for topic, key in keys},
-                  {queue: by_time(line, *queue, kept) for queue in queues}, offsets)
+                  offsets)
 
 
 def in_the_open(record: Record) -> bool:
@@ -161,13 +160,6 @@ def records_of(line: Line, topic: str, queue_id: int) -> list[bytes]:
 def found(line: Line, topic: str, key: str) -> list[int]:
     answer = line.ask(12, {"topic": topic, "key": key, "maxNum": 64, "beginTimestamp": 0, "endTimestamp": 2**63 - 1})
     return [Record(raw, 0).said_at for raw in cut(answer.body)] if answer.code == 0 else []
-
-
-def by_time(line: Line, topic: str, queue_id: int, kept: list[Record]) -> list[int]:
-    """The offsets at the times of the queue's first, middle and last record, and before and after all."""
-    times = [record.stored for record in kept if (record.topic, record.queue_id) == (topic, queue_id)]
-    asked = (times[0] - 60_000, times[0], times[len(times) // 2], times[-1], times[-1] + 60_000)
-    return [int(line.ask(29, {"topic": topic, "queueId": queue_id, "timestamp": at}).ext["offset"]) for at in asked]
 
 
 def cut(data: bytes) -> list[bytes]:

@@ -6,6 +6,7 @@ from enum import Enum
 import pytest
 
 LONGER_THAN_S = 5.0  # is said
+MEASURED = "measured"  # a property of a test that is told instead of its own duration
 MANY = 6
 ENOUGH = 2
 
@@ -17,10 +18,14 @@ class Skipped(Enum):
 
 
 class Table:
-    """Rows are scenarios, columns are clients, and below mqadmin's releases; what has neither stands at the end."""
+    """Rows are scenarios, columns are clients, and below mqadmin's releases; what has neither stands at the end.
+
+    Reports of several workers come in any order: the scenarios of a module stand together.
+    """
 
     def __init__(self, clients: Collection[str]) -> None:
         self._clients = clients
+        self._modules: dict[str, str] = {}
         self._cells: dict[str, dict[str, str]] = {}
         self._tools: dict[str, dict[str, str]] = {}
         self._others: dict[str, str] = {}
@@ -32,9 +37,11 @@ class Table:
             return
         name, _, param = report.nodeid.partition("@")[0].rpartition("::")[2].removesuffix("]").partition("[")
         scenario = name.removeprefix("test_").replace("_", " ")
+        self._modules[scenario] = report.nodeid.partition("::")[0]
         outcome = {"passed": "pass", "failed": "FAIL", "skipped": "skip"}[report.outcome]
-        if report.passed and report.duration > LONGER_THAN_S:
-            outcome += f" {report.duration:.0f} s"
+        measured = dict(report.user_properties).get(MEASURED)
+        if report.passed and (measured or report.duration > LONGER_THAN_S):
+            outcome += f" {measured or f'{report.duration:.0f} s'}"
         if param in self._clients:
             self._cells.setdefault(scenario, {})[param] = outcome
         elif param.startswith("mqadmin-"):
@@ -64,7 +71,8 @@ class Table:
 
     def lines(self) -> list[str]:
         order = [client for client in self._clients if any(client in cells for cells in self._cells.values())]
-        out = grid("scenario", self._cells, order)
+        cells = {scenario: self._cells[scenario] for scenario in sorted(self._cells, key=self._modules.__getitem__)}
+        out = grid("scenario", cells, order)
         out += grid("command", self._tools, sorted({tool for cells in self._tools.values() for tool in cells}))
         if self._others:
             out += ["", *(f"{name}: {outcome}" for name, outcome in sorted(self._others.items()))]

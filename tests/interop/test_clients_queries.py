@@ -32,6 +32,16 @@ def test_query_by_id(peer: Peer, names: Names) -> None:
     assert [fact["body"] for fact in order.of("received")] == ["body 3"]
 
 
+@pytest.mark.needs("pull")
+def test_query_by_offset(peer: Peer, server: Server, names: Names) -> None:
+    peer.do("send", topic=names.topic, count=8)
+    wanted = next(record for record in server.records(names.topic) if record.body == b"body 6")
+    order = peer.do("pull", group=names.group, topic=names.topic, broker="broker-a", queue=wanted.queue_id,
+                    at=wanted.queue_offset)
+    assert [(fact["body"], fact["queue"], fact["offset"]) for fact in order.of("received")] == [
+        ("body 6", wanted.queue_id, wanted.queue_offset)]
+
+
 @pytest.mark.needs("offset-by-time")
 def test_offsets_by_time_and_ends(peer: Peer, server: Server, names: Names) -> None:
     peer.do("send", topic=names.topic, count=8)

@@ -165,7 +165,10 @@ def consume(order):
 
 
 def pull(order):
-    """Every queue of the topic from its beginning to its end, two at a time; the C functions keep no offsets."""
+    """Every queue of the topic from its beginning to its end, two at a time; the C functions keep no offsets.
+
+    With `at` the one message there, in `queue`.
+    """
     consumer = PullConsumer(order.get("group"))
     consumer.set_namesrv_addr(order.get("namesrv"))
     consumer.start()
@@ -173,7 +176,10 @@ def pull(order):
     ffi_check(dll.FetchSubscriptionMessageQueues(consumer._handle, order.get("topic").encode(), ctypes.pointer(queues),
                                                  ctypes.pointer(count)))
     for i in range(count.value):
-        drain(order, consumer, queues[i])
+        if not order.has("at"):
+            drain(order, consumer, queues[i])
+        elif queues[i].queueId == order.int("queue"):
+            take(order, consumer, queues[i], order.int("at"), 1)
     ffi_check(dll.ReleaseSubscriptionMessageQueue(queues))
     consumer.shutdown()
 
@@ -181,15 +187,21 @@ def pull(order):
 def drain(order, consumer, queue):
     at = 0
     while True:
-        found = dll.Pull(consumer._handle, ctypes.pointer(queue), order.get("expression", "*").encode(), at, 2)
-        at, status = found.nextBeginOffset, PULLED[found.pullStatus]
-        for i in range(found.size if status == "FOUND" else 0):
-            received(order, RecvMessage(found.msgFoundList[i]))
-        ends = (found.minOffset, found.maxOffset)
-        dll.ReleasePullResult(found)
+        at, status, ends = take(order, consumer, queue, at, 2)
         if status not in ("FOUND", "NO_MATCHED_MSG"):
             order.fact("end", queue=queue.queueId, status=status, at=at, min=ends[0], max=ends[1])
             return
+
+
+def take(order, consumer, queue, at, most):
+    """One pull: where the next one begins, its status, and the queue's ends."""
+    found = dll.Pull(consumer._handle, ctypes.pointer(queue), order.get("expression", "*").encode(), at, most)
+    status = PULLED[found.pullStatus]
+    for i in range(found.size if status == "FOUND" else 0):
+        received(order, RecvMessage(found.msgFoundList[i]))
+    told = found.nextBeginOffset, status, (found.minOffset, found.maxOffset)
+    dll.ReleasePullResult(found)
+    return told
 
 
 VERBS = {"send": send, "batch": batch, "consume": consume, "pull": pull}

@@ -14,7 +14,8 @@ var found = map[primitive.PullStatus]string{
 	primitive.PullOffsetIllegal: "OFFSET_ILLEGAL", primitive.PullBrokerTimeout: "BROKER_TIMEOUT",
 }
 
-// Every queue of the topic from the committed offset to its end, two at a time; commits where it stopped.
+// Every queue of the topic from the committed offset to its end, two at a time; commits where it stopped.  With `at` the
+// one message there, in `queue`.
 func pull(o *order) error {
 	resolver := primitive.NewPassthroughResolver([]string{o.get("namesrv", "")})
 	tools, err := admin.NewAdmin(admin.WithResolver(resolver))
@@ -39,6 +40,9 @@ func pull(o *order) error {
 		return err
 	}
 	defer puller.Shutdown()
+	if o.has("at") {
+		return onlyOne(o, puller, queues)
+	}
 	ended := make(chan error, len(queues)) // side by side: the broker holds a pull at the end for 20 s
 	for _, queue := range queues {
 		go func(queue *primitive.MessageQueue) { ended <- drain(o, puller, queue) }(queue)
@@ -52,6 +56,21 @@ func pull(o *order) error {
 		return err
 	}
 	return held(o, puller, queues[0])
+}
+
+func onlyOne(o *order, puller rocketmq.PullConsumer, queues []*primitive.MessageQueue) error {
+	for _, queue := range queues {
+		if queue.QueueId == o.int("queue", 0) {
+			result, err := puller.PullFrom(context.Background(), queue, int64(o.int("at", 0)), 1)
+			if err != nil {
+				return err
+			}
+			for _, came := range result.GetMessageExts() {
+				received(o, came)
+			}
+		}
+	}
+	return nil
 }
 
 // For a message that comes while the pull is held.

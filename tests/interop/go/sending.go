@@ -24,6 +24,7 @@ func options(o *order) []producer.Option {
 		producer.WithGroupName(o.get("group", "senders")),
 		producer.WithInstanceName(o.instance("sender")),
 		producer.WithSendMsgTimeout(time.Duration(o.int("timeout_ms", 10_000)) * time.Millisecond),
+		producer.WithCompressMsgBodyOverHowmuch(o.int("compress_over", 4096)),
 	}
 	if o.has("access_key") {
 		made = append(made, producer.WithCredentials(keys(o)))

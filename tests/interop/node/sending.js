@@ -18,7 +18,7 @@ function message(order, i) {
 // how: sync (each is awaited), async (none is until the end), selector (queue by the hash of a key).
 async function send(order) {
   const producer = new Producer({ ...order.options('sender'), producerGroup: order.get('group', 'senders'),
-    sendMsgTimeout: order.int('timeout_ms', 10000) });
+    sendMsgTimeout: order.int('timeout_ms', 10000), compressMsgBodyOverHowmuch: order.int('compress_over', 4096) });
   producer.on('error', why => console.error(why));
   await producer.ready();
   const how = order.get('how', 'sync');

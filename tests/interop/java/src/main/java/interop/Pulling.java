@@ -3,6 +3,7 @@ package interop;
 import java.util.TreeSet;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.PullStatus;
+import org.apache.rocketmq.common.message.MessageQueue;
 
 /** The pull consumer whose offsets the application keeps. */
 final class Pulling {
@@ -17,10 +18,19 @@ final class Pulling {
         return consumer;
     }
 
-    /** Every queue of the topic from the committed offset to its end, two at a time; commits where it stopped. */
+    /**
+     * Every queue of the topic from the committed offset to its end, two at a time; commits where it stopped.  With `at`
+     * the one message there, in `queue` of `broker`.
+     */
     static void pull(Order order) throws Exception {
         var consumer = consumer(order);
         try {
+            if (order.has("at")) {
+                var queue = new MessageQueue(order.get("topic"), order.get("broker"), order.number("queue", 0));
+                var found = consumer.pull(queue, "*", order.number("at", 0), 1);
+                found.getMsgFoundList().forEach(message -> Consuming.received(order, message));
+                return;
+            }
             for (var queue : new TreeSet<>(consumer.fetchSubscribeMessageQueues(order.get("topic")))) {
                 long at = Math.max(0, consumer.fetchConsumeOffset(queue, true));
                 long from = at;

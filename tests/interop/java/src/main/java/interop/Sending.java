@@ -18,6 +18,7 @@ final class Sending {
         var producer = new DefaultMQProducer(order.get("group", "senders"), Keys.of(order));
         producer.setNamesrvAddr(order.get("namesrv"));
         producer.setSendMsgTimeout(order.number("timeout_ms", 10_000));
+        producer.setCompressMsgBodyOverHowmuch(order.number("compress_over", producer.getCompressMsgBodyOverHowmuch()));
         producer.start();
         return producer;
     }
