@@ -93,6 +93,11 @@ class Connections:
         command.language = Language.PYTHON
         channel.send(command)
 
+    @property
+    def signs(self) -> bool:
+        """Requests go with an access key and a signature."""
+        return bool(self._config.access_key and self._config.secret_key)
+
     def is_connected(self, address: str) -> bool:
         channel = self._channels.get(address)
         return channel is not None and channel.is_open
@@ -128,7 +133,7 @@ class Connections:
         command.language = Language.PYTHON
         if self._config.stream:
             command.ext = {**(command.ext or {}), "ReqT": "0"}
-        if self._config.access_key and self._config.secret_key:
+        if self.signs:
             sign(command, self._config.access_key, self._config.secret_key, self._config.security_token)
         return command
 

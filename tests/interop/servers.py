@@ -127,10 +127,11 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
 
 @contextmanager
 def apache_server(release: str = APACHE_4, *, store: Path | None = None,
-                  properties: Mapping[str, str] = PROPERTIES) -> Iterator[Server]:
+                  properties: Mapping[str, str] = PROPERTIES, accounts: str | None = None) -> Iterator[Server]:
     """Apache's name server and broker of a release in one process, on all addresses of this machine.
 
     `store` may be a store directory that somebody has written; without it the store is empty and gone afterwards.
+    `accounts` as 4.9's `plain_acl.yml` has them, with aclEnable among the properties; 5.x has other settings instead.
     Raises Unavailable where Maven or its artifacts are not here.  At its end the broker shuts down as it should.
     """
     classpath = java_classpath(release, "broker")
@@ -138,7 +139,10 @@ def apache_server(release: str = APACHE_4, *, store: Path | None = None,
         root = Path(home)
         directory = store or root / "store"
         namesrv, broker = free_ports(), free_ports(-2, 1)
-        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={home}",
+        if accounts is not None:
+            (root / "conf").mkdir()
+            (root / "conf" / "plain_acl.yml").write_text(accounts)
+        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={home}", f"-Drocketmq.home.dir={home}",
                    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
                    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",  # without it 4.9 cannot shut its store
                    "-cp", classpath, "interop.ApacheBroker", home, str(directory), str(namesrv), str(broker),

@@ -60,7 +60,10 @@ class OffsetQuestions:
             raise
 
     async def commit(self, address: str, group: str, mq: MessageQueue, offset: int) -> None:
-        """Write down an offset in the group's name (15); members that are online overwrite it with their own."""
+        """Write down an offset in the group's name (15); members that are online overwrite it with their own.
+
+        4.9 takes any group and topic; 5.x refuses those it does not have with 26 and 17.
+        """
         await self._asking.ask(address, RequestCode.UPDATE_CONSUMER_OFFSET,
                                UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker))
 
@@ -68,9 +71,10 @@ class OffsetQuestions:
                             force: bool = True) -> dict[MessageQueue, int]:
         """Send a group to a time, or to the end with TO_THE_END (222); returns where each queue goes on.
 
-        Without `force` no queue goes forward.  4.9 tells the members only, so BrokerRefused with code 206 when nobody
-        is online, and with 1 for a queue the group never committed in.  5.x writes the offsets down as well, or
-        instead, as its setting useServerSideResetOffset says.
+        Without `force` no queue goes forward.  4.9 tells the members only and writes nothing down: BrokerRefused with
+        code 206 when nobody is online, with 1 for a queue the group never committed in.  5.3 writes the offsets down
+        at once, online or not (unless its setting useServerSideResetOffset is off), and turns each member away at its
+        next pull, which may have been held for 15 s; refused with 26 and 17 are groups and topics it does not have.
         """
         return await self._reset(address, ResetOffsetHeader(topic, group, timestamp_ms, force))
 

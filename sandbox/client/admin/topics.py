@@ -26,7 +26,11 @@ class TopicQuestions:
                                        lambda c: _config(c.body))
 
     async def groups(self, address: str, topic: str) -> tuple[str, ...]:
-        """Who has subscribed to the topic or committed in it (300)."""
+        """Who has subscribed to the topic while online, or committed in it (300).
+
+        5.3.3 keeps the topic's name where the subscriber's belongs: of a group that has not committed it knows nothing,
+        and the topic is among its own groups.
+        """
         return await self._asking.read(address, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, TopicHeader(topic),
                                        lambda c: GroupList.decode(c.body).groups)
 

@@ -14,6 +14,8 @@ from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import SubscriptionGroupConfig
 from sandbox.remoting.codes import RequestCode
+from sandbox.remoting.command import RemotingCommand
+from sandbox.transport.loopback import LoopbackNetwork
 from tests.sim.client_world import BROKER, BROKER_ADDRESS, NAME_SERVER, START_MS, Work, World
 
 QUEUE = MessageQueue("T", BROKER, 0)
@@ -268,4 +270,23 @@ def test_an_administrator_with_the_keys_may_and_one_without_may_not() -> None:
     with pytest.raises(BrokerRefused, match="No accessKey is configured"):
         stage.ask(stage.admin.topics.create(BROKER_ADDRESS, "made-too"))
     assert "made" in stage.ask(signed.names.topics())
+    stage.world.loop.close()
+
+
+def test_a_signed_query_carries_nothing_that_releases_sign_differently() -> None:
+    secret = "12345678"
+    stage = Stage(acl=AclConfig((Account("the-boss", secret, admin=True),)))
+    signed = stage.reaching(NAME_SERVER, access_key="the-boss", secret_key=secret)
+    asked: list[dict[str, str]] = []
+
+    def tap(sender: str, receiver: str, command: RemotingCommand) -> None:
+        if command.code == RequestCode.QUERY_MESSAGE:
+            asked.append(dict(command.ext or {}))
+
+    network = stage.world.network
+    assert isinstance(network, LoopbackNetwork)
+    network.tap = tap
+    assert stage.ask(signed.messages.by_key(BROKER_ADDRESS, "T", "k")) == ()
+    assert stage.ask(signed.messages.by_unique_key(BROKER_ADDRESS, "T", "k")) == ()
+    assert [("Signature" in ext, "_UNIQUE_KEY_QUERY" in ext) for ext in asked] == [(True, False)] * 2
     stage.world.loop.close()

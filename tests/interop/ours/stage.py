@@ -1,0 +1,68 @@
+"""A broker nobody here wrote, a user's way to it, and a listener that notes what it is given."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sandbox import Message
+from sandbox.message.queue import MessageQueue
+from tests.golden.independent_reader import Record
+from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server
+
+# 5.x notes every 3 s which transactions have ended, and before that asks about them; 4.9 does not know the name.
+QUICK = {**PROPERTIES, "transactionOpBatchInterval": "100"}
+FIRST = "CONSUME_FROM_FIRST_OFFSET"
+PATIENCE_S = 60.0
+
+
+class Scene(NamedTuple):
+    """A broker to have clients at; `name` says whose."""
+
+    server: Server
+
+    @property
+    def is_4(self) -> bool:
+        return self.server.name.endswith(APACHE_4)
+
+    @property
+    def is_5(self) -> bool:
+        return self.server.name.endswith(APACHE_5)
+
+    def on_master(self, queue_id: int, topic: str) -> MessageQueue:
+        return MessageQueue(topic, "broker-a", queue_id)
+
+
+class Seen:
+    """A listener that notes what it is given; `refuse` says which messages are to come again."""
+
+    def __init__(self, refuse: Callable[[Message], bool] = lambda message: False) -> None:
+        self._refuse = refuse
+        self._lock = threading.Lock()
+        self.messages: list[Message] = []
+
+    def __call__(self, message: Message) -> bool:
+        with self._lock:
+            self.messages.append(message)
+        return not self._refuse(message)
+
+    @property
+    def bodies(self) -> list[str]:
+        with self._lock:
+            return [message.body.decode() for message in self.messages]
+
+    def wait(self, count: int) -> "Seen":
+        until(lambda: len(self.messages) >= count)
+        return self
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Brokers tell nobody when they are done; so look again."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end_s
+        time.sleep(0.1)
+
+
+def texts(records: list[Record]) -> list[str]:
+    return sorted(record.plain_body.decode() for record in records)
