@@ -76,6 +76,9 @@ class RouteInfoManager:
         Raises BrokerRefused (1) for one broker too many; topics beyond MAX_ROUTES are left out.
         """
         self._admit(header)
+        before = self.live.get(header.address)
+        if before is not None and before.broker != header.broker:
+            self._remove(header.address, before.broker, before.broker_id)  # an address is one broker's
         names = self.clusters.setdefault(header.cluster, [])
         if header.broker not in names:
             names.append(header.broker)
@@ -104,18 +107,18 @@ class RouteInfoManager:
         if broker is None or broker.addresses.get(broker_id) != address:
             self.live.pop(address, None)
             return None
-        return self._remove(address)
+        return self._remove(address, broker_name, broker_id)
 
     def channel_closed(self, channel: Channel) -> list[Removal]:
         """A connection ended: the addresses registered over it are gone at once."""
-        gone = [address for address, live in self.live.items() if live.channel is channel]
-        return [self._remove(address) for address in gone]
+        gone = [(address, live) for address, live in self.live.items() if live.channel is channel]
+        return [self._remove(address, live.broker, live.broker_id) for address, live in gone]
 
     def scan(self, expired_ms: int) -> list[tuple[Removal, Channel]]:
         """Drop who has not registered for too long; returns them with their connections, to be closed."""
         silent_since_ms = self._clock.now_ms() - expired_ms
-        gone = [(address, live.channel) for address, live in self.live.items() if live.last_update_ms < silent_since_ms]
-        return [(self._remove(address), channel) for address, channel in gone]
+        gone = [(address, live) for address, live in self.live.items() if live.last_update_ms < silent_since_ms]
+        return [(self._remove(address, live.broker, live.broker_id), live.channel) for address, live in gone]
 
     def route(self, topic: str) -> TopicRouteData | None:
         """The queues of every broker that has an address; None: nobody has the topic."""
@@ -171,11 +174,20 @@ class RouteInfoManager:
         longest = max(map(len, (header.broker, header.address, header.cluster, header.ha_address)))
         if longest > MAX_NAME_LENGTH:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name of {longest} characters is too long")
+        if len(self.brokers) >= MAX_ADDRESSES or len(self.clusters) >= MAX_ADDRESSES:
+            self._forget_dead()
         full = ((header.address not in self.live and len(self.live) >= MAX_ADDRESSES)
                 or (header.broker not in self.brokers and len(self.brokers) >= MAX_ADDRESSES)
                 or (header.cluster not in self.clusters and len(self.clusters) >= MAX_ADDRESSES))
         if full:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name server knows at most {MAX_ADDRESSES} brokers")
+
+    def _forget_dead(self) -> None:
+        """Brokers no address of which is there (RocketMQ keeps them): they give way to others."""
+        for broker in list(self.brokers.values()):
+            if not any(address in self.live for address in broker.addresses.values()):
+                for broker_id, address in list(broker.addresses.items()):
+                    self._remove(address, broker.name, broker_id)
 
     def _merge(self, broker: str, topics: Iterable[TopicConfig]) -> tuple[str, ...]:
         changed = []
@@ -191,24 +203,24 @@ class RouteInfoManager:
                 changed.append(topic.topic)
         return tuple(sorted(changed))
 
-    def _remove(self, address: str) -> Removal:
+    def _remove(self, address: str, name: str, broker_id: int) -> Removal:
         """Forget an address.  With the last one of a name, its queues go too; with the last broker, the topic."""
-        live = self.live.pop(address)
-        broker = self.brokers.get(live.broker)
-        if broker is not None and broker.addresses.get(live.broker_id) == address:
-            del broker.addresses[live.broker_id]
+        self.live.pop(address, None)  # who said goodbye under a wrong name is not there any more
+        broker = self.brokers.get(name)
+        if broker is not None and broker.addresses.get(broker_id) == address:
+            del broker.addresses[broker_id]
         if broker is None or broker.addresses:
-            touched = [topic for topic, rows in self.topic_queues.items() if live.broker in rows]
-            return Removal(live.broker, address, tuple(sorted(touched)))
-        del self.brokers[live.broker]
+            touched = [topic for topic, rows in self.topic_queues.items() if name in rows]
+            return Removal(name, address, tuple(sorted(touched)))
+        del self.brokers[name]
         for cluster, names in list(self.clusters.items()):
-            if live.broker in names:
-                names.remove(live.broker)
+            if name in names:
+                names.remove(name)
             if not names:
                 del self.clusters[cluster]
-        gone = [topic for topic, rows in self.topic_queues.items() if rows.pop(live.broker, None) is not None]
+        gone = [topic for topic, rows in self.topic_queues.items() if rows.pop(name, None) is not None]
         self._routes -= len(gone)
         for topic in gone:
             if not self.topic_queues[topic]:
                 del self.topic_queues[topic]
-        return Removal(live.broker, address, tuple(sorted(gone)))
+        return Removal(name, address, tuple(sorted(gone)))

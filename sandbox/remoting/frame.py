@@ -11,6 +11,7 @@ import orjson
 from sandbox.kernel.errors import FrameTooLarge, ProtocolViolation
 from sandbox.remoting import rocketmq_header
 from sandbox.remoting.command import Language, RemotingCommand, SerializeType
+from sandbox.remoting.fields import INT32_END
 
 MAX_FRAME_BYTES = 16_777_216  # with its length field; RocketMQ: com.rocketmq.remoting.frameMaxLength
 MAX_HEADER_BYTES = 65_536
@@ -126,6 +127,8 @@ def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
             remark = _text(remark)
         if not type(code) is type(flag) is type(opaque) is type(version) is int:
             code, flag, opaque, version = (_int(fields, name) for name in ("code", "flag", "opaque", "version"))
+        if not (-INT32_END <= opaque < INT32_END and -INT32_END <= code < INT32_END):
+            raise ProtocolViolation(f"code {code} with opaque {opaque} are no 32-bit numbers")
     except ProtocolViolation as why:
         why.request_code = code if type(code) is int else None
         raise

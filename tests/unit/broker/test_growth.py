@@ -254,6 +254,23 @@ def test_a_name_server_knows_so_many_brokers_clusters_and_topics(narrow: Narrow)
     assert routes._routes == sum(map(len, routes.topic_queues.values()))
 
 
+def test_who_says_goodbye_under_a_wrong_name_leaves_no_room_taken(narrow: Narrow) -> None:
+    narrow(route_info, MAX_ADDRESSES=3)
+    stage = Stage()
+    routes, client = stage.name_server.route_info, stage.client(address=NAME_SERVER)
+    header = {"brokerAddr": "10.0.0.1:1", "clusterName": "c", "brokerId": "0", "haServerAddr": ""}
+    for n in range(8):
+        assert client.call(RequestCode.REGISTER_BROKER, {**header, "brokerName": f"b{n}"}).code == 0
+        assert client.call(RequestCode.UNREGISTER_BROKER, {**header, "brokerName": "wrong"}).code == 0
+    assert len(routes.brokers) <= 3
+    assert client.call(RequestCode.REGISTER_BROKER, {**header, "brokerName": "a"}).code == 0
+    assert client.call(RequestCode.REGISTER_BROKER, {**header, "brokerName": "z"}).code == 0
+    assert "a" not in routes.brokers, "an address is one broker's"
+    for name in ("wrong", "z", "z"):
+        assert client.call(RequestCode.UNREGISTER_BROKER, {**header, "brokerName": name}).code == 0
+    assert "z" not in routes.brokers
+
+
 def test_a_member_may_be_asked_for_its_status_and_say_too_much(stage: Stage) -> None:
     client, asker = stage.client(), stage.client()
     client.heartbeat("c", "g", "orders")
