@@ -27,7 +27,7 @@ function paint(data, jump) {
   cards.sync(data.members);
   cards.paint(boardLike(data), now, shorts);
   for (const key of keys) line(key, data, members);
-  for (const [name, ms] of Object.entries(data.lives ?? {})) text($(`[data-life="${name}"]`), duration(ms));
+  for (const [name, ms] of Object.entries(data.lives ?? {})) if ($(`[data-life="${name}"]`)) text($(`[data-life="${name}"]`), duration(ms));
   rings(now);
   attempts(data, jump);
 }
@@ -67,7 +67,7 @@ function line(key, data, members) {
   const said = lost ? t("lock.lost") : now ? t("lock.consuming", { key: now.key ?? now.offset, thread: now.thread }) : row.suspended_until_ms > clock.now() ? t("lock.suspended", { left: duration(row.suspended_until_ms - clock.now()) }) : "–";
   text(node._consuming, said);
   node._waiting ??= $(".waiting", node);
-  text(node._waiting, (row.waiting ?? []).map((id) => data.members[id]?.letter ?? shortId(id)).join(", "));
+  text(node._waiting, config.attached ? "–" : (row.waiting ?? []).map((id) => data.members[id]?.letter ?? shortId(id)).join(", "));
 }
 
 function rings(now) {

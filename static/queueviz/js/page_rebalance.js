@@ -84,7 +84,7 @@ function card(id) {
   const link = $(".who", node);
   text(link, id);
   attr(link, "title", mind.who);
-  attr(link, "href", `${config.root}clients/${encodeURIComponent(mind.who)}/`);
+  if (!config.attached) attr(link, "href", `${config.root}clients/${encodeURIComponent(mind.who)}/`);
   text($(".state", node), state ? t(`state.${state}`) : "");
   cls($(".state", node), "bad", state !== "running" && state !== "starting");
   text($(".against", node), mind.against);
