@@ -8,6 +8,7 @@ from sandbox.hosting.message_tail import MessageTails
 from sandbox.hosting.rebalance_history import RebalanceHistory
 from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
+from sandbox.hosting.told import Told
 from sandbox.journal.events import Entry, OffsetsReset, TopicChanged
 from sandbox.kernel.clock import Clock
 from sandbox.message.queue import MessageQueue
@@ -46,6 +47,7 @@ class RowMemory:
         self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
         self.tapes: dict[str, Tape] = {}
         self.tails = MessageTails()
+        self.told = Told()
         self.assigned: dict[tuple[str, str], tuple[Any, dict[str, list[MessageQueue]]]] = {}
         self._calm: dict[tuple[str, str], CalmFigures] = {}
         self.lives = ClientLives()

@@ -101,35 +101,36 @@ class MessageTail:
             self.seen += 1
 
     def _go_on(self, stores: dict[str, MessageStore], ends: dict[MessageQueue, int], now_s: float) -> None:
+        """Read no more than can be shown, or than must be looked into; of what is too much the newest are shown."""
         assert self._next is not None
         new = {mq: range(max(begin, _low(stores, mq)), end) for mq, end in ends.items()
                if (begin := min(self._next.get(mq, 0), end)) < end}
-        share = max(1, LOOKED_AT // max(1, len(new)))
-        late = {mq: offsets[-share:] for mq, offsets in new.items()}
-        left_out = sum(len(offsets) for offsets in new.values()) - sum(len(offsets) for offsets in late.values())
+        came = sum(map(len, new.values()))
+        room = self._room(now_s)
         if self.wanted.looks_inside:
-            self.unseen += left_out
+            share = max(1, LOOKED_AT // max(1, len(new)))
+            new = {mq: offsets[-share:] for mq, offsets in new.items()}
+            self.unseen += came - sum(map(len, new.values()))
+            fitting = [(mq, message) for mq, message in _read(stores, new) if self.wanted.fits(message)]
+            came = len(fitting)
         else:
-            self.seen += left_out
-            self.rest += left_out
-        for mq, message in _read(stores, late):
-            if not self.wanted.fits(message):
-                continue
-            self.seen += 1
-            if self._may_show(now_s):
-                self._add(mq, message)
-            else:
-                self.rest += 1
+            fitting = _read(stores, {mq: offsets[-room:] for mq, offsets in new.items()}) if room else []
+        shown = fitting[-room:] if room else []
+        for mq, message in shown:
+            self._add(mq, message)
+        self._used += len(shown)
+        self.seen += came
+        self.rest += came - len(shown)
 
     def _add(self, mq: MessageQueue, message: StoredMessage) -> None:
         self._number += 1
         self.rows.append((self._number, message_row(message, mq.broker)))
 
-    def _may_show(self, now_s: float) -> bool:
+    def _room(self, now_s: float) -> int:
+        """How many rows this second still has."""
         if int(now_s) != self._second:
             self._second, self._used = int(now_s), 0
-        self._used += 1
-        return self._used <= ROWS_PER_S
+        return max(0, ROWS_PER_S - self._used)
 
 
 class MessageTails:

@@ -82,6 +82,11 @@ class Journal:
     def first_in_memory(self) -> int:
         return self.next_seq - len(self._tail)
 
+    @property
+    def memory_from_ms(self) -> int | None:
+        """When the oldest entry still in memory was written; None before the first."""
+        return self._tail[0].at_ms if self._tail else None
+
     def subscribe(self, bell: Callable[[], None]) -> None:
         self._bells.append(bell)
 

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sandbox.hosting.told import OfQueue, QueueKey
 from sandbox.journal.events import (
     Entry,
+    Event,
     FlowSkipped,
     MessageConsumedOnce,
     MessagesConsumed,
@@ -19,13 +21,10 @@ if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
-Places = Mapping[tuple[str, str, int], Mapping[int, int]]
-"""(topic, broker, queue id) → offset → step of the chain."""
+Places = Mapping[QueueKey, Mapping[int, int]]
+"""Queue → offset → step of the chain."""
 
 ROWS = 100  # of deliveries, and of pulls, of one group: the newest
-
-
-_OF_QUEUES = frozenset({MessagesConsumed, MessagesFiltered, PullAnswered, MessagesStored, MessageConsumedOnce})
 
 
 class Heard(NamedTuple):
@@ -43,20 +42,16 @@ class Heard(NamedTuple):
 
 
 def heard_of(sandbox: "Sandbox", places: Places) -> Heard:
-    """One walk through the journal's memory (10 000 entries)."""
-    journal = sandbox.journal
-    found = Heard({}, {}, {}, None, journal.first_in_memory, skipped=False)
-    entries = journal.since(journal.first_in_memory)
-    skipped = False
-    for entry in entries:
+    """What the journal's memory (10 000 entries) holds of them."""
+    journal, told = sandbox.journal, sandbox.memory.told
+    told.read(journal)
+    found = Heard({}, {}, {}, journal.memory_from_ms, journal.first_in_memory,
+                  skipped=any(_covers(entry.event, places) for entry in told.skips))
+    for entry in sorted((entry for key in places for entry in told.of(key)), key=lambda entry: entry.seq):
         event = entry.event
-        if type(event) is FlowSkipped:
-            skipped = skipped or _covers(event, places)
-        elif type(event) in _OF_QUEUES:
-            steps = places.get((event.topic, event.broker, event.queue_id))  # type: ignore[union-attr]
-            if steps:
-                _note(sandbox, found, entry, steps)
-    return found._replace(from_ms=entries[0].at_ms if entries else None, skipped=skipped)
+        assert isinstance(event, OfQueue)
+        _note(sandbox, found, entry, places[event.topic, event.broker, event.queue_id])
+    return found
 
 
 def _note(sandbox: "Sandbox", found: Heard, entry: Entry, steps: Mapping[int, int]) -> None:
@@ -102,8 +97,9 @@ def _add(table: dict[str, list[Row]], group: str, row: Row) -> None:
     del rows[:-ROWS]
 
 
-def _covers(event: FlowSkipped, places: Places) -> bool:
+def _covers(event: Event, places: Places) -> bool:
     """Were pulls or deliveries of one of them left out?  A range is `<group> <queue key>`, first and last offset."""
+    assert isinstance(event, FlowSkipped)
     for name, first, last in (*event.pulled, *event.consumed):
         mq = MessageQueue.from_key(name.rpartition(" ")[2])
         steps = places.get((mq.topic, mq.broker, mq.queue_id))

@@ -56,7 +56,7 @@ def life_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> Row:
     for number, step in enumerate(chain):
         step["seq"] = heard.stored.get(number)
     topic = origin_topic(message)
-    first_ms = chain[0]["store_ms"]
+    first_ms = min(step["store_ms"] for step in chain)
     return {"chain": chain, "linked": message.properties.get("UNIQ_KEY") is not None,
             "groups": [_group(sandbox, name, topic, message, chain, heard) for name in _groups(sandbox, topic, chain)],
             "known_from_ms": heard.from_ms, "known_from_seq": str(heard.from_seq),

@@ -1,0 +1,49 @@
+"""What the journal says of each queue is kept while the journal's memory keeps it, and not longer."""
+
+from sandbox.hosting.told import Told
+from sandbox.journal.events import FlowSkipped, LocksLost, MessagesStored
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import ScaledClock
+from sandbox.sim.loop import SimLoop
+
+KEEP = 10
+
+
+def journal() -> Journal:
+    return Journal(ScaledClock(SimLoop(), start_ms=1_000), keep=KEEP)
+
+
+def stored(queue_id: int, offset: int) -> MessagesStored:
+    return MessagesStored("orders", "broker-a", queue_id, offset, 1, 0, 100)
+
+
+def offsets(told: Told, queue_id: int) -> list[int]:
+    return [entry.event.first_offset for entry in told.of(("orders", "broker-a", queue_id))
+            if isinstance(entry.event, MessagesStored)]
+
+
+def test_events_are_found_by_their_queue_and_only_new_ones_are_read() -> None:
+    told, written = Told(), journal()
+    for offset in range(3):
+        written.write(stored(offset % 2, offset))
+    written.write(LocksLost("broker-a", 1))
+    told.read(written)
+    told.read(written)
+    assert (offsets(told, 0), offsets(told, 1)) == ([0, 2], [1])
+    written.write(stored(1, 7))
+    told.read(written)
+    assert offsets(told, 1) == [1, 7]
+
+
+def test_what_the_journal_forgets_is_forgotten() -> None:
+    told, written = Told(), journal()
+    written.write(stored(0, 0))
+    written.write(FlowSkipped(0, 1, (), (), (), 1))
+    told.read(written)
+    assert len(told.skips) == 1
+    for offset in range(3 * KEEP):
+        written.write(stored(1, offset))
+    told.read(written)
+    assert (offsets(told, 0), len(told.skips)) == ([], 0)
+    assert offsets(told, 1) == list(range(2 * KEEP, 3 * KEEP))
+    assert len(told._by_queue) == 1
