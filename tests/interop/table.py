@@ -5,9 +5,12 @@ from enum import Enum
 
 import pytest
 
+from tests.interop.servers import APACHE_4, APACHE_5
+
 LONGER_THAN_S = 5.0  # is said
 MEASURED = "measured"  # a property of a test that is told instead of its own duration
 MANY = 6
+BROKERS = ("ours", f"apache-{APACHE_4}", f"apache-{APACHE_5}")
 ENOUGH = 2
 
 
@@ -28,6 +31,7 @@ class Table:
         self._modules: dict[str, str] = {}
         self._cells: dict[str, dict[str, str]] = {}
         self._tools: dict[str, dict[str, str]] = {}
+        self._brokers: dict[str, dict[str, str]] = {}
         self._others: dict[str, str] = {}
         self._reasons: dict[str, list[str]] = {}
         self._kinds: dict[tuple[str, str], Skipped] = {}
@@ -46,6 +50,8 @@ class Table:
             self._cells.setdefault(scenario, {})[param] = outcome
         elif param.startswith("mqadmin-"):
             self._tools.setdefault(scenario, {})[param] = outcome
+        elif param in BROKERS:
+            self._brokers.setdefault(scenario, {})[param] = outcome
         else:
             self._others[f"{scenario}, {param}" if param else scenario] = outcome
         if report.skipped and not isinstance(report.longrepr, str):
@@ -74,6 +80,7 @@ class Table:
         cells = {scenario: self._cells[scenario] for scenario in sorted(self._cells, key=self._modules.__getitem__)}
         out = grid("scenario", cells, order)
         out += grid("command", self._tools, sorted({tool for cells in self._tools.values() for tool in cells}))
+        out += grid("our clients", self._brokers, BROKERS)
         if self._others:
             out += ["", *(f"{name}: {outcome}" for name, outcome in sorted(self._others.items()))]
         if self._reasons:

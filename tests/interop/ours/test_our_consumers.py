@@ -25,6 +25,35 @@ def test_two_members_share_a_topic_and_commit_at_their_end(scene: Scene, topic: 
     assert committed == dict.fromkeys(range(4), 10)
 
 
+def test_who_leaves_hands_over_at_once_and_nothing_comes_twice(scene: Scene, cluster: Remote, topic: str) -> None:
+    stays = Seen()
+    member = cluster.push_consumer(stays, "our-heirs", topics=[topic], from_where=FIRST)
+    with connect(scene.server.namesrv) as passing:
+        leaves = Seen()
+        passing.push_consumer(leaves, "our-heirs", topics=[topic], from_where=FIRST)
+        until(lambda: len(queues_of(member, topic)) == 2)
+        producer = cluster.producer("our-testators")
+        for i in range(20):
+            producer.send(Message.make(topic, f"before {i}".encode()))
+        until(lambda: len(stays.messages) + len(leaves.messages) >= 20)
+    until(lambda: len(queues_of(member, topic)) == 4)
+    for i in range(20):
+        producer.send(Message.make(topic, f"after {i}".encode()))
+    until(lambda: len(stays.messages) + len(leaves.messages) >= 40)
+    assert sorted(stays.bodies + leaves.bodies) == sorted(
+        f"{when} {i}" for when in ("before", "after") for i in range(20))
+
+
+def test_a_backlog_is_taken_whole(scene: Scene, cluster: Remote, topic: str) -> None:
+    producer = cluster.producer("our-hoarders")
+    bodies = [f"body {i:04}" for i in range(3_000)]
+    for begin in range(0, len(bodies), 100):
+        producer.send_batch([Message.make(topic, body.encode()) for body in bodies[begin : begin + 100]])
+    seen = Seen()
+    cluster.push_consumer(seen, "our-catchers", topics=[topic], from_where=FIRST)
+    assert sorted(seen.wait(len(bodies)).bodies) == bodies
+
+
 def queues_of(member: Any, topic: str) -> list[MessageQueue]:
     return [mq for mq in member.process_queues if mq.topic == topic]
 

@@ -2,10 +2,13 @@
 
 import asyncio
 import os
+import ssl
 from concurrent.futures import Future
 from typing import Any
 
-from sandbox import Message
+import pytest
+
+from sandbox import Message, connect
 from sandbox.client.request_reply import reply_to
 from sandbox.client.results import ConsumeConcurrentlyStatus, SendStatus
 from sandbox.hosting.remote import Remote
@@ -108,6 +111,20 @@ def test_unicode_in_body_keys_tags_and_properties(scene: Scene, cluster: Remote,
     assert (got.body.decode(), got.keys, got.tags, got.properties["von"]) == (UNICODE, "键-🚀", "标签", UNICODE)
     [found] = cluster.admin.messages.by_key(scene.server.broker, topic, "键-🚀")
     assert found.physical_offset == record.at
+
+
+def test_the_wire_may_be_encrypted(scene: Scene, topic: str) -> None:
+    if scene.server.name == "ours":
+        pytest.skip("our broker is started without a certificate")
+    trusting = ssl.create_default_context()
+    trusting.check_hostname = False
+    trusting.verify_mode = ssl.CERT_NONE  # Apache's broker makes up a certificate of its own
+    with connect(scene.server.namesrv, tls=trusting) as cluster:
+        body = os.urandom(1_000_000)
+        cluster.producer("our-whisperers").send(Message.make(topic, body), timeout_ms=15_000)
+        seen = Seen()
+        cluster.push_consumer(seen, "our-eavesdroppers", topics=[topic], from_where=FIRST)
+        assert seen.wait(1).messages[0].body == body
 
 
 def test_a_delayed_message_comes_later(scene: Scene, cluster: Remote, topic: str) -> None:

@@ -142,3 +142,32 @@ def test_statistics_keep_their_numbers() -> None:
     assert bodies.ConsumeStats.decode(stats.encode()) == stats
     check = bodies.CheckClientBody("c", "G", SubscriptionData("T", "a > 1", expression_type="SQL92"))
     assert bodies.CheckClientBody.decode(check.encode()) == check
+
+
+def test_what_5_x_adds_to_bodies_is_read_or_left_alone() -> None:
+    """As Apache's 5.3.3 answers."""
+    queue = b'{"brokerName":"broker-a","queueId":0,"topic":"T"}'
+    progress = bodies.ConsumeStats.decode(
+        b'{"consumeTps":0.0,"offsetTable":{%s:{"brokerOffset":9,"consumerOffset":7,"lastTimestamp":5,"pullOffset":8}}}'
+        % queue)
+    assert progress.queues == {("T", "broker-a", 0): GroupOffset(9, 7, 5, 8)}
+    assert bodies.ConsumeStats.decode(progress.encode()) == progress
+    ends = TopicStats.decode(b'{"offsetTable":{%s:{"lastUpdateTimestamp":3,"maxOffset":2,"minOffset":1}},'
+                             b'"topicPutTps":0.2}' % queue)
+    assert ends.queues == {("T", "broker-a", 0): bodies.TopicOffset(1, 2, 3)}
+    table = bodies.OffsetWrapper.decode(b'{"dataVersion":{"counter":0,"stateVersion":0,"timestamp":1},'
+                                        b'"groupTopicMap":{},"offsetTable":{"T@G":{0:7}}}')
+    assert table.offsets == {"T@G": {0: 7}}
+    group = bodies.SubscriptionGroupConfig.decode(
+        b'{"attributes":{},"brokerId":0,"consumeBroadcastEnable":true,"consumeEnable":true,"consumeFromMinEnable":true,'
+        b'"consumeMessageOrderly":false,"consumeTimeoutMinute":15,"groupName":"G","groupRetryPolicy":'
+        b'{"type":"CUSTOMIZED"},"groupSysFlag":0,"notifyConsumerIdsChangedEnable":true,"retryMaxTimes":16,'
+        b'"retryQueueNums":1,"whichBrokerWhenConsumeSlowly":1}')
+    assert group == bodies.SubscriptionGroupConfig("G")
+
+
+def test_a_member_that_says_little_of_itself_is_still_understood() -> None:
+    info = bodies.RunningInfo.decode(b'{"mqTable":{{"brokerName":"b","queueId":1,"topic":"T"}:{"locked":true}}}')
+    held = info.queues["T", "b", 1]
+    assert (held.locked, held.dropped, held.cached_count, held.last_pull_ms) == (True, False, 0, 0)
+    assert (info.properties, info.subscriptions, info.stacks) == ({}, (), None)
