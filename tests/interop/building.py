@@ -1,12 +1,17 @@
 """Building other people's clients: once for each state of their sources, whatever process asks."""
 
 import fcntl
+import functools
 import hashlib
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "var" / "interop"
@@ -16,6 +21,25 @@ STAMP = "built"
 
 class Unavailable(Exception):
     """Why a client cannot be had here."""
+
+
+def once(make: Callable[P, T]) -> Callable[P, T]:
+    """What is built, or cannot be had, is so for as long as this process lives."""
+    told: dict[object, T | Unavailable] = {}
+
+    @functools.wraps(make)
+    def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
+        if args not in told:
+            try:
+                told[args] = make(*args, **kwargs)
+            except Unavailable as why:
+                told[args] = why
+        found = told[args]
+        if isinstance(found, Unavailable):
+            raise found
+        return found
+
+    return remembered
 
 
 def need(*tools: str) -> None:

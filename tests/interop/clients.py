@@ -1,11 +1,10 @@
 """Which clients there are, what each can do, and how it is built where its registry can be reached."""
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.interop.building import STAMP, alone, digest, need, run
+from tests.interop.building import STAMP, alone, digest, need, once, run
 from tests.interop.building import Unavailable as Unavailable
 from tests.interop.not_java import CPP_CAN, GO_CAN, NODE_CAN, cpp, go, node
 
@@ -27,7 +26,7 @@ class Client(NamedTuple):
         return self.name
 
 
-@functools.cache
+@once
 def java_classpath(release: str, *profiles: str) -> str:
     """Compile the peer with Apache's artifacts of a release; from the local repository alone where that suffices."""
     need("java", "mvn")
@@ -35,7 +34,7 @@ def java_classpath(release: str, *profiles: str) -> str:
     target = HERE / "java" / "target" / release
     state = digest([HERE / "java" / "pom.xml", *(HERE / "java").rglob("*.java")])
     stamp = target / "-".join((STAMP, *profiles))
-    with alone(f"java-{release}"):
+    with alone("maven"):  # two of them would be in each other's way in the local repository
         if not stamp.exists() or stamp.read_text() != state:
             try:
                 run([*command, "-o"], HERE / "java")

@@ -3,12 +3,11 @@
 Each writes its offsets and logs below its home, which is a peer's own directory.
 """
 
-import functools
 import shutil
 import sys
 from pathlib import Path
 
-from tests.interop.building import built, need, run
+from tests.interop.building import built, need, once, run
 
 HERE = Path(__file__).parent
 
@@ -34,7 +33,7 @@ CPP_CAN = frozenset({
 })
 
 
-@functools.cache
+@once
 def go() -> list[str]:
     need("go")
 
@@ -49,7 +48,7 @@ def node() -> list[str]:
     return ["node", str(node_home() / "peer.js")]
 
 
-@functools.cache
+@once
 def node_home() -> Path:
     """The peer, and beside it `node_modules`."""
     need("node", "npm")
@@ -67,7 +66,7 @@ def cpp() -> list[str]:
     return ["env", f"PYTHONPATH={cpp_library()}", sys.executable, str(HERE / "cpp" / "peer.py")]
 
 
-@functools.cache
+@once
 def cpp_library() -> Path:
     """What goes into PYTHONPATH; it is tried here whether the library loads."""
     listed = HERE / "cpp" / "requirements.txt"
