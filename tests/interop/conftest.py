@@ -19,6 +19,8 @@ from tests.interop.peer import Peer
 from tests.interop.servers import APACHE_4, APACHE_5, Server, apache_server, our_server
 from tests.interop.table import Table
 
+HERE = Path(__file__).parent
+SHARED = ("client", "scene", "guarded", "keys")  # fixtures that serve more than one test, and take long to make
 TABLE = Table([client.name for client in CLIENTS])
 MISSING = pytest.StashKey[Mapping[str, str]]()  # clients that cannot be had here, and why
 TOLD = "interop_missing"
@@ -66,7 +68,7 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marked `interop`, and left out of a run that does not name this folder or the mark."""
-    ours = [item for item in items if Path(__file__).parent in item.path.parents]
+    ours = [item for item in items if HERE in item.path.parents]
     open_to_all = not own_network.is_private() and "CI" not in os.environ
     for item in ours:
         item.add_marker(pytest.mark.interop)
@@ -79,10 +81,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def group_of(item: pytest.Item) -> str:
-    """What one worker does at a stretch: a module's tests with one client, or a test that needs none."""
-    params = getattr(item, "callspec", None)
-    chosen = params.params.get("client", params.params.get("scene")) if params else None
-    return f"{item.path.stem}-{chosen}" if chosen else item.name
+    """What one worker does at a stretch: a module's or folder's tests with one client or broker, or a single test."""
+    called = getattr(item, "callspec", None)
+    chosen = next((called.params[name] for name in SHARED if name in called.params), None) if called else None
+    where = item.path.stem if item.path.parent == HERE else item.path.parent.name
+    return f"{where}-{chosen}" if chosen else item.name
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
