@@ -16,6 +16,7 @@ from sandbox.kernel.process_clock import ProcessClock
 from sandbox.remoting.channel import Channel, Connector
 from sandbox.remoting.command import RemotingCommand
 
+CONNECT_TIMEOUT_MS = 3_000  # RocketMQ: connectTimeoutMillis
 TIMEOUT_MS = 5_000  # RocketMQ: DefaultMQAdminExt.timeoutMillis
 GROUP = "TOOLS_CONSUMER"  # pulls in its name; every broker has it
 MAX_PENDING = 1_024
@@ -24,16 +25,18 @@ MAX_PENDING = 1_024
 class Admin:
     """Asks name servers and brokers, over one connection to each.  RocketMQ: `DefaultMQAdminExt`.
 
-    `connector` is any transport.  With both keys every request is signed.  A question waits `timeout_ms` for its
-    answer; `within` gives the same administrator with another patience.  Nothing here needs to be started; `close` ends
-    the connections.
+    `connector` is any transport.  With both keys every request is signed.  A question waits `timeout_ms` for its answer
+    (and so long for a connection, but 3 s at most); `within` gives the same administrator with another patience.
+    Nothing here needs to be started; `close` ends the connections.
     """
 
     def __init__(self, name_servers: Sequence[str], *, clock: Clock, connector: Connector,
                  access_key: str | None = None, secret_key: str | None = None, timeout_ms: int = TIMEOUT_MS) -> None:
-        config = ClientConfig(name_servers=tuple(name_servers), instance_name="admin", api_timeout_ms=timeout_ms,
-                              max_pending_requests=MAX_PENDING, access_key=access_key or "",
-                              secret_key=secret_key or "")
+        config = ClientConfig(
+            name_servers=tuple(name_servers), instance_name="admin", api_timeout_ms=timeout_ms,
+            connect_timeout_ms=min(CONNECT_TIMEOUT_MS, timeout_ms), max_pending_requests=MAX_PENDING,
+            access_key=access_key or "", secret_key=secret_key or "",
+        )  # fmt: skip
         self.connections = Connections(connector, ProcessClock(clock), config, _not_for_us)
         self._take(NameServerQuestions(Asking(self.connections, timeout_ms), tuple(name_servers)))
 
