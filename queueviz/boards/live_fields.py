@@ -11,10 +11,12 @@ from queueviz.boards.connect_texts import WORDS as CONNECT_WORDS
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.js_texts import TEXTS
 from queueviz.boards.rebalance_texts import WORDS as REBALANCE_WORDS
+from queueviz.boards.store_texts import WORDS as STORE_WORDS
 from queueviz.boards.topology_texts import WORDS as TOPOLOGY_WORDS
 from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, number, second
 
-WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (WORDS, TEXTS, TOPOLOGY_WORDS, CONNECT_WORDS, REBALANCE_WORDS)
+WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (WORDS, TEXTS, TOPOLOGY_WORDS, CONNECT_WORDS, REBALANCE_WORDS,
+                                                 STORE_WORDS)
 SIMPLE = {"number": number, "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
 
 

@@ -33,7 +33,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> Row:
              "live": live_config(place, {}, {}, tab="message"), "texts": texts()}  # fmt: skip
     if record is None:
         return found
-    return found | _shown(record) | _life(place, record, now_ms) | {"members": _members(place)}
+    return found | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
 
 
 def _life_context(place: Place, readings: Mapping[str, Any]) -> Row:
@@ -44,7 +44,7 @@ def _life_context(place: Place, readings: Mapping[str, Any]) -> Row:
     return found if record is None else found | {"message": record["message"]} | _life(place, record, now_ms)
 
 
-def _shown(record: Mapping[str, Any]) -> Row:
+def shown_record(record: Mapping[str, Any]) -> Row:
     """Bytes, body and places; what an attached cluster does not tell is None."""
     message, entry = record["message"], record.get("entry")
     body = bytes.fromhex(message["body_hex"])

@@ -22,6 +22,7 @@ from queueviz.boards.plain import JOURNAL, SETTINGS
 from queueviz.boards.rebalance import REBALANCE
 from queueviz.boards.reset import DIALOG, RESET
 from queueviz.boards.side import SIDE
+from queueviz.boards.store import STORE
 from queueviz.boards.topics import TOPIC_FORM, TOPIC_SHEET, TOPICS
 from queueviz.boards.topology import MAP, PANEL, TOPOLOGY
 
@@ -33,8 +34,8 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {
-    page.name: page for page in (BOARD, REBALANCE, LOCKS, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS, CLIENT,
-                                 FRAMES, CONNECT, MESSAGES, MESSAGE)
+    page.name: page for page in (BOARD, REBALANCE, LOCKS, STORE, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS,
+                                 CLIENT, FRAMES, CONNECT, MESSAGES, MESSAGE)
 }
 PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
                                                  PANEL, STATE, LIFE)}
@@ -42,6 +43,7 @@ TABS = (
     Tab("board", "", _("Board")),
     Tab("rebalance", "rebalance/", _("Rebalance")),
     Tab("locks", "locks/", _("Locks")),
+    Tab("store", "store/", _("Store")),
     Tab("index", "index/", _("Index")),
     Tab("messages", "messages/", pgettext_lazy("page", "Messages")),
     Tab("topology", "topology/", _("Topology")),

@@ -46,7 +46,7 @@ export class Tape {
       record.w = record.bytes * PX_PER_BYTE;
       const colour = this.#colour(record.topic), mine = this.#mine(record) ? " mine" : "";
       if (log.file_bytes && record.at % BigInt(log.file_bytes) === 0n && record.at > 0n) nodes.push(svg("path", { class: "cut", d: `M${x} ${TOP - 4}v${HEIGHT + 8}` }));
-      nodes.push(svg("rect", { class: `unit topic-${colour}${mine}`, x: x + 0.75, y: TOP, width: Math.max(1, record.w - 1.5), height: HEIGHT, rx: 3 }));
+      nodes.push(svg("rect", { class: `unit topic-${colour}${mine}`, x: x + 0.75, y: TOP, width: Math.max(1, record.w - 1.5), height: HEIGHT, rx: 3, "data-at": record.at }));
       if (record.w > 17) nodes.push(svg("text", { class: `unit-name topic-${colour}${mine}`, x: x + record.w / 2, y: TOP + 19 }, unitName(record)));
       x += record.w;
     }

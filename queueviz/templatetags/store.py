@@ -1,0 +1,23 @@
+"""`{% record_of answer as shown %}`: fields, bytes and places of a record, as the message's own page has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+
+from queueviz.boards.message import shown_record
+from queueviz.boards.store_texts import WORDS
+
+register = template.Library()
+
+
+@register.inclusion_tag("queueviz/partials/record_panel.html", takes_context=True)
+def record_of(context: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {"record": answer, "root": context.get("root"), "attached": context.get("attached"), **shown_record(answer)}
+
+
+@register.filter
+def disk_word(state: str) -> str:
+    return str(WORDS.get(f"store.{state}", state))
