@@ -50,10 +50,20 @@ def _panel(place: Place, readings: Mapping[str, Any]) -> Row:
         row = plan.linked(data["links"][link])
         found |= {"chosen": "link", "link": link, "row": row, "broken": plan.is_broken(row), "ways": _ways(row)}
     elif place.attached and node in data["clients"]:  # elsewhere a client has a page of its own
-        found |= {"chosen": "client", "node": node, "row": data["clients"][node], "links": plan.links_of(data, node)}
+        found |= {"chosen": "client", "node": node, "row": _client(place, data["clients"][node]),
+                  "links": plan.links_of(data, node)}  # fmt: skip
     elif stack := next((box for box in plan.clients(data) if box.key == node and box.stack), None):
         found |= {"chosen": "stack", "box": stack, "rows": [(name, data["clients"][name]) for name in stack.nodes]}
     return found
+
+
+def _client(place: Place, row: Mapping[str, Any]) -> Row:
+    """With what the snapshot says of the same client: its address, language and release, as far as brokers tell."""
+    members = [member for group in place.snapshot.get("groups", ()) for member in group["members"]]
+    known = next((one for one in (*members, *place.snapshot.get("producers", ()))
+                  if one.get("client_id") == row["client_id"]), {})
+    return {**row, "address": known.get("address"), "language": known.get("language"),
+            "release": known.get("release") or known.get("version")}
 
 
 def _ways(row: Mapping[str, Any]) -> list[Row]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from queueviz import engine
 from queueviz.boards.page import BoardPage, Part, Place
+from queueviz.pages import asking
 from sandbox.control.rights import VERBS
 
 HOST_CAN = {verb: verb == "see" for verb in VERBS}
@@ -14,7 +15,9 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Mapping[str, Any], quer
     """The values a board's template needs; a channel the engine refuses to read is missing in them."""
     place = Place(slug, snapshot, query)
     names = page.channels(place)
-    readings = dict(zip(names, engine.answer(engine.port().read(names)) if names else [], strict=True))
+    readings: dict[str, Any] = dict(zip(names, engine.answer(engine.port().read(names)) if names else [], strict=True))
+    if place.attached and page.name == "message":
+        readings |= {name: asking.message(slug, snapshot, query.get("id", "").strip()) for name in names}
     group = place.group()
     chosen = {"group": group["group"] if group else None, "topic": place.topic(group)}
     return chosen | page.context(place, readings)

@@ -1,0 +1,30 @@
+"""One message of a real cluster: nobody reads its messages all the time, so its brokers are asked for it by its id."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from queueviz import engine, operating
+from sandbox.control.questions import FindMessages, ReadRecord
+from sandbox.hosting.port import Reading
+from sandbox.kernel.errors import ActionRefused
+
+
+def message(slug: str, snapshot: Mapping[str, Any], message_id: str) -> Reading | None:
+    """As the channel of a sandbox's message: `record`, or `why` there is none.  None: nobody answers."""
+    try:
+        found = _ask(slug, FindMessages(id=message_id))["rows"]
+        record = _record(slug, found[0]) if found else None
+    except ActionRefused as refused:
+        if refused.status not in (404, 422):  # the cluster is not there, rather than the message
+            return None
+        found, record = [], None
+    data = {"record": record, "why": None if record else {"code": "not_indexed"}, "others": found[1:]}
+    return Reading(int(snapshot["seq"]), int(snapshot["at_ms"]), float(snapshot["rate"]), snapshot["epoch"], data)
+
+
+def _record(slug: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    return _ask(slug, ReadRecord(broker=row["broker"], physical_offset=int(row["physical_offset"])))
+
+
+def _ask(slug: str, question: FindMessages | ReadRecord) -> dict[str, Any]:
+    return engine.answer(engine.port().ask(slug, question), operating.PATIENCE_S)
