@@ -3,6 +3,7 @@
     4 length of the rest   1 serialize type   3 header length   header   body
 """
 
+from operator import itemgetter
 from struct import Struct
 from typing import Any
 
@@ -20,6 +21,7 @@ _LENGTHS = Struct(">iI")
 _LANGUAGE_OF: dict[Any, int] = {language.name: int(language) for language in Language}
 _NAME_OF = {int(language): language.name for language in Language}
 _ONLY_TEXT = {str}
+_usual = itemgetter("code", "extFields", "flag", "language", "opaque", "version")
 
 
 class FrameDecoder:
@@ -115,6 +117,18 @@ def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
         fields = orjson.loads(header)
     except orjson.JSONDecodeError as why:
         raise ProtocolViolation(f"header of {len(header)} bytes is not JSON: {why}") from None
+    try:  # as Java writes requests; anything unusual is looked at field by field
+        code, ext, flag, language, opaque, version = _usual(fields)
+        "".join(ext.values())  # a TypeError unless all of it is text
+        if "remark" not in fields and type(code) is type(flag) is type(opaque) is type(version) is int:
+            return RemotingCommand(code, ext, body, flag=flag, opaque=opaque, version=version,
+                                   language=_LANGUAGE_OF[language])
+    except (AttributeError, KeyError, TypeError):
+        pass
+    return _unusual(fields, body)
+
+
+def _unusual(fields: Any, body: bytes | None) -> RemotingCommand:
     if not isinstance(fields, dict):
         raise ProtocolViolation(f"header is {type(fields).__name__}, not an object")
     get = fields.get

@@ -85,14 +85,15 @@ def _pairs(ext: dict[str, str]) -> list[bytes]:
     parts: list[bytes] = []
     for key, value in ext.items():
         text = value.encode()
-        parts += (_name(key), _INT.pack(len(text)), text)
+        parts.append(_before(key, len(text)))
+        parts.append(text)
     return parts
 
 
-@lru_cache(maxsize=1024)
-def _name(key: str) -> bytes:
-    """A field's name with its length."""
+@lru_cache(maxsize=4096)
+def _before(key: str, text_bytes: int) -> bytes:
+    """A field up to its value; answers have few names, and values of few lengths."""
     name = key.encode()
     if len(name) > 0x7FFF:
         raise ProtocolViolation(f"ext field name of {len(name)} bytes")
-    return _SHORT.pack(len(name)) + name
+    return _SHORT.pack(len(name)) + name + _INT.pack(text_bytes)
