@@ -8,8 +8,8 @@ import pytest
 
 from tests.server.server import Server
 
-PAGES = ("", "rebalance/", "locks/", "store/", "index/", "messages/", "messages/no-such-id/", "topology/", "topics/", "journal/", "reset/",
-         "settings/")
+PAGES = ("", "rebalance/", "locks/", "store/", "index/", "messages/", "messages/no-such-id/", "topology/", "topics/",
+         "journal/", "reset/", "settings/")
 PARTS = ("board", "rebalance", "locks", "store", "index", "topology", "topics", "rail", "reset-dialog", "topic-form")
 LANGUAGES = ("en", "zh-hans")
 

@@ -8,6 +8,9 @@ import pytest
 from django.test import Client
 
 from queueviz.boards.message_body import body_of
+from queueviz.boards.messages import channel
+from queueviz.boards.page import Place
+from queueviz.live.channel import slug_of
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.control.questions import FindMessages
 from sandbox.hosting.message_rows import full_row, record_fields, record_parts
@@ -310,3 +313,14 @@ def test_the_engine_answers_for_a_real_message(real_engine: Any, client: Client)
     assert "has no entry 9999" in refused.content.decode()
     listed = client.get(f"/s/{slug}/messages/?topic=orders")
     assert len(listed.context["rows"]) == 20
+
+
+def test_a_channel_with_filters_belongs_to_its_sandbox() -> None:
+    assert slug_of("messages/demo?topic=orders&key=a%2Fb") == "demo"
+    assert slug_of("messages/demo") == "demo"
+    assert slug_of("message/demo?id=1") is None
+
+
+def test_the_same_filters_are_one_channel_however_they_are_written() -> None:
+    queries = ({"key": "k", "topic": "orders"}, {"topic": "orders", "key": " k ", "tag": "", "colour": "red"})
+    assert {channel(Place("demo", {}, query)) for query in queries} == {"messages/demo?topic=orders&key=k"}

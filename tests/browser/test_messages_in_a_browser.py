@@ -1,0 +1,92 @@
+"""Messages: watched while they arrive, found, and read from both sides."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+from tests.browser.test_axe_in_a_browser import violations
+
+
+def first_message(site: Site) -> None:
+    """Open the newest message of the list."""
+    link = site.page.locator("#messages .opens").first
+    link.wait_for(timeout=PATIENCE_MS)
+    site.page.goto(site.base_url + str(link.get_attribute("href")))
+    site.wait_connected()
+
+
+def test_rows_hold_still_under_the_keyboard_and_enter_opens_one(site: Site) -> None:
+    site.visit("orders", "messages/?topic=orders")
+    rows = site.page.locator("#messages tbody tr")
+    rows.nth(2).wait_for(timeout=PATIENCE_MS)
+    site.page.keyboard.press("ArrowDown")
+    newest = rows.first.get_attribute("data-key")
+    site.page.keyboard.press("ArrowDown")
+    expect(site.page.locator("#held")).to_be_visible(timeout=PATIENCE_MS)
+    assert rows.first.get_attribute("data-key") == newest
+    key = rows.nth(1).locator(".key").text_content()
+    site.page.keyboard.press("Enter")
+    site.page.wait_for_url(re.compile(r"/messages/[0-9A-F]{32}/$"), timeout=PATIENCE_MS)
+    assert key == site.page.locator("h1").text_content()
+
+
+def test_a_search_says_how_far_it_came_and_stands_in_the_address(site: Site) -> None:
+    site.visit("index", "messages/")
+    site.page.get_by_label("by time and tag").check()
+    finder = site.page.locator(".findform[data-way=time]")
+    finder.get_by_label("Tag").fill("paid")
+    finder.get_by_role("button", name="Find").click()
+    more = site.page.locator("#found .more").last
+    expect(more).to_contain_text("found 200", timeout=PATIENCE_MS)
+    assert site.page.locator("#found tr[data-key]").count() == 200
+    assert "s-by=time&s-topic=orders&s-tag=paid" in site.page.url
+    site.page.reload()
+    expect(site.page.locator("#found .more").last).to_contain_text("found 200", timeout=PATIENCE_MS)
+
+
+def test_what_cannot_be_found_is_said_beside_the_field(site: Site) -> None:
+    site.visit("index", "messages/")
+    site.page.get_by_label("by place").check()
+    finder = site.page.locator(".findform[data-way=place]")
+    finder.get_by_label("Offset").fill("99999")
+    finder.get_by_role("button", name="Find").click()
+    expect(finder.locator(".refusal")).to_contain_text("has no entry 99999", timeout=PATIENCE_MS)
+    expect(finder.get_by_label("Offset")).to_have_attribute("aria-invalid", "true")
+    site.page.get_by_label("by time and tag").check()
+    finder = site.page.locator(".findform[data-way=time]")
+    finder.get_by_label("From").fill("yesterday")
+    finder.get_by_role("button", name="Find").click()
+    expect(finder.locator(".refusal")).to_contain_text("yesterday is no time")
+
+
+def test_fields_and_bytes_of_a_message_light_each_other_up(site: Site) -> None:
+    site.visit("index", "messages/")
+    first_message(site)
+    body = site.page.locator(".recordfields tr", has=site.page.get_by_role("button", name="BODY", exact=True))
+    body.locator("button").focus()
+    lit = site.page.locator(".record .h .lit")
+    expect(lit.first).to_be_visible()
+    assert bytes.fromhex("".join(lit.all_text_contents())).decode() == site.page.locator(".bodytext").text_content()
+    site.page.locator(".record .h [data-in='0']").hover()
+    expect(site.page.locator(".recordfields tr[data-part='0']")).to_have_class("d0 lit")
+
+
+def test_consuming_once_becomes_a_row_of_its_life(site: Site) -> None:
+    site.start("orders")
+    site.open("messages/?topic=orders")
+    first_message(site)
+    site.page.get_by_role("button", name="Consume once").click()
+    expect(site.page.locator(".lifeline [data-what=once]")).to_contain_text("success", timeout=PATIENCE_MS)
+
+
+def test_axe_finds_nothing_on_the_page_of_a_message(site: Site) -> None:
+    site.visit("index", "messages/")
+    site.page.emulate_media(reduced_motion="reduce")
+    first_message(site)
+    for viewport in (DESKTOP, PHONE):
+        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        for theme in ("light", "dark"):
+            site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+            assert violations(site) == [], (viewport["width"], theme)
+        assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
