@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,12 +87,11 @@ def kib(text: str) -> int:
     return int(text.split()[0]) * 1024
 
 
-class Client:
-    """The well-behaved one: its latencies by the second in which they were."""
+class Prober:
+    """A module that prints its latencies, each second a line of them."""
 
-    def __init__(self, address: str, first: int, out: Path) -> None:
-        command = [sys.executable, "-m", "tests.robustness.served", "--address", address, "--first", str(first),
-                   "--out", str(out)]  # fmt: skip
+    def __init__(self, module: str, *arguments: str | Path) -> None:
+        command = [sys.executable, "-m", f"tests.robustness.{module}", *map(str, arguments)]
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
         self.seconds: list[tuple[float, list[float]]] = []
         self.said: list[dict[str, Any]] = []
@@ -108,6 +107,8 @@ class Client:
         self._process.terminate()
         self._process.wait(30)
         self._thread.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
         return next((row for row in reversed(self.said) if "refused" not in row), {"broken": "it said nothing"})
 
     def _listen(self) -> None:
@@ -120,14 +121,25 @@ class Client:
                 self.said.append(row)
 
 
-def attack(kinds: list[str], address: str, *, seed: int, seconds: float, share: float,
-           found: Path) -> list[dict[str, Any]]:  # fmt: skip
-    """Attackers of these kinds at once, each with its part of the share; what each of them said at its end."""
+def attack(kinds: list[str], address: str, *, seed: int, seconds: float, share: float, found: Path,
+           ready: Callable[[], None]) -> list[dict[str, Any]]:  # fmt: skip
+    """Attackers of these kinds at once, each with its part of the share; what each of them said at its end.
+
+    They begin together, when all of them are ready.
+    """
     commands = [[sys.executable, "-m", "tests.robustness.attack", kind, "--address", address, "--seed", str(seed + n),
                  "--seconds", str(seconds), "--share", str(share / len(kinds)), "--out", str(found)]
                 for n, kind in enumerate(kinds)]  # fmt: skip
-    started = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-               for command in commands]  # fmt: skip
+    started = [subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE) for command in commands]  # fmt: skip
+    for each in started:
+        assert each.stdout is not None
+        each.stdout.readline()
+    ready()
+    for each in started:
+        assert each.stdin is not None
+        each.stdin.write(b"go\n")
+        each.stdin.flush()
     said = []
     for kind, each in zip(kinds, started, strict=True):
         out, err = each.communicate(timeout=seconds + 60)

@@ -67,10 +67,11 @@ def table(report: dict[str, Any]) -> list[str]:
     """For people."""
     out = ["", f"seed {report['seed']}, {report['minutes']:g} minutes; all attackers have {report['share']:g} of one "
                "processor, and are nice 19"]  # fmt: skip
-    head = ("phase", "s", "requests", "p50 ms", "p99 ms", "max ms", "p99 ratio", "broker CPU", "attackers CPU")
+    head = ("phase", "s", "requests", "p50 ms", "p99 ms", "max ms", "p99 ratio", "echo p99", "broker CPU",
+            "attackers CPU")
     rows = [(row["phase"], f"{row['seconds']:.0f}", str(row["requests"]), f"{row['p50_ms']:.2f}",
-             f"{row['p99_ms']:.2f}", f"{row['max_ms']:.1f}", f"{row['ratio']:.2f}", f"{row['broker_cpu']:.0%}",
-             f"{row['attackers_cpu']:.0%}")
+             f"{row['p99_ms']:.2f}", f"{row['max_ms']:.1f}", f"{row['ratio']:.2f}",
+             f"{row['machine_p99_ms']:.2f}", f"{row['broker_cpu']:.0%}", f"{row['attackers_cpu']:.0%}")
             for row in report["phases"]]  # fmt: skip
     widths = [max(len(row[n]) for row in [head, *rows]) for n in range(len(head))]
     out += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

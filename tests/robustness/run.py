@@ -10,7 +10,7 @@ from typing import Any
 from sandbox.transport.tcp_limits import HEADLESS
 from tests.interop.servers import ROOT, log_records
 from tests.robustness.attack import KINDS
-from tests.robustness.processes import Broker, Client, Watch, attack
+from tests.robustness.processes import Broker, Prober, Watch, attack
 from tests.robustness.report import AT_LAST, LINES_PER_S, MIB, Verdict, pairs, read_log, share_of
 from tests.robustness.served import TOPIC
 
@@ -35,19 +35,22 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
     plan = [("alone", list[str](), alone_s), *((kind, [kind], each_s) for kind in KINDS),
             ("all together", list(KINDS), max(5.0, total_s * TOGETHER)), ("alone again", [], alone_s / 2)]  # fmt: skip
     with broker.running() as started:
-        client, watch = Client(broker.address, 0, acknowledged), Watch(broker.pid)
+        client, machine, watch = _client(broker, 0, acknowledged), Prober("reference"), Watch(broker.pid)
         time.sleep(2)  # what is done once is done: the topic, the first files
         phases, attackers = [], []
         for n, (name, kinds, seconds) in enumerate(plan):
-            begin_s = time.monotonic()
+            begun: list[float] = []
             if kinds:
-                said = attack(kinds, broker.address, seed=seed + 100 * n, seconds=seconds, share=SHARE, found=FOUND)
+                said = attack(kinds, broker.address, seed=seed + 100 * n, seconds=seconds, share=SHARE, found=FOUND,
+                              ready=lambda begun=begun: begun.append(time.monotonic()))
                 attackers += [{"phase": name, **row} for row in said]
             else:
                 said = []
+                begun.append(time.monotonic())
                 time.sleep(seconds)
-            phases.append(_phase(name, client, watch, begin_s, said))
+            phases.append(_phase(name, client, machine, watch, begun[0], said))
         said_last = client.stop()
+        machine.stop()
         watch.stop()
         started.terminate()
         assert started.stdout is not None
@@ -85,13 +88,19 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
         "log_lines": log.lines, "verdicts": [verdict._asdict() for verdict in verdicts]}  # fmt: skip
 
 
-def _phase(name: str, client: Client, watch: Watch, begin_s: float, said: list[dict[str, Any]]) -> dict[str, Any]:
+def _client(broker: Broker, first: int, acknowledged: Path) -> Prober:
+    return Prober("served", "--address", broker.address, "--first", str(first), "--out", acknowledged)
+
+
+def _phase(name: str, client: Prober, machine: Prober, watch: Watch, begin_s: float,
+           said: list[dict[str, Any]]) -> dict[str, Any]:  # fmt: skip
     end_s = time.monotonic()
     rows = client.between(begin_s, end_s)
     used = [row for row in watch.rows if begin_s <= row.at_s <= end_s]
     cpu = (used[-1].cpu_s - used[0].cpu_s) / max(used[-1].at_s - used[0].at_s, 1e-9) if len(used) > 1 else 0.0
     return {"phase": name, "seconds": end_s - begin_s, "requests": len(rows), "p50_ms": share_of(rows, 50),
             "p99_ms": share_of(rows, 99) if rows else float("inf"), "max_ms": rows[-1] if rows else 0.0,
+            "machine_p99_ms": share_of(machine.between(begin_s, end_s), 99),
             "broker_cpu": cpu, "attackers_cpu": sum(row["cpu_s"] for row in said) / (end_s - begin_s)}  # fmt: skip
 
 
@@ -109,7 +118,7 @@ def _look_at_store(broker: Broker, acknowledged: Path) -> list[Verdict]:
     """Let the broker start again, be killed in traffic, and recover; then count what was acknowledged in both lives."""
     first = 1 + max((int(line.split()[0]) for line in acknowledged.read_text().splitlines()), default=0) + 1_000_000
     with broker.running() as started:
-        client = Client(broker.address, first, acknowledged)
+        client = _client(broker, first, acknowledged)
         deadline_s = time.monotonic() + 20
         while not client.seconds and time.monotonic() < deadline_s:
             time.sleep(0.1)
