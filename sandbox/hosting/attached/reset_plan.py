@@ -4,10 +4,11 @@ import asyncio
 from typing import Any, NamedTuple
 
 from sandbox.hosting.ask.resets import draw_refusal, draw_rows
-from sandbox.hosting.attached.picture import RUNNING, BrokerSeen, Picture
+from sandbox.hosting.attached.picture import BrokerSeen, Picture
 from sandbox.hosting.attached.reach import GroupTopic, Reach
 from sandbox.hosting.attached.snapshot.brokers import version_of
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
+from sandbox.hosting.attached.topic_places import brokers_with
 from sandbox.hosting.reset_plan import Note, PlannedQueue, Refusal, ResetPlan, ResetWish, check_wish, fitted
 from sandbox.kernel.errors import ActionRefused, BrokerRefused
 from sandbox.message.queue import MessageQueue
@@ -84,11 +85,7 @@ def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: AttachedPlan) -> dict
 async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *,
                       time_ms: int | None = None) -> dict[str, BrokerFacts]:
     """Every master that has the topic, at once.  One that does not answer ends it: half a plan is none."""
-    configs = picture.configs(topic)
-    if not configs:
-        if not any(seen.state == RUNNING for seen in picture.brokers.values()):
-            raise ActionRefused(503, "No broker answers.", "Try again when the cluster can be reached.")
-        raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic)
+    configs = await brokers_with(reach, picture, topic)
     masters = picture.masters()
     missing = [name for name in configs if name not in masters]
     if missing:

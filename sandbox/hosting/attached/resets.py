@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sandbox.client.tasks import Tasks
 from sandbox.control.actions import Action, ResetOffsets, UndoReset, fields_of, name_of
 from sandbox.control.limits import AttachedLimits
+from sandbox.hosting.attached.member_says import HeldQueue
 from sandbox.hosting.attached.picture import Picture
 from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.reset_plan import AttachedPlan, BrokerFacts, ask_brokers, draw_plan, plan_reset
@@ -155,7 +156,12 @@ class Resets:
 
     def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, targets: Targets,
                members: tuple[str, ...]) -> None:
-        """A minute later plan and reality are compared: did a late commit go back before a target?"""
+        """A minute later plan and reality are compared, member by member.
+
+        A late commit took a queue back before its target; or ahead of what its member has not finished: then a Java
+        member's pull was held at the broker while it was reset, came back empty, and the member committed where that
+        pull ended (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
+        """
 
         async def compare() -> None:
             await self._clock.sleep(WATCH_S)
@@ -163,14 +169,31 @@ class Resets:
                 facts = await ask_brokers(reach, picture, group, topic)
             except SandboxError:
                 return  # nobody can tell
-            late = [mq for mq, target in targets.items()
-                    if mq.broker in facts and or_never(facts[mq.broker].committed(group, mq)) < target]
-            held = picture.held_by(group)
             for client_id in members:
-                mine = any(mq in held and held[mq][0] == client_id for mq in late)
-                self._journal.write(ResetStepDone(reset_id, client_id, "overwritten" if mine else "verified"))
+                says = await _says(reach, picture, group, client_id)
+                if says is not None:
+                    wrong = any(_is_overwritten(held, facts[mq.broker].committed(group, mq), targets[mq])
+                                for mq, held in says.items() if mq in targets and mq.broker in facts)
+                    self._journal.write(ResetStepDone(reset_id, client_id, "overwritten" if wrong else "verified"))
 
         self._tasks.spawn(compare(), reset_id)
+
+
+async def _says(reach: Reach, picture: Picture, group: str, client_id: str) -> dict[MessageQueue, HeldQueue] | None:
+    """The queues it holds now, by its own word; None: it does not say."""
+    address = picture.place_of(group, client_id)
+    try:
+        told = await reach.running_info(address, group, client_id) if address is not None else None
+    except SandboxError:
+        return None
+    return None if told is None else {MessageQueue(*queue): held for queue, held in told.queues.items()}
+
+
+def _is_overwritten(held: HeldQueue, committed: int | None, target: int) -> bool:
+    """`held` was heard after `committed` was, so what it has not finished cannot have been committed rightly."""
+    unfinished = [low for low, count in ((held.cached_min_offset, held.cached_count),
+                                         (held.taken_min_offset, held.taken_count)) if count]
+    return or_never(committed) < target or any(low < or_never(committed) for low in unfinished)
 
 
 def _by_members(reach: Reach, plan: AttachedPlan, action: ResetOffsets,

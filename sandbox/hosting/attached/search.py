@@ -7,6 +7,7 @@ from sandbox.control.questions import FOREVER_MS, FindMessages, ReadEntry, ReadR
 from sandbox.hosting.ask.search import Cursor
 from sandbox.hosting.attached.picture import Picture
 from sandbox.hosting.attached.reach import Reach
+from sandbox.hosting.attached.topic_places import brokers_with
 from sandbox.hosting.execute.contradictions import check_row
 from sandbox.hosting.message_rows import full_row, message_row, record_fields, record_parts
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, CorruptRecord
@@ -59,12 +60,12 @@ class Search:
         if not topic:
             raise ActionRefused(422, "Which topic?", "A unique key is looked for in the index of one topic.",
                                 field="topic")
-        found = [(name, message) for name, address in self._masters(topic).items()
+        found = [(name, message) for name, address in (await self._masters(topic)).items()
                  for message in await self._reach.by_unique_key(address, topic, text)]
         return self._all("id", [full_row(message, broker) for broker, message in _in_order(found)])
 
     async def _with_key(self, topic: str, key: str, from_ms: int, to_ms: int) -> list[tuple[str, StoredMessage]]:
-        return _in_order([(name, message) for name, address in self._masters(topic).items()
+        return _in_order([(name, message) for name, address in (await self._masters(topic)).items()
                           for message in await self._reach.by_key(address, topic, key, from_ms, to_ms)])
 
     async def _by_place(self, question: FindMessages) -> Row:
@@ -86,6 +87,7 @@ class Search:
     async def _by_time(self, question: FindMessages) -> Row:
         """Queue by queue from `from_ms` on, oldest first; the cursor is a sandbox's."""
         assert question.topic is not None
+        await brokers_with(self._reach, self._picture, question.topic)
         queues = [mq for mq in self._picture.read_queues(question.topic) if question.queue in (None, mq.row)]
         cursor = Cursor.of(question.cursor)
         rows: list[Row] = []
@@ -170,14 +172,10 @@ class Search:
             "ended": {"code": "found" if found else "not_told", "values": {}}, "scanned_instead": None,
         }
 
-    def _masters(self, topic: str) -> dict[str, str]:
+    async def _masters(self, topic: str) -> dict[str, str]:
         """Addresses by name, of brokers that have the topic."""
-        found = {name: seen.address for name, seen in self._picture.masters().items()
-                 if topic in self._picture.topics.get(name, {})}
-        if not found:
-            raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic",
-                                topic=topic)
-        return found
+        configs, masters = await brokers_with(self._reach, self._picture, topic), self._picture.masters()
+        return {name: masters[name].address for name in configs if name in masters}
 
     def _address(self, broker: str) -> str:
         """Of a master by its name, or of any node (`broker-a.1`)."""
