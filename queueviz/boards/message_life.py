@@ -74,8 +74,8 @@ def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | 
 
 
 def _name(place: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
-    who = place["member"] or place["owner"]
-    return names.get(who, who)
+    who: str | None = place["member"] or place["owner"]
+    return None if who is None else names.get(who, who)
 
 
 def _last(group: Mapping[str, Any]) -> Row | None:

@@ -34,7 +34,7 @@ STEPS: dict[str, Any] = {
     "once": _("consumed once by order"),
 }
 
-OUTCOMES: dict[str, Any] = {  # sign, word, tone
+OUTCOMES: dict[str | None, Any] = {  # sign, word, tone
     "SUCCESS": ("✓", _("success"), "ok"),
     "LATER": ("↻", _("wants it later"), "warn"),
     "FAILED": ("✕", _("failed"), "bad"),
