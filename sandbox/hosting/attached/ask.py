@@ -77,7 +77,7 @@ async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
         if seen.node == question.owner:
             table = await cluster.reach.all_offsets(seen.address)
             offsets = {f"{topic}@{group}": {str(number): offset for number, offset in sorted(row.items())}
-                       for (group, topic), row in sorted(table.items())}
+                       for group, topics in sorted(table.items()) for topic, row in sorted(topics.items())}
             content = {"offsetTable": offsets}
             return {"owner": seen.node, "file": "config/consumerOffset.json", "content": content,
                     "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(), "unsaved": None}

@@ -176,9 +176,9 @@ class BrokerPolls:
         """0 may be an offset or none at all, here; whether there is one, the table of all offsets says."""
         table = self._picture.offsets.setdefault(self.seen.name, {})
         for (topic, _, queue_id), row in told.queues.items():
-            known = table.setdefault((group, topic), {})
+            known = table.get(group, {}).get(topic, {})
             if row.consumer_offset > 0 or queue_id in known:
-                known[queue_id] = row.consumer_offset
+                table.setdefault(group, {}).setdefault(topic, {})[queue_id] = row.consumer_offset
         self._picture.consumed_per_s.setdefault(self.seen.name, {})[group] = round(told.consume_tps, 1)
 
 

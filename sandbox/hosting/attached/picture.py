@@ -20,6 +20,9 @@ _BUILT_IN_GROUPS = frozenset((*BUILT_IN, "SELF_TEST_CONSUMER_GROUP", "TOOLS_CONS
 Brokers = dict[str, dict[int, str]]
 """Name → id → address, as a name server tells them."""
 
+Offsets = dict[str, dict[str, dict[int, int]]]
+"""Group → topic → queue → committed offset."""
+
 
 class ServerSeen(NamedTuple):
     """One name server.  `brokers` None: it has not answered lately."""
@@ -58,7 +61,7 @@ class Picture:
         self.topics: dict[str, dict[str, TopicConfig]] = {}
         self.system_topics: dict[str, frozenset[str]] = {}
         self.groups: dict[str, frozenset[str]] = {}
-        self.offsets: dict[str, dict[tuple[str, str], dict[int, int]]] = {}  # (group, topic) → queue → offset
+        self.offsets: dict[str, Offsets] = {}
         self.ends: dict[tuple[str, str], dict[int, TopicOffset]] = {}  # (broker, topic)
         self.members: dict[str, dict[str, ConsumerConnection]] = {}  # broker → group
         self.says: dict[tuple[str, str], MemberSays] = {}  # (group, client)
@@ -126,7 +129,7 @@ class Picture:
     def group_names(self) -> list[str]:
         """With a member or a stored offset, or known by a rule; built-in ones are left out."""
         found: set[str] = set().union(*self.groups.values()) if self.groups else set()
-        found |= {group for table in self.offsets.values() for group, _ in table}
+        found |= {group for table in self.offsets.values() for group in table}
         found |= {group for table in self.members.values() for group in table}
         return sorted(group for group in found if not is_built_in(group))
 
@@ -134,15 +137,15 @@ class Picture:
         """Where it may have members: a member's heartbeat makes its retry topic there."""
         retry = RETRY_PREFIX + group
         return sorted(name for name, table in self.topics.items()
-                      if retry in table or any(key[0] == group for key in self.offsets.get(name, {})))
+                      if retry in table or group in self.offsets.get(name, {}))
 
     def committed(self, group: str, mq: MessageQueue) -> int | None:
-        return self.offsets.get(mq.broker, {}).get((group, mq.topic), {}).get(mq.queue_id)
+        return self.offsets.get(mq.broker, {}).get(group, {}).get(mq.topic, {}).get(mq.queue_id)
 
     def topics_of_group(self, group: str) -> list[str]:
         """What it subscribes to, or has stored offsets of; its retry topic last."""
         found = {sub.topic for connection in self.connections(group) for sub in connection.subscriptions}
-        found |= {topic for table in self.offsets.values() for name, topic in table if name == group}
+        found |= {topic for table in self.offsets.values() for topic in table.get(group, {})}
         return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
 
     def connections(self, group: str) -> list[ConsumerConnection]:

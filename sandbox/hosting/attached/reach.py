@@ -4,6 +4,7 @@ from sandbox.client.admin import Admin, BrokerRuntime, NameServerQuestions
 from sandbox.client.admin.messages import PulledRecords
 from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.lanes import Lanes
+from sandbox.hosting.attached.picture import Offsets
 from sandbox.hosting.attached.settings import AttachedSettings
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import StoredMessage
@@ -23,8 +24,6 @@ from sandbox.remoting.channel import Connector
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import ConsumeStatsHeader, ViewMessageHeader
 from sandbox.remoting.json_body import loads, number, reading, rows, table, text
-
-GroupTopic = tuple[str, str]
 
 
 class Reach:
@@ -60,14 +59,14 @@ class Reach:
         found = await self.lanes.through(address, lambda: self.admin.brokers.subscription_groups(address))
         return frozenset(found.groups)
 
-    async def all_offsets(self, address: str) -> dict[GroupTopic, dict[int, int]]:
+    async def all_offsets(self, address: str) -> Offsets:
         """Every committed offset, and nothing where none is: the one table that knows the difference to 0."""
         told = await self.lanes.through(address, lambda: self.admin.brokers.consumer_offsets(address))
-        found: dict[GroupTopic, dict[int, int]] = {}
+        found: Offsets = {}
         for name, queues in told.offsets.items():
             topic, mark, group = name.partition("@")
             if mark:
-                found[group, topic] = dict(queues)
+                found.setdefault(group, {})[topic] = dict(queues)
         return found
 
     async def topic_ends(self, address: str, topic: str) -> dict[int, TopicOffset]:

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any, NamedTuple
 
 from sandbox.hosting.ask.resets import draw_refusal, draw_rows
-from sandbox.hosting.attached.picture import BrokerSeen, Picture
-from sandbox.hosting.attached.reach import GroupTopic, Reach
+from sandbox.hosting.attached.picture import BrokerSeen, Offsets, Picture
+from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.snapshot.brokers import version_of
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
 from sandbox.hosting.attached.topic_places import brokers_with
@@ -25,13 +25,13 @@ class BrokerFacts(NamedTuple):
     seen: BrokerSeen
     config: TopicConfig
     ends: dict[int, TopicOffset]
-    offsets: dict[GroupTopic, dict[int, int]]
+    offsets: Offsets
     members: ConsumerConnection | None
     writes_itself: bool
     by_time: dict[int, int]
 
     def committed(self, group: str, mq: MessageQueue) -> int | None:
-        return self.offsets.get((group, mq.topic), {}).get(mq.queue_id)
+        return self.offsets.get(group, {}).get(mq.topic, {}).get(mq.queue_id)
 
 
 class AttachedPlan(NamedTuple):

@@ -63,12 +63,16 @@ def read_locks(picture: Picture, group: str) -> Row:
 
 def read_topics(picture: Picture, most: int) -> Row:
     """As of a sandbox (`hosting.snapshot.topics`); how a topic came to be, nobody tells."""
-    return {"topics": [_topic(picture, topic) for topic in picture.limited_topics(most)]}
+    readers: dict[str, set[str]] = {}
+    for table in picture.offsets.values():
+        for group, topics in table.items():
+            for topic in topics:
+                readers.setdefault(topic, set()).add(group)
+    return {"topics": [_topic(picture, topic, sorted(readers.get(topic, ()))[:MAX_GROUPS])
+                       for topic in picture.limited_topics(most)]}
 
 
-def _topic(picture: Picture, topic: str) -> Row:
-    found = {group for table in picture.offsets.values() for group, name in table if name == topic}
-    groups = sorted(found)[:MAX_GROUPS]
+def _topic(picture: Picture, topic: str, groups: list[str]) -> Row:
     configs = picture.configs(topic)
     return {
         "topic": topic, "kind": kind_of(topic), "groups": groups,

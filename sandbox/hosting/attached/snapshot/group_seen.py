@@ -29,7 +29,7 @@ class GroupSeen:
     def exists(self) -> bool:
         """A member, a rule, or a stored offset."""
         return (bool(self.members) or any(self.group in names for names in self.picture.groups.values())
-                or any(name == self.group for table in self.picture.offsets.values() for name, _ in table))
+                or any(self.group in table for table in self.picture.offsets.values()))
 
     @property
     def listener(self) -> str | None:
