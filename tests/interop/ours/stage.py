@@ -3,9 +3,10 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox import Message
+from sandbox.hosting.remote import Remote
 from sandbox.message.queue import MessageQueue
 from tests.golden.independent_reader import Record
 from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server
@@ -14,6 +15,7 @@ from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server
 QUICK = {**PROPERTIES, "transactionOpBatchInterval": "100"}
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 PATIENCE_S = 60.0
+SEND_MS = 20_000
 
 
 class Scene(NamedTuple):
@@ -31,6 +33,11 @@ class Scene(NamedTuple):
 
     def on_master(self, queue_id: int, topic: str) -> MessageQueue:
         return MessageQueue(topic, "broker-a", queue_id)
+
+
+def sender(cluster: Remote, group: str) -> Any:
+    """A producer with more patience than RocketMQ's 3 s: much else may be at work on the machine."""
+    return cluster.producer(group, send_timeout_ms=SEND_MS)
 
 
 class Seen:

@@ -9,7 +9,7 @@ from sandbox.hosting.remote import Remote
 from sandbox.kernel.errors import BrokerRefused, NotKnownThere
 from tests.interop.clients import TOOLS
 from tests.interop.conftest import printed
-from tests.interop.ours.stage import FIRST, Scene, Seen, until
+from tests.interop.ours.stage import FIRST, Scene, Seen, sender, until
 from tests.interop.peer import Peer
 from tests.interop.servers import APACHE_4, APACHE_5
 
@@ -18,9 +18,9 @@ def test_an_administrator_sees_what_mqadmin_prints(scene: Scene, cluster: Remote
     broker, group = scene.server.broker, "our-watched-ones"
     seen = Seen()
     member = cluster.push_consumer(seen, group, topics={topic: "A"}, from_where=FIRST)
-    sent = [cluster.producer("our-watched-senders-" + str(i)).send(
-        Message.make(topic, f"body {i}".encode(), keys=f"watched-{i}", tags="A"), queue=scene.on_master(i % 4, topic))
-        for i in range(4)]
+    producer = sender(cluster, "our-watched-senders")
+    sent = [producer.send(Message.make(topic, f"body {i}".encode(), keys=f"watched-{i}", tags="A"),
+                          queue=scene.on_master(i, topic)) for i in range(4)]
     seen.wait(4)
     until(lambda: all(scene.server.committed(group, topic, queue) == 1 for queue in range(4)))
     admin = cluster.admin
@@ -51,7 +51,7 @@ def test_apaches_tools_look_into_our_member_and_let_it_consume(scene: Scene, clu
                                                                tmp_path: Any) -> None:
     seen = Seen()
     member = cluster.push_consumer(seen, "our-open-ones", topics=[topic], from_where=FIRST)
-    sent = cluster.producer("our-open-senders").send(Message.make(topic, b"once and again"))
+    sent = sender(cluster, "our-open-senders").send(Message.make(topic, b"once and again"))
     seen.wait(1)
     with Peer("mqadmin", TOOLS.build(), tmp_path, namesrv=scene.server.namesrv) as tools:
         status = printed(tools, "consumerStatus -g our-open-ones")
@@ -66,7 +66,7 @@ def test_apaches_tools_look_into_our_member_and_let_it_consume(scene: Scene, clu
 
 def test_a_group_nobody_is_in_is_moved(scene: Scene, cluster: Remote, topic: str) -> None:
     broker, group, admin = scene.server.broker, "our-absent-ones", cluster.admin
-    producer = cluster.producer("our-absent-senders")
+    producer = sender(cluster, "our-absent-senders")
     for i in range(8):
         producer.send(Message.make(topic, b"unread"), queue=scene.on_master(i % 4, topic))
     with connect(scene.server.namesrv) as passing:
@@ -92,7 +92,7 @@ def test_a_group_nobody_is_in_is_moved(scene: Scene, cluster: Remote, topic: str
 
 def test_an_administrator_finds_every_message_the_log_holds(scene: Scene, cluster: Remote, topic: str) -> None:
     broker, admin = scene.server.broker, cluster.admin
-    producer = cluster.producer("our-known-senders")
+    producer = sender(cluster, "our-known-senders")
     for i in range(4):
         producer.send(Message.make(topic, f"body {i}".encode(), keys=f"known-{i} all"), queue=scene.on_master(0, topic))
     records = scene.server.records(topic)

@@ -6,7 +6,7 @@ from sandbox import Message, connect
 from sandbox.client.results import PullStatus
 from sandbox.hosting.remote import Remote
 from sandbox.message.queue import MessageQueue
-from tests.interop.ours.stage import FIRST, Scene, Seen, until
+from tests.interop.ours.stage import FIRST, Scene, Seen, sender, until
 
 
 def test_two_members_share_a_topic_and_commit_at_their_end(scene: Scene, topic: str) -> None:
@@ -15,7 +15,7 @@ def test_two_members_share_a_topic_and_commit_at_their_end(scene: Scene, topic: 
         members = [cluster.push_consumer(seen, "our-workers", topics=[topic], from_where=FIRST)
                    for seen in (first, second)]
         until(lambda: [len(queues_of(member, topic)) for member in members] == [2, 2])
-        producer = cluster.producer("our-givers")
+        producer = sender(cluster, "our-givers")
         for i in range(40):
             producer.send(Message.make(topic, f"body {i}".encode()))
         until(lambda: len(first.messages) + len(second.messages) >= 40)
@@ -32,7 +32,7 @@ def test_who_leaves_hands_over_at_once_and_nothing_comes_twice(scene: Scene, clu
         leaves = Seen()
         passing.push_consumer(leaves, "our-heirs", topics=[topic], from_where=FIRST)
         until(lambda: len(queues_of(member, topic)) == 2)
-        producer = cluster.producer("our-testators")
+        producer = sender(cluster, "our-testators")
         for i in range(20):
             producer.send(Message.make(topic, f"before {i}".encode()))
         until(lambda: len(stays.messages) + len(leaves.messages) >= 20)
@@ -45,7 +45,7 @@ def test_who_leaves_hands_over_at_once_and_nothing_comes_twice(scene: Scene, clu
 
 
 def test_a_backlog_is_taken_whole(scene: Scene, cluster: Remote, topic: str) -> None:
-    producer = cluster.producer("our-hoarders")
+    producer = sender(cluster, "our-hoarders")
     bodies = [f"body {i:04}" for i in range(3_000)]
     for begin in range(0, len(bodies), 100):
         producer.send_batch([Message.make(topic, body.encode()) for body in bodies[begin : begin + 100]])
@@ -61,7 +61,7 @@ def queues_of(member: Any, topic: str) -> list[MessageQueue]:
 def test_orderly_members_keep_the_order_under_a_lock(scene: Scene, cluster: Remote, topic: str) -> None:
     seen = Seen()
     member = cluster.push_consumer(seen, "our-tidy-ones", topics=[topic], from_where=FIRST, orderly=True)
-    producer = cluster.producer("our-tidy-senders")
+    producer = sender(cluster, "our-tidy-senders")
     for i in range(40):
         producer.send(Message.make(topic, f"{i:02}".encode()), queue=scene.on_master(i % 4, topic))
     seen.wait(40)
@@ -83,7 +83,7 @@ def test_broadcasting_members_get_all_and_keep_their_place_themselves(scene: Sce
         for number, seen in enumerate(members):
             cluster.push_consumer(seen, "our-listeners", topics=[topic], from_where=FIRST, model="BROADCASTING",
                                   name=f"member-{number}")
-        producer = cluster.producer("our-callers")
+        producer = sender(cluster, "our-callers")
         for body in sent:
             producer.send(Message.make(topic, body.encode()))
         for seen in members:
@@ -93,14 +93,14 @@ def test_broadcasting_members_get_all_and_keep_their_place_themselves(scene: Sce
         again = Seen()
         cluster.push_consumer(again, "our-listeners", topics=[topic], from_where=FIRST, model="BROADCASTING",
                               name="member-0")
-        cluster.producer("our-callers").send(Message.make(topic, b"new"))
+        sender(cluster, "our-callers").send(Message.make(topic, b"new"))
         assert again.wait(1).bodies == ["new"]
 
 
 def test_a_tag_expression_chooses(scene: Scene, cluster: Remote, topic: str) -> None:
     seen = Seen()
     cluster.push_consumer(seen, "our-tag-readers", topics={topic: "A || C"}, from_where=FIRST)
-    producer = cluster.producer("our-taggers")
+    producer = sender(cluster, "our-taggers")
     for tag in "ABCABC":
         producer.send(Message.make(topic, tag.encode(), tags=tag))
     assert sorted(seen.wait(4).bodies) == ["A", "A", "C", "C"]
@@ -110,7 +110,7 @@ def test_an_sql_expression_chooses(scene: Scene, cluster: Remote, topic: str) ->
     seen = Seen()
     cluster.push_consumer(seen, "our-sql-readers", topics={topic: "price > 5 AND TAGS = 'A'"}, sql=True,
                           from_where=FIRST)
-    producer = cluster.producer("our-sellers")
+    producer = sender(cluster, "our-sellers")
     for price in (3, 6, 9):
         for tag in "AB":
             message = Message.make(topic, f"{tag}{price}".encode(), tags=tag)
@@ -122,7 +122,7 @@ def test_an_sql_expression_chooses(scene: Scene, cluster: Remote, topic: str) ->
 def test_what_nobody_can_consume_ends_among_the_dead_letters(scene: Scene, cluster: Remote, topic: str) -> None:
     seen = Seen(refuse=lambda message: message.body == b"poison")
     cluster.push_consumer(seen, "our-poor-ones", topics=[topic], from_where=FIRST, max_reconsume_times=1)
-    producer = cluster.producer("our-poisoners")
+    producer = sender(cluster, "our-poisoners")
     for body in (b"good", b"poison"):
         producer.send(Message.make(topic, body))
     until(lambda: bool(scene.server.records("%DLQ%our-poor-ones")))
@@ -137,7 +137,7 @@ def test_what_nobody_can_consume_ends_among_the_dead_letters(scene: Scene, clust
 
 def test_a_pull_consumer_goes_where_it_is_told(scene: Scene, cluster: Remote, topic: str) -> None:
     queue = scene.on_master(1, topic)
-    producer = cluster.producer("our-fillers")
+    producer = sender(cluster, "our-fillers")
     for i in range(10):
         producer.send(Message.make(topic, f"body {i}".encode(), tags="AB"[i % 2]), queue=queue)
     consumer = cluster.pull_consumer("our-pullers")
@@ -156,7 +156,7 @@ def test_a_pull_consumer_goes_where_it_is_told(scene: Scene, cluster: Remote, to
 
 
 def test_a_lite_pull_consumer_polls_and_seeks(scene: Scene, cluster: Remote, topic: str) -> None:
-    producer = cluster.producer("our-lite-senders")
+    producer = sender(cluster, "our-lite-senders")
     for i in range(8):
         producer.send(Message.make(topic, f"body {i}".encode()), queue=scene.on_master(i % 4, topic))
     consumer = cluster.lite_pull_consumer("our-lite-readers", topics=[topic], from_where=FIRST)
@@ -181,7 +181,7 @@ def polled(consumer: Any, count: int) -> list[str]:
 def test_a_group_sent_back_consumes_again(scene: Scene, cluster: Remote, topic: str) -> None:
     seen = Seen()
     cluster.push_consumer(seen, "our-repeaters", topics=[topic], from_where=FIRST, name="repeater")
-    producer = cluster.producer("our-givers")
+    producer = sender(cluster, "our-givers")
     for i in range(8):
         producer.send(Message.make(topic, f"body {i}".encode()), queue=scene.on_master(i % 4, topic))
     seen.wait(8)

@@ -12,14 +12,14 @@ from sandbox import Message, connect
 from sandbox.client.request_reply import reply_to
 from sandbox.client.results import ConsumeConcurrentlyStatus, SendStatus
 from sandbox.hosting.remote import Remote
-from tests.interop.ours.stage import FIRST, Scene, Seen, texts, until
+from tests.interop.ours.stage import FIRST, Scene, Seen, sender, texts, until
 
 LARGE_BYTES = 4 * 1024 * 1024 - 16_384  # of the 4 MiB a broker takes; properties and a zlib frame of noise fit in too
 UNICODE = "Grüße, 消息, 🚀"
 
 
 def test_send_and_wait(scene: Scene, cluster: Remote, topic: str) -> None:
-    producer = cluster.producer("our-senders")
+    producer = sender(cluster, "our-senders")
     sent = [producer.send(Message.make(topic, f"body {i}".encode(), keys=f"key-{i}", tags="A")) for i in range(8)]
     records = scene.server.records(topic)
     assert {result.status for result in sent} == {SendStatus.SEND_OK}
@@ -30,14 +30,14 @@ def test_send_and_wait(scene: Scene, cluster: Remote, topic: str) -> None:
 
 
 def test_a_topic_nobody_has_made_comes_with_its_first_message(scene: Scene, cluster: Remote) -> None:
-    sent = cluster.producer("our-creators").send(Message.make("our-new-topic", b"first"))
+    sent = sender(cluster, "our-creators").send(Message.make("our-new-topic", b"first"))
     assert [record.body for record in scene.server.records("our-new-topic")] == [b"first"]
     [queues] = cluster.admin.names.route("our-new-topic").queues
     assert (queues.write_queues, queues.broker) == (4, sent.queue.broker)
 
 
 def test_send_without_waiting(scene: Scene, cluster: Remote, topic: str) -> None:
-    producer = cluster.producer("our-async-senders").inner
+    producer = sender(cluster, "our-async-senders").inner
 
     async def all_at_once() -> list[Any]:
         return await asyncio.gather(*(producer.send_async(Message.make(topic, f"body {i}".encode()))
@@ -52,7 +52,7 @@ def test_send_without_waiting(scene: Scene, cluster: Remote, topic: str) -> None
 
 
 def test_send_one_way(scene: Scene, cluster: Remote, topic: str) -> None:
-    producer = cluster.producer("our-one-way-senders")
+    producer = sender(cluster, "our-one-way-senders")
     for i in range(8):
         assert producer.send_oneway(Message.make(topic, f"body {i}".encode())) is None
     until(lambda: len(scene.server.records(topic)) == 8)
@@ -60,7 +60,7 @@ def test_send_one_way(scene: Scene, cluster: Remote, topic: str) -> None:
 
 
 def test_send_a_batch(scene: Scene, cluster: Remote, topic: str) -> None:
-    sent = cluster.producer("our-batchers").send_batch([Message.make(topic, f"body {i}".encode()) for i in range(5)])
+    sent = sender(cluster, "our-batchers").send_batch([Message.make(topic, f"body {i}".encode()) for i in range(5)])
     records = scene.server.records(topic)
     assert [record.body.decode() for record in records] == [f"body {i}" for i in range(5)]
     assert {record.queue_id for record in records} == {sent.queue.queue_id}
@@ -69,7 +69,7 @@ def test_send_a_batch(scene: Scene, cluster: Remote, topic: str) -> None:
 
 
 def test_send_by_key_to_a_queue(scene: Scene, cluster: Remote, topic: str) -> None:
-    producer = cluster.producer("our-choosers")
+    producer = sender(cluster, "our-choosers")
     for i in range(8):
         producer.send(Message.make(topic, f"{i}".encode()), selector=lambda queues, found: queues[int(found.body) % 2])
     assert {(record.body, record.queue_id) for record in scene.server.records(topic)} == {
@@ -78,7 +78,7 @@ def test_send_by_key_to_a_queue(scene: Scene, cluster: Remote, topic: str) -> No
 
 def test_a_large_body_of_noise(scene: Scene, cluster: Remote, topic: str) -> None:
     body = os.urandom(LARGE_BYTES)
-    cluster.producer("our-large-senders").send(Message.make(topic, body), timeout_ms=15_000)
+    sender(cluster, "our-large-senders").send(Message.make(topic, body))
     [record] = scene.server.records(topic)
     assert record.plain_body == body
     seen = Seen()
@@ -88,7 +88,7 @@ def test_a_large_body_of_noise(scene: Scene, cluster: Remote, topic: str) -> Non
 
 def test_what_is_large_travels_compressed(scene: Scene, cluster: Remote, topic: str) -> None:
     body = b"again and again " * 1_000
-    cluster.producer("our-packers").send(Message.make(topic, body))
+    sender(cluster, "our-packers").send(Message.make(topic, body))
     [record] = scene.server.records(topic)
     assert record.sys_flag & 1
     assert len(record.body) < 1_000
@@ -101,7 +101,7 @@ def test_what_is_large_travels_compressed(scene: Scene, cluster: Remote, topic: 
 def test_unicode_in_body_keys_tags_and_properties(scene: Scene, cluster: Remote, topic: str) -> None:
     message = Message.make(topic, UNICODE.encode(), keys="键-🚀", tags="标签")
     message.properties["von"] = UNICODE
-    cluster.producer("our-writers").send(message)
+    sender(cluster, "our-writers").send(message)
     [record] = scene.server.records(topic)
     assert (record.body.decode(), record.properties["KEYS"], record.properties["TAGS"], record.properties["von"]) == (
         UNICODE, "键-🚀", "标签", UNICODE)
@@ -121,7 +121,7 @@ def test_the_wire_may_be_encrypted(scene: Scene, topic: str) -> None:
     trusting.verify_mode = ssl.CERT_NONE  # Apache's broker makes up a certificate of its own
     with connect(scene.server.namesrv, tls=trusting) as cluster:
         body = os.urandom(1_000_000)
-        cluster.producer("our-whisperers").send(Message.make(topic, body), timeout_ms=15_000)
+        sender(cluster, "our-whisperers").send(Message.make(topic, body))
         seen = Seen()
         cluster.push_consumer(seen, "our-eavesdroppers", topics=[topic], from_where=FIRST)
         assert seen.wait(1).messages[0].body == body
@@ -130,7 +130,7 @@ def test_the_wire_may_be_encrypted(scene: Scene, topic: str) -> None:
 def test_a_delayed_message_comes_later(scene: Scene, cluster: Remote, topic: str) -> None:
     seen = Seen()
     cluster.push_consumer(seen, "our-patient-ones", topics=[topic], from_where=FIRST)
-    cluster.producer("our-delayers").send(Message.make(topic, b"later", delay_level=2))
+    sender(cluster, "our-delayers").send(Message.make(topic, b"later", delay_level=2))
     [got] = seen.wait(1).messages
     assert got.store_ms is not None
     assert got.born_ms is not None
@@ -160,7 +160,7 @@ def test_transactions_end_as_they_are_told_or_as_they_answer(scene: Scene, clust
 
 
 def test_a_question_is_answered(scene: Scene, cluster: Remote, topic: str) -> None:
-    asker, answerer = cluster.producer("our-askers"), cluster.producer("our-answerers")
+    asker, answerer = sender(cluster, "our-askers"), sender(cluster, "our-answerers")
     heard: Future[Message] = Future()
 
     async def answer(messages: list[Message], context: Any) -> Any:
