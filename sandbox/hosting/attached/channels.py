@@ -31,7 +31,7 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> dict
             return read_rebalance(GroupSeen(picture, group))
         case "topics", []:
             watch.look()
-            return read_topics(picture, cluster.limits.topics)
+            return read_topics(picture, cluster.limits.topics, cluster.limits.queues)
         case "topology", []:
             watch.look()
             return read_topology(picture)

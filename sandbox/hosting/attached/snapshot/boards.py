@@ -61,26 +61,32 @@ def read_locks(picture: Picture, group: str) -> Row:
     }
 
 
-def read_topics(picture: Picture, most: int) -> Row:
-    """As of a sandbox (`hosting.snapshot.topics`); how a topic came to be, nobody tells."""
+def read_topics(picture: Picture, most: int, most_queues: int) -> Row:
+    """As of a sandbox (`hosting.snapshot.topics`); how a topic came to be, nobody tells.
+
+    Beyond `most_queues` a topic's queues are counted in `brokers` and not shown: `left_out` says how many.
+    """
     readers: dict[str, set[str]] = {}
     for table in picture.offsets.values():
         for group, topics in table.items():
             for topic in topics:
                 readers.setdefault(topic, set()).add(group)
-    return {"topics": [_topic(picture, topic, sorted(readers.get(topic, ()))[:MAX_GROUPS])
-                       for topic in picture.limited_topics(most)]}
+    rows: list[Row] = []
+    for topic in picture.limited_topics(most):
+        rows.append(_topic(picture, topic, sorted(readers.get(topic, ()))[:MAX_GROUPS], most_queues))
+        most_queues -= len(rows[-1]["queues"])
+    return {"topics": rows}
 
 
-def _topic(picture: Picture, topic: str, groups: list[str]) -> Row:
+def _topic(picture: Picture, topic: str, groups: list[str], most_queues: int) -> Row:
     configs = picture.configs(topic)
+    places = [(MessageQueue(topic, name, queue_id), config) for name, config in configs.items()
+              for queue_id in range(max(config.read_queues, config.write_queues))]
     return {
-        "topic": topic, "kind": kind_of(topic), "groups": groups,
+        "topic": topic, "kind": kind_of(topic), "groups": groups, "left_out": max(0, len(places) - most_queues),
         "brokers": [{"broker": name, "write_queues": config.write_queues, "read_queues": config.read_queues,
                      "permission": config.permission, "how": None} for name, config in configs.items()],
-        "queues": [_topic_queue(picture, MessageQueue(topic, name, queue_id), config, groups)
-                   for name, config in configs.items()
-                   for queue_id in range(max(config.read_queues, config.write_queues))],
+        "queues": [_topic_queue(picture, mq, config, groups) for mq, config in places[:most_queues]],
     }
 
 

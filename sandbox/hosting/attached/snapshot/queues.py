@@ -18,13 +18,16 @@ _NEVER_TOLD: Row = {"oldest_stored_ms": None, "cells": None, "oldest": None, "fl
                     "held_until_ms": None}
 
 
-def queue_rows(seen: GroupSeen, topic: str, causes: Causes) -> Rows:
-    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that tell."""
+def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> Rows:
+    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that tell.
+
+    `divided` False: `assigned` is left None, because nobody reads it.
+    """
     mqs = seen.picture.read_queues(topic)
     if seen.model == "BROADCASTING":
         return {f"{mq.row}@{client_id}": _broadcast_row(seen.picture, mq, client_id, held)
                 for client_id, says in seen.says.items() for mq, held in sorted(says.held(topic).items())}
-    assigned = seen.assigned(mqs)
+    assigned = seen.assigned(mqs) if divided else {}
     return {mq.row: _queue_row(seen, mq, assigned.get(mq), causes.get((seen.group, mq))) for mq in mqs}
 
 

@@ -39,6 +39,9 @@ class _Budget:
         self._queues = {"topics": limits.queues, "groups": limits.queues}
         self._members = limits.members
 
+    def left(self, where: str) -> bool:
+        return self._queues[where] > 0
+
     def queues(self, where: str, wanted: int) -> int:
         given = min(wanted, self._queues[where])
         self._queues[where] -= given
@@ -81,16 +84,23 @@ def _producers(picture: Picture) -> list[Row]:
 def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> Row:
     seen = GroupSeen(picture, name)
     members = list(seen.member_rows().items())
-    topics = [topic for topic in picture.topics_of_group(name) if not topic.startswith("%")]
-    queues = [_queue(topic, key, row) for topic in topics for key, row in queue_rows(seen, topic, causes).items()]
     return {
         "group": name, "model": seen.model, "listener": seen.listener, "strategy": seen.strategy,
         "subscription": _subscription(seen),
         "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
                     for client_id, row in members[:budget.members(len(members))]],
-        "queues": queues[:budget.queues("groups", len(queues))],
+        "queues": _queues(seen, causes, budget),
         "counts": {"delivered_again": None, "retrying": _retrying(picture, name), "dead_letters": _dead(picture, name)},
     }
+
+
+def _queues(seen: GroupSeen, causes: Causes, budget: _Budget) -> list[Row]:
+    rows: list[Row] = []
+    for topic in seen.picture.topics_of_group(seen.group):
+        if not topic.startswith("%") and budget.left("groups"):
+            drawn = queue_rows(seen, topic, causes, divided=False)
+            rows += [_queue(topic, key, row) for key, row in list(drawn.items())[:budget.queues("groups", len(drawn))]]
+    return rows
 
 
 def _queue(topic: str, key: str, row: Row) -> Row:
