@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 from tests.browser.test_axe_in_a_browser import violations
@@ -42,6 +42,25 @@ def test_a_search_says_how_far_it_came_and_stands_in_the_address(site: Site) -> 
     assert site.page.locator("#found tr[data-key]").count() == 200
     assert "s-by=time&s-topic=orders&s-tag=paid" in site.page.url
     site.page.reload()
+    expect(site.page.locator("#found .more").last).to_contain_text("found 200", timeout=PATIENCE_MS)
+
+
+def test_a_search_that_was_stopped_keeps_what_it_found_and_can_go_on(site: Site) -> None:
+    site.visit("index", "messages/")
+    held: list[Route] = []
+    site.page.route("**/ask/find-messages/*cursor*", lambda route: held.append(route))
+    site.page.get_by_label("by time and tag").check()
+    site.page.locator(".findform[data-way=time]").get_by_role("button", name="Find").click()
+    stop = site.page.locator("#found [data-stop]")
+    expect(stop).to_be_visible(timeout=PATIENCE_MS)
+    stop.click()
+    for route in held:  # what was under way when it was stopped
+        route.continue_()
+    site.page.unroute("**/ask/find-messages/*cursor*")
+    go = site.page.locator("#found [data-go]")
+    expect(go).to_be_visible(timeout=PATIENCE_MS)
+    assert 0 < site.page.locator("#found tr[data-key]").count() < 200
+    go.click()
     expect(site.page.locator("#found .more").last).to_contain_text("found 200", timeout=PATIENCE_MS)
 
 

@@ -11,6 +11,7 @@ from sandbox.hosting.config import HostConfig
 from sandbox.hosting.world import World
 from sandbox.journal.events import MessageConsumedOnce, MessageDeadLettered, MessagesStored
 from sandbox.kernel.errors import ActionRefused
+from tests.seed.stage import Caller, broker_address
 
 GROUP = "order-svc"
 
@@ -251,6 +252,18 @@ def test_what_the_journals_memory_no_longer_holds_is_not_made_up(world: World) -
     assert of_group["given"] is True, "the ledger outlives sleep"
     assert told["known_from_ms"] > told["chain"][0]["store_ms"]
     assert told["chain"][0]["seq"] is None
+
+
+def test_of_a_client_that_is_not_ours_only_pulls_and_commits_are_known(world: World) -> None:
+    send(world, "k-0")
+    caller = Caller(world, broker_address(world))
+    assert caller.pull("strangers", "orders", 0, 0).offsets == [0]
+    told = group(world, "k-0", "strangers")
+    assert (told["state"], told["given"], told["deliveries"]) == ("pulled", None, [])
+    [pull] = told["pulls"]
+    assert (pull["what"], pull["actor"]) == ("pulled", None)
+    caller.commit("strangers", "orders", 0, 1)
+    assert state(world, "k-0", "strangers") == "committed"
 
 
 def test_details_the_valve_kept_back_are_said_to_be_missing(tmp_path: Path) -> None:

@@ -57,16 +57,17 @@ def life_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> Row:
         step["seq"] = heard.stored.get(number)
     topic = origin_topic(message)
     first_ms = min(step["store_ms"] for step in chain)
+    names = _groups(sandbox, topic, chain, heard)
     return {"chain": chain, "linked": message.properties.get("UNIQ_KEY") is not None,
-            "groups": [_group(sandbox, name, topic, message, chain, heard) for name in _groups(sandbox, topic, chain)],
+            "groups": [_group(sandbox, name, topic, message, chain, heard) for name in names],
             "known_from_ms": heard.from_ms, "known_from_seq": str(heard.from_seq),
             "complete": heard.from_seq == 0 or (heard.from_ms is not None and heard.from_ms <= first_ms),
             "skipped": heard.skipped}
 
 
-def _groups(sandbox: "Sandbox", topic: str, chain: list[Row]) -> list[str]:
-    """Who reads the topic, or did; who wants one of the copies."""
-    found = {step["group"] for step in chain if step["group"]}
+def _groups(sandbox: "Sandbox", topic: str, chain: list[Row], heard: Heard) -> list[str]:
+    """Who reads the topic, or did; who wants one of the copies, or pulled one."""
+    found = {step["group"] for step in chain if step["group"]} | heard.pulls.keys() | heard.deliveries.keys()
     for node in sandbox.nodes.masters():
         found |= set(node.running.consumer_offsets.groups_of(topic))
         found |= {name for name, group in node.running.consumers.groups.items() if topic in group.subscriptions}
