@@ -7,7 +7,7 @@ import { show, startShell } from "./shell.js";
 import { Tape } from "./tape.js";
 import { t } from "./words.js";
 
-const ENTRIES = 12, STUB = 22, TOP = 22, THICK = 14;
+const ENTRIES = 12, WORDS = 190, STUB = 22, TOP = 22, THICK = 14;
 
 const page = startShell({ keys: { ArrowDown: () => step(1), ArrowUp: () => step(-1) } });
 const { clock, config, painter } = page;
@@ -52,9 +52,13 @@ function whole() {
   if (low > 0n) nodes.push(svg("rect", { class: "gone", x: 0, y: TOP, width: STUB, height: THICK, rx: 3 }));
   nodes.push(svg("rect", { class: "safe", x: x(min), y: TOP, width: Math.max(0, x(flushed) - x(min)), height: THICK }), svg("rect", { class: "soft", x: x(flushed), y: TOP, width: Math.max(0, x(max) - x(flushed)), height: THICK }));
   for (const name of Object.keys(disk.commitlog)) if (BigInt(name) > low) nodes.push(svg("path", { class: "cut", d: `M${x(String(BigInt(name))).toFixed(1)} ${TOP - 3}v${THICK + 6}` }));
+  let said = -Infinity; // where words stand above the line: the next must not run into them
   const mark = (place, kind, above, anchor) => {
     const at = x(place), y = above ? TOP - 8 : TOP + THICK + 14;
-    nodes.push(svg("path", { class: `mark ${kind}`, d: `M${at.toFixed(1)} ${above ? TOP - 5 : TOP}v${THICK + 5}` }), svg("text", { class: kind, x: at, y, "text-anchor": anchor }, `${t(`store.${kind}`)} ${number(place)}`));
+    nodes.push(svg("path", { class: `mark ${kind}`, d: `M${at.toFixed(1)} ${above ? TOP - 5 : TOP}v${THICK + 5}` }));
+    if (above && Math.abs(at - said) < WORDS) return;
+    if (above) said = at;
+    nodes.push(svg("text", { class: kind, x: at, y, "text-anchor": anchor }, `${t(`store.${kind}`)} ${number(place)}`));
   };
   mark(min, "min", false, "start");
   mark(max, "max", false, "end");
