@@ -41,7 +41,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       onFacts(rows, { first, gap });
       gap = 0;
       for (const row of rows) if (!first) judge(row);
-      for (const row of rows) if (!first && row.type === "OffsetsReset" && row.method !== "undo" && actions.can("reset")) offerUndo(row);
+      for (const row of rows) if (!first && row.type === "OffsetsReset" && row.method !== "undo" && actions.can("reset") && !config.attached) offerUndo(row);
       if (!first && rows.some((row) => SHAPE.has(row.type))) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));
       first = false;
     },
