@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import socket
 import struct
 import subprocess
@@ -29,7 +30,8 @@ PROPERTIES = {
 }
 APACHE_4 = "4.9.7"  # the last 4.9 whose broker Maven Central has
 APACHE_5 = "5.3.3"
-READY_S = 60.0
+READY_S = 180.0  # Apache's, on a machine with much else to do
+LISTENING_PORTS = (10_000, 30_000)  # below those of outgoing connections, which take any that is free
 GOODBYE_S = 60.0  # Apache's 5.3.3 takes 12 on a quiet machine
 ORDER_S = 10.0
 LOOK_EVERY_S = 0.1
@@ -94,11 +96,9 @@ def log_records(directory: Path) -> Iterator[Record]:
 def free_ports(*apart: int) -> int:
     """A port that is free together with those so far from it."""
     while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
+        port = random.randrange(*LISTENING_PORTS)
         try:
-            for offset in apart:
+            for offset in (0, *apart):
                 with socket.socket() as other:
                     other.bind(("127.0.0.1", port + offset))
         except OSError:
@@ -115,7 +115,7 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
         directory = store or root / "store"
         settings = root / "broker.properties"
         settings.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
-        address = f"127.0.0.1:{free_ports()}"
+        address = f"127.0.0.1:{free_ports(1)}"
         command = [sys.executable, "manage.py", "broker", "--store", str(directory), "--listen", address,
                    "--properties", str(settings)]
         if accounts is not None:
@@ -127,18 +127,20 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
 
 @contextmanager
 def apache_server(release: str = APACHE_4, *, store: Path | None = None,
-                  properties: Mapping[str, str] = PROPERTIES, accounts: str | None = None) -> Iterator[Server]:
+                  properties: Mapping[str, str] = PROPERTIES, accounts: str | None = None,
+                  at: Server | None = None) -> Iterator[Server]:
     """Apache's name server and broker of a release in one process, on all addresses of this machine.
 
     `store` may be a store directory that somebody has written; without it the store is empty and gone afterwards.
     `accounts` as 4.9's `plain_acl.yml` has them, with aclEnable among the properties; 5.x has other settings instead.
+    `at`: on the ports of one that was there before.
     Raises Unavailable where Maven or its artifacts are not here.  At its end the broker shuts down as it should.
     """
     classpath = java_classpath(release, "broker")
     with tempfile.TemporaryDirectory(prefix="interop-") as home:
         root = Path(home)
         directory = store or root / "store"
-        namesrv, broker = free_ports(), free_ports(-2, 1)
+        namesrv, broker = (port_of(at.namesrv), port_of(at.broker)) if at else (free_ports(), free_ports(-2, 1))
         if accounts is not None:
             (root / "conf").mkdir()
             (root / "conf" / "plain_acl.yml").write_text(accounts)
@@ -149,6 +151,10 @@ def apache_server(release: str = APACHE_4, *, store: Path | None = None,
                    "\n".join(f"{key}={value}" for key, value in properties.items())]
         with process(command, root / "log", b"ready") as started:
             yield Server(f"apache-{release}", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", directory, started.pid)
+
+
+def port_of(address: str) -> int:
+    return int(address.rpartition(":")[2])
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def test_killed_member_keeps_its_queues_for_a_minute(peer: Peer, client: Client,
     with start(client) as doomed_peer:
         doomed = doomed_peer.order("consume", topic=names.topic, group=names.group, name="doomed", orderly=1)
         of_doomed = queues_read(doomed, 2, patience_s=110)  # Go unlocks nothing it hands over: 60 s, then 20 s
-        until_it_reads(left, ALL - of_doomed)
+        until_it_reads(left, ALL - of_doomed, patience_s=110)
         doomed_peer.kill()
         left.listen(0.5)
         said = len(left.facts)

@@ -42,7 +42,7 @@ class Scene(NamedTuple):
 @pytest.fixture(scope="module", params=TOOLS, ids=lambda client: str(client).replace("java", "mqadmin"))
 def scene(request: pytest.FixtureRequest, server: Server, start: Start) -> Iterator[Scene]:
     tools: Client = request.param
-    word = tools.name.replace(".", "_")
+    word = f"{request.module.__name__.rpartition('.')[2]}-{tools.name.replace('.', '_')}"
     topic, group, senders = f"admin-topic-{word}", f"admin-group-{word}", f"admin-senders-{word}"
     with start(tools) as peer:
         def run(line: str) -> str:

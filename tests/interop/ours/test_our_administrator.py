@@ -73,6 +73,7 @@ def test_a_group_nobody_is_in_is_moved(scene: Scene, cluster: Remote, topic: str
         seen = Seen()
         passing.push_consumer(seen, group, topics=[topic], from_where=FIRST)
         seen.wait(8)
+        scene.server.until(lambda: all(scene.server.committed(group, topic, queue_id) == 2 for queue_id in range(4)))
     queues = [scene.on_master(queue_id, topic) for queue_id in range(4)]
     assert [scene.server.committed(group, topic, queue_id) for queue_id in range(4)] == [2, 2, 2, 2]
     if scene.is_5:
