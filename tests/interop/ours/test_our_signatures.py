@@ -27,7 +27,7 @@ SETTINGS = {
 REFUSAL = {APACHE_4: 1, APACHE_5: 16}
 
 
-@pytest.fixture(scope="module", params=[APACHE_4, APACHE_5])
+@pytest.fixture(scope="module", params=[APACHE_4, APACHE_5], ids="apache-{}".format)
 def guarded(request: pytest.FixtureRequest) -> Iterator[Server]:
     try:
         with apache_server(request.param, properties={**QUICK, **SETTINGS[request.param]}, accounts=ACCOUNTS) as made:
