@@ -183,7 +183,7 @@ async def crowd(a: Attacker) -> None:
     beat = frames.request(34, {}, b'{"clientID":"crowd","producerDataSet":[{"groupName":"crowd"}]}')
 
     async def one(n: int) -> None:
-        await asyncio.sleep(n / 400)
+        await asyncio.sleep(n / 200)
         while True:
             stream = await a.connect()
             if stream is None:
@@ -217,7 +217,7 @@ async def deaf(a: Attacker) -> None:
         await asyncio.wait_for(stream[0].read(1 << 20), 5)
 
     async def one(n: int) -> None:
-        await asyncio.sleep(n / 50)
+        await asyncio.sleep(n / 15)
         while True:
             stream = await a.connect(window_bytes=4_096)
             if stream is None:
@@ -228,7 +228,7 @@ async def deaf(a: Attacker) -> None:
                 for _ in range(400):
                     stream[1].write(pull)
                     a.counts["frames"] += 1
-                    await asyncio.wait_for(stream[1].drain(), 10)
+                    await asyncio.wait_for(stream[1].drain(), 60)
                     await a.rest()
             stream[1].transport.abort()
 
@@ -247,8 +247,8 @@ async def storm(a: Attacker) -> None:
 
 
 KINDS: dict[str, tuple[Callable[[Attacker], Awaitable[None]], float]] = {
-    "mutated": (mutated, 60), "made_up": (made_up, 60), "growth": (growth, 40), "slow_loris": (slow_loris, 200),
-    "half_open": (half_open, 40), "crowd": (crowd, 200), "deaf": (deaf, 10), "storm": (storm, 100)}
+    "mutated": (mutated, 30), "made_up": (made_up, 30), "growth": (growth, 20), "slow_loris": (slow_loris, 200),
+    "half_open": (half_open, 40), "crowd": (crowd, 200), "deaf": (deaf, 4), "storm": (storm, 100)}
 """Every kind, and how often a second each of its connections sends (or connects)."""
 
 
