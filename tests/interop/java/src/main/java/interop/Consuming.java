@@ -1,6 +1,8 @@
 package interop;
 
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
@@ -37,7 +39,7 @@ final class Consuming {
         return consumer;
     }
 
-    /** fail: first (each message fails once), always.  orderly is a listener of the same kind. */
+    /** fail: first (each message fails once), always.  orderly is a listener of the same kind.  work_ms per message. */
     static void consume(Order order) throws Exception {
         var consumer = consumer(order);
         if (order.has("orderly")) {
@@ -58,6 +60,7 @@ final class Consuming {
         boolean all = true;
         for (var message : messages) {
             received(order, message);
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(order.number("work_ms", 0)));
             all &= !fails.equals("always") && !(fails.equals("first") && message.getReconsumeTimes() == 0);
         }
         return all;
