@@ -16,6 +16,16 @@ def first_message(site: Site) -> None:
     site.wait_connected()
 
 
+def wait_for(site: Site, what: str) -> None:
+    """`what`: an expression of the sandbox's snapshot."""
+    look = "const now = await (await fetch(`/api/sandboxes/${slug}`)).json()"
+    site.until(f"async (slug) => {{ {look}; return {what} }}", site.slug)
+
+
+STORED = "now.topics[0]?.queues.reduce((all, queue) => all + Number(queue.max), 0) >= 200"
+RUNNING = "now.groups[0]?.members.some((one) => one.state === 'running')"
+
+
 def test_rows_hold_still_under_the_keyboard_and_enter_opens_one(site: Site) -> None:
     site.visit("orders", "messages/?topic=orders")
     rows = site.page.locator("#messages tbody tr")
@@ -33,6 +43,7 @@ def test_rows_hold_still_under_the_keyboard_and_enter_opens_one(site: Site) -> N
 
 def test_a_search_says_how_far_it_came_and_stands_in_the_address(site: Site) -> None:
     site.visit("index", "messages/")
+    wait_for(site, STORED)
     site.page.get_by_label("by time and tag").check()
     finder = site.page.locator(".findform[data-way=time]")
     finder.get_by_label("Tag").fill("paid")
@@ -47,6 +58,7 @@ def test_a_search_says_how_far_it_came_and_stands_in_the_address(site: Site) -> 
 
 def test_a_search_that_was_stopped_keeps_what_it_found_and_can_go_on(site: Site) -> None:
     site.visit("index", "messages/")
+    wait_for(site, STORED)
     held: list[Route] = []
     site.page.route("**/ask/find-messages/*cursor*", lambda route: held.append(route))
     site.page.get_by_label("by time and tag").check()
@@ -93,6 +105,7 @@ def test_fields_and_bytes_of_a_message_light_each_other_up(site: Site) -> None:
 
 def test_consuming_once_becomes_a_row_of_its_life(site: Site) -> None:
     site.start("orders")
+    wait_for(site, RUNNING)
     site.open("messages/?topic=orders")
     first_message(site)
     site.page.get_by_role("button", name="Consume once").click()
