@@ -1,4 +1,4 @@
-"""One run after the other on one warm session: progress told, failures in a sentence, the last good result untouched."""
+"""One run after the other on one warm session: progress told, failures in a sentence, the last good result kept."""
 
 import re
 import threading
