@@ -28,7 +28,7 @@ def test_a_crash_is_followed_to_the_locks_and_reset_without_a_mouse(site: Site) 
     keys.press("Enter")
     expect(page.locator(f".cons[data-actor={chosen}] .state")).to_have_text("Crashed")
     page.evaluate("document.activeElement.blur()")
-    keys.press("2")
+    keys.press("3")
     page.wait_for_url("**/locks/**")
     site.wait_connected()
     stale = page.locator("#lock-rows .ring.stale").first
