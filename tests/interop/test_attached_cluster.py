@@ -21,13 +21,14 @@ from sandbox.kernel.errors import ActionRefused
 from tests.interop.clients import CLIENTS, TOOLS, Unavailable
 from tests.interop.conftest import printed
 from tests.interop.peer import Order, Peer
-from tests.interop.servers import APACHE_4, APACHE_5, Server, apache_server
+from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server, apache_server
 
 SLUG = "k.real"
 WITHIN_S = 30.0
 SLOW_MS = 300_000
 QUEUES = 4
 NUMBERS = itertools.count(1)
+PATIENT = {**PROPERTIES, "waitTimeMillsInSendQueue": "10000"}  # on a busy machine 200 ms are soon over
 JAVA = {APACHE_4: "java-4.9.8", APACHE_5: "java-5.3.3"}
 Progress = dict[str, tuple[int, int]]  # queue → broker's end, group's offset
 
@@ -72,7 +73,7 @@ class Scene(NamedTuple):
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with ExitStack() as ends:
         try:
-            server = ends.enter_context(apache_server(request.param))
+            server = ends.enter_context(apache_server(request.param, properties=PATIENT))
             java = next(client for client in CLIENTS if client.name == JAVA[request.param])
             tools, member = (ends.enter_context(Peer(client.name, client.build(), tmp_path_factory.mktemp("peer"),
                                                      namesrv=server.namesrv)) for client in (TOOLS, java))
