@@ -9,6 +9,7 @@ from sandbox.hosting.port import Reading
 from sandbox.hosting.snapshot.board import read_board
 from sandbox.hosting.snapshot.client import read_client
 from sandbox.hosting.snapshot.connect import read_connect
+from sandbox.hosting.snapshot.disk import read_disk
 from sandbox.hosting.snapshot.frames import read_wire
 from sandbox.hosting.snapshot.locks import read_locks
 from sandbox.hosting.snapshot.messages import read_messages
@@ -63,6 +64,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             return read_rebalance(sandbox, group)
         case "store", [node]:
             return read_store(sandbox, _running(sandbox, node))
+        case "store", [node, "disk"]:
+            return read_disk(sandbox, _running(sandbox, node))
         case "index", [node]:
             return read_index(_running(sandbox, node))
         case "topics", []:
