@@ -25,7 +25,7 @@ def test_two_members_share_a_topic_and_commit_at_their_end(scene: Scene, topic: 
     assert committed == dict.fromkeys(range(4), 10)
 
 
-def test_who_leaves_hands_over_at_once_and_nothing_comes_twice(scene: Scene, cluster: Remote, topic: str) -> None:
+def test_who_leaves_hands_over_at_once(scene: Scene, cluster: Remote, topic: str) -> None:
     stays = Seen()
     member = cluster.push_consumer(stays, "our-heirs", topics=[topic], from_where=FIRST)
     with connect(scene.server.namesrv) as passing:
@@ -40,8 +40,10 @@ def test_who_leaves_hands_over_at_once_and_nothing_comes_twice(scene: Scene, clu
     for i in range(20):
         producer.send(Message.make(topic, f"after {i}".encode()))
     until(lambda: len(stays.messages) + len(leaves.messages) >= 40)
-    assert sorted(stays.bodies + leaves.bodies) == sorted(
-        f"{when} {i}" for when in ("before", "after") for i in range(20))
+    sent, given = [f"{when} {i}" for when in ("before", "after") for i in range(20)], stays.bodies + leaves.bodies
+    assert set(given) == set(sent)
+    if scene.server.name == "ours":  # Apache's takes a commit and the goodbye behind it in two pools, in either order
+        assert sorted(given) == sorted(sent)
 
 
 def test_a_backlog_is_taken_whole(scene: Scene, cluster: Remote, topic: str) -> None:
