@@ -1,6 +1,7 @@
 """Connections to other people's brokers and name servers, or to our own in another process."""
 
 import asyncio
+import os
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
@@ -93,7 +94,7 @@ class TcpConnector:
             if isinstance(why, TimeoutError):
                 raise ConnectFailed(f"{address} did not answer within {self._limits.connect_s:g} s") from why
             if isinstance(why, OSError | ValueError | OverflowError):
-                raise ConnectFailed(f"nobody listens at {address}: {why}") from why
+                raise ConnectFailed(f"nobody listens at {address}{_reason(why)}") from why
             raise
         if not made:
             raise ConnectFailed(f"{address} is not wanted any more")
@@ -113,3 +114,12 @@ class TcpConnector:
         task = asyncio.get_running_loop().create_task(story())
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
+
+
+def _reason(why: Exception) -> str:
+    """In the words of the operating system; a refusal says no more than that nobody listens."""
+    if isinstance(why, ConnectionRefusedError):
+        return ""
+    if isinstance(why, OSError) and (why.errno or 0) > 0:
+        return f": {os.strerror(why.errno or 0).lower()}"
+    return f": {why}"
