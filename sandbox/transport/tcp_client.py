@@ -1,8 +1,8 @@
 """Connections to other people's brokers and name servers, or to our own in another process."""
 
 import asyncio
-import os
 import logging
+import os
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -120,6 +120,6 @@ def _reason(why: Exception) -> str:
     """In the words of the operating system; a refusal says no more than that nobody listens."""
     if isinstance(why, ConnectionRefusedError):
         return ""
-    if isinstance(why, OSError) and (why.errno or 0) > 0:
+    if isinstance(why, OSError) and not isinstance(why, ssl.SSLError) and (why.errno or 0) > 0:
         return f": {os.strerror(why.errno or 0).lower()}"
     return f": {why}"
