@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, WebSocketRoute, sync_playwright
 
+from tests import ports
+
 ROOT = Path(__file__).parents[2]
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PATIENCE_MS = 20_000  # other work may share the machine
-FIRST_PORT = 20_000 + os.getpid() % 24 * 500  # of sandboxes; other servers have their own, and outgoing connections too
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +41,7 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = probe.getsockname()[1]
     home = tmp_path_factory.mktemp("home")
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
-    environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(FIRST_PORT)}
+    environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS)}
     with (
         (home / "server.log").open("wb") as log,
         subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log) as server,

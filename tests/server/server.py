@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import httpx
 import orjson
 
+from tests import ports
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +22,6 @@ PATIENCE_S = 30.0  # other work may share the machine; who waits for less says s
 START_WITHIN_S = 60.0
 LOOK_EVERY_S = 0.1
 JSON = "application/json"
-FIRST_PORT = 20_000 + os.getpid() % 24 * 500  # other servers have their own, and outgoing connections too
 
 
 def until(look: Callable[[], T], *, within_s: float = PATIENCE_S, what: str = "") -> T:
@@ -48,7 +49,7 @@ def run(*arguments: str | Path, home: Path, timeout_s: float = 120.0) -> subproc
 
 def environment(home: Path) -> dict[str, str]:
     mine = {name: value for name, value in os.environ.items() if not name.startswith("QUEUEVIZ_")}
-    return mine | {"QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(FIRST_PORT)}
+    return mine | {"QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS)}
 
 
 class Server:

@@ -9,6 +9,7 @@ from django.test import Client
 
 from queueviz import acting, engine, landing
 from sandbox.hosting.feeds import prepare_flights
+from tests import ports
 from tests.web.fake_port import FakePort
 from tests.web.stage import Stage
 
@@ -66,6 +67,7 @@ def flights_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def real_engine(settings: Any, db: None, flights_table: Path) -> Iterator[Any]:
     """The engine itself, on its own thread, stopped after the test."""
     (settings.QUEUEVIZ_HOME / flights_table.name).symlink_to(flights_table)
+    settings.QUEUEVIZ_FIRST_PORT = ports.OF_ENGINES
     yield engine.port()
     engine.stop()
 

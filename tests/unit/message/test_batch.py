@@ -10,8 +10,12 @@ ITEMS = [BatchItem(0, b"one", b"KEYS\x01a"), BatchItem(7, b"", b""), BatchItem(-
 
 def test_a_batch_reads_back_as_it_was_written() -> None:
     data = encode(ITEMS)
-    assert decode(data) == ITEMS
+    assert decode(data, 3) == ITEMS
     assert len(data) == sum(22 + len(item.body) + len(item.properties) for item in ITEMS)
+
+
+def test_of_too_many_items_one_more_than_asked_for_is_read() -> None:
+    assert decode(encode(ITEMS), 1) == ITEMS[:2]
 
 
 def test_no_cut_of_a_batch_is_taken_for_a_whole_one() -> None:
@@ -19,14 +23,14 @@ def test_no_cut_of_a_batch_is_taken_for_a_whole_one() -> None:
     ends = {len(encode(ITEMS[:n])) for n in range(4)}
     for length in set(range(len(data))) - ends:
         with pytest.raises(CorruptRecord):
-            decode(data[:length])
+            decode(data[:length], 3)
 
 
 def test_an_item_whose_length_disagrees_is_refused() -> None:
     data = bytearray(encode(ITEMS[:1]))
     data[3] += 1
     with pytest.raises(CorruptRecord, match="says 32 bytes, its fields take 31"):
-        decode(bytes(data))
+        decode(bytes(data), 3)
 
 
 @pytest.mark.parametrize(("item", "shared", "joined"), [
