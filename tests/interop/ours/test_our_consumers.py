@@ -28,6 +28,7 @@ def test_two_members_share_a_topic_and_commit_at_their_end(scene: Scene, topic: 
 def test_who_leaves_hands_over_at_once(scene: Scene, cluster: Remote, topic: str) -> None:
     stays = Seen()
     member = cluster.push_consumer(stays, "our-heirs", topics=[topic], from_where=FIRST)
+    until(lambda: len(queues_of(member, topic)) == 4)  # on its way there it has two, too
     with connect(scene.server.namesrv) as passing:
         leaves = Seen()
         passing.push_consumer(leaves, "our-heirs", topics=[topic], from_where=FIRST)
