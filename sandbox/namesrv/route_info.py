@@ -69,6 +69,8 @@ class RouteInfoManager:
         self.clusters: dict[str, list[str]] = {}
         self.live: dict[str, BrokerLive] = {}  # by address
         self._routes = 0
+        self._topics_of: dict[str, set[str]] = {}  # and the next: what a broker name stands in, so that it goes quickly
+        self._clusters_of: dict[str, set[str]] = {}
 
     def register(self, header: RegisterBrokerHeader, table: TopicConfigTable, channel: Channel) -> Registration:
         """Take over what a broker says of itself.  Only a master's topics count, and only if its version is new.
@@ -82,6 +84,7 @@ class RouteInfoManager:
         names = self.clusters.setdefault(header.cluster, [])
         if header.broker not in names:
             names.append(header.broker)
+            self._clusters_of.setdefault(header.broker, set()).add(header.cluster)
         known = self.brokers.get(header.broker)
         broker = known or BrokerData(header.broker, header.cluster, {})
         self.brokers[header.broker] = broker
@@ -156,6 +159,7 @@ class RouteInfoManager:
         brokers = sorted(name for name in rows if cluster is None or name in self.clusters.get(cluster, ()))
         for name in brokers:
             del rows[name]
+            self._topics_of[name].discard(topic)
             self._routes -= 1
         if not rows:
             self.topic_queues.pop(topic, None)
@@ -163,7 +167,7 @@ class RouteInfoManager:
 
     def set_write_permission(self, broker: str, *, allowed: bool) -> list[str]:
         """Take the write bit from all topics of a broker, or make them readable and writable; returns the topics."""
-        topics = [topic for topic, rows in self.topic_queues.items() if broker in rows]
+        topics = self._topics_of.get(broker, set())
         for topic in topics:
             row = self.topic_queues[topic][broker]
             permission = READ_WRITE if allowed else row.permission & ~PERM_WRITE
@@ -200,6 +204,7 @@ class RouteInfoManager:
             rows = self.topic_queues.setdefault(topic.topic, {})
             if rows.get(broker) != row:
                 rows[broker] = row
+                self._topics_of.setdefault(broker, set()).add(topic.topic)
                 changed.append(topic.topic)
         return tuple(sorted(changed))
 
@@ -210,17 +215,16 @@ class RouteInfoManager:
         if broker is not None and broker.addresses.get(broker_id) == address:
             del broker.addresses[broker_id]
         if broker is None or broker.addresses:
-            touched = [topic for topic, rows in self.topic_queues.items() if name in rows]
-            return Removal(name, address, tuple(sorted(touched)))
+            return Removal(name, address, tuple(sorted(self._topics_of.get(name, ()))))
         del self.brokers[name]
-        for cluster, names in list(self.clusters.items()):
-            if name in names:
-                names.remove(name)
-            if not names:
+        for cluster in self._clusters_of.pop(name, ()):
+            self.clusters[cluster].remove(name)
+            if not self.clusters[cluster]:
                 del self.clusters[cluster]
-        gone = [topic for topic, rows in self.topic_queues.items() if rows.pop(name, None) is not None]
+        gone = self._topics_of.pop(name, set())
         self._routes -= len(gone)
         for topic in gone:
+            del self.topic_queues[topic][name]
             if not self.topic_queues[topic]:
                 del self.topic_queues[topic]
         return Removal(name, address, tuple(sorted(gone)))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
 from sandbox.namesrv.route_info import RouteInfoManager
 from sandbox.remoting.bodies import DataVersion, TopicConfig, TopicConfigTable
@@ -149,3 +150,22 @@ def test_a_topic_is_deleted_from_one_cluster_or_from_all(at: Registrar) -> None:
     assert at.routes.delete_topic("T", "other") == []
     assert at.routes.delete_topic("T", "C") == ["a"]
     assert at.routes.route("T") is None
+
+
+def test_nothing_of_a_broker_stays_in_whatever_order_its_topics_came_and_went(at: Registrar) -> None:
+    chance = Chance("routes")
+    for turn in range(400):
+        name = f"broker-{chance.below(5)}"
+        address, topic = f"10.0.1.{name[-1]}:1", f"topic-{chance.below(7)}"
+        match chance.below(4):
+            case 0 | 1:
+                at.register(name, address, TopicConfig(topic, 4, 4, 6), version=turn)
+            case 2:
+                at.routes.delete_topic(topic, None)
+            case 3:
+                with_it = {topic for topic, rows in at.routes.topic_queues.items() if name in rows}
+                removal = at.routes.unregister(name, address, 0)
+                assert removal is None or set(removal.topics) == with_it
+                assert not any(name in rows for rows in at.routes.topic_queues.values())
+                assert not any(name in names for names in at.routes.clusters.values())
+        assert all(at.routes.topic_queues.values()), "a topic nobody has is none"
