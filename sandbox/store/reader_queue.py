@@ -13,6 +13,7 @@ FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a q
 
 _UNIT = Struct(">qiq")
 _UNITS_AT_ONCE = 2048
+_NOTHING = bytes(_UNITS_AT_ONCE * UNIT_BYTES)  # most of a young queue's files, and quickly told
 
 
 def is_filler(unit: QueueUnit) -> bool:
@@ -49,6 +50,9 @@ class ConsumeQueueReader:
             whole = len(data) // UNIT_BYTES
             if whole == 0:
                 return
+            if data == _NOTHING:
+                start += whole
+                continue
             for fields in _UNIT.iter_unpack(data[: whole * UNIT_BYTES]):
                 unit = QueueUnit._make(fields)
                 if _is_written(unit):
