@@ -3,7 +3,7 @@
 Values only; nothing here changes anything.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -152,11 +152,21 @@ def fitted(wished: int | None, low: int, high: int) -> tuple[int | None, list[No
 
 def _wished(broker: Broker, wish: ResetWish, mq: MessageQueue, committed: int | None, low: int,
             high: int) -> int | None:
-    """Where the group shall go on, before it is fitted into what the queue holds."""
+    return wished_offset(
+        wish, committed, low, high, at_time=lambda: broker.store.offset_by_time(mq.topic, mq.queue_id, wish.value or 0),
+        copied=lambda: broker.consumer_offsets.get(wish.source_group or "", mq.topic, mq.queue_id))
+
+
+def wished_offset(wish: ResetWish, committed: int | None, low: int, high: int, *, at_time: Callable[[], int | None],
+                  copied: Callable[[], int | None]) -> int | None:
+    """Where the group shall go on, before it is fitted into what the queue holds; None: it stays where it is.
+
+    `at_time` finds the wished moment's offset, `copied` the other group's.
+    """
     value = wish.value or 0
     match wish.target:
         case "time":
-            return broker.store.offset_by_time(mq.topic, mq.queue_id, value)
+            return at_time()
         case "earliest":
             return low
         case "latest":
@@ -166,7 +176,7 @@ def _wished(broker: Broker, wish: ResetWish, mq: MessageQueue, committed: int | 
         case "shift":
             return None if committed is None else committed + value
         case _:
-            return broker.consumer_offsets.get(wish.source_group or "", mq.topic, mq.queue_id)
+            return copied()
 
 
 def _remarks(sandbox: "Sandbox", view: GroupView, wish: ResetWish, broker: Broker, mq: MessageQueue,

@@ -9,7 +9,16 @@ from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.snapshot.brokers import version_of
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
 from sandbox.hosting.attached.topic_places import brokers_with
-from sandbox.hosting.reset_plan import Note, PlannedQueue, Refusal, ResetPlan, ResetWish, check_wish, fitted
+from sandbox.hosting.reset_plan import (
+    Note,
+    PlannedQueue,
+    Refusal,
+    ResetPlan,
+    ResetWish,
+    check_wish,
+    fitted,
+    wished_offset,
+)
 from sandbox.kernel.errors import ActionRefused, BrokerRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerConnection, TopicConfig, TopicOffset
@@ -159,20 +168,8 @@ def _row(seen: GroupSeen, told: BrokerFacts, wish: ResetWish, mq: MessageQueue, 
 
 def _wished(told: BrokerFacts, wish: ResetWish, mq: MessageQueue, committed: int | None, low: int,
             high: int) -> int | None:
-    value = wish.value or 0
-    match wish.target:
-        case "time":
-            return told.by_time[mq.queue_id]
-        case "earliest":
-            return low
-        case "latest":
-            return high
-        case "offset":
-            return value
-        case "shift":
-            return None if committed is None else committed + value
-        case _:
-            return told.committed(wish.source_group or "", mq)
+    return wished_offset(wish, committed, low, high, at_time=lambda: told.by_time[mq.queue_id],
+                         copied=lambda: told.committed(wish.source_group or "", mq))
 
 
 def _remarks(seen: GroupSeen, told: BrokerFacts, wish: ResetWish, mq: MessageQueue, method: str) -> list[Note]:
