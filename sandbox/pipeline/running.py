@@ -127,7 +127,12 @@ def tag_of(run: str) -> str:
 
 
 def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> int:
-    """Into the run's own directory; the number of rows."""
+    """Into the run's own directory; the number of rows, counted as they pass."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as f
+
+    seen = Observation()
+    table = table.observe(seen, f.count(f.lit(1)).alias("rows"))
     kind = one_of(order.options, "format", FORMATS) if job is EXPORT else "parquet"
     path = out / f"run-{order.run}" / name
     writer = table.write.mode("overwrite")
@@ -137,7 +142,7 @@ def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> i
         writer.option("header", "true").csv(str(path))
     else:
         writer.parquet(str(path))
-    return table.count()
+    return int(seen.get["rows"])
 
 
 def sentence_of(why: BaseException) -> str:

@@ -22,15 +22,6 @@ UNIT = np.dtype([("physical", ">i8"), ("size", ">i4"), ("tags", ">i8")])
 Longs = NDArray[np.int64]
 
 
-class QueueSlice(NamedTuple):
-    """`end_offset` is one beyond the last."""
-
-    topic: str
-    queue_id: int
-    start_offset: int
-    end_offset: int
-
-
 class Places(NamedTuple):
     """Messages by ascending physical offset; `queue` counts into `queues`."""
 
@@ -94,23 +85,9 @@ class QueueFiles:
     """The units of one queue, as they are on disk now."""
 
     def __init__(self, root: Path, topic: str, queue_id: int) -> None:
-        self.topic, self.queue_id = topic, queue_id
         self._files: list[tuple[int, NDArray[Any]]] = [
             (start // UNIT_BYTES, _mapped(path))
             for path, start, size in _numbered(root / "consumequeue" / topic / str(queue_id)) if size >= UNIT_BYTES]
-
-    @property
-    def start_offset(self) -> int:
-        """The first queue offset the files have room for; fillers count."""
-        return self._files[0][0] if self._files else 0
-
-    def end_offset(self) -> int:
-        """One beyond the last unit that was written."""
-        for first, units in reversed(self._files):
-            end: int = first + _written(units, 0, len(units))
-            if end > first:
-                return end
-        return self.start_offset
 
     def within(self, from_physical: int, to_physical: int, from_offset: int, to_offset: int) -> Iterator[
             tuple[int, NDArray[Any]]]:
