@@ -48,16 +48,7 @@ class Server(NamedTuple):
 
     def ask(self, code: int, ext: dict[str, str] | None = None, body: bytes = b"") -> dict[str, Any]:
         """One request to the broker in JSON, written here from the format alone; the answer's header and `body`."""
-        header = json.dumps({"code": code, "extFields": ext or {}, "flag": 0, "language": "JAVA", "opaque": 1,
-                             "serializeTypeCurrentRPC": "JSON", "version": 409}).encode()
-        ip, _, port = self.broker.rpartition(":")
-        with socket.create_connection((ip, int(port)), timeout=ORDER_S) as line:
-            line.sendall(struct.pack(">ii", 4 + len(header) + len(body), len(header)) + header + body)
-            stream = line.makefile("rb")
-            length, header_bytes = struct.unpack(">ii", stream.read(8))
-            answer: dict[str, Any] = json.loads(stream.read(header_bytes))
-            answer["body"] = stream.read(length - 4 - header_bytes)
-        return answer
+        return ask(self.broker, code, ext, body)
 
     def create_topic(self, topic: str, *, queues: int = 4) -> str:
         answer = self.ask(17, {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": str(queues),
@@ -80,6 +71,23 @@ class Server(NamedTuple):
     def records(self, topic: str) -> list[Record]:
         """What the commit log holds of a topic now, read from its files."""
         return [record for record in log_records(self.store / "commitlog") if record.topic == topic]
+
+    def is_registered(self) -> bool:
+        """Does the name server know the broker?  Apache's 5.3.3 may succeed at its second try only, 10 s later."""
+        return b'"broker-a"' in ask(self.namesrv, 106)["body"]
+
+
+def ask(address: str, code: int, ext: dict[str, str] | None = None, body: bytes = b"") -> dict[str, Any]:
+    header = json.dumps({"code": code, "extFields": ext or {}, "flag": 0, "language": "JAVA", "opaque": 1,
+                         "serializeTypeCurrentRPC": "JSON", "version": 409}).encode()
+    ip, _, port = address.rpartition(":")
+    with socket.create_connection((ip, int(port)), timeout=ORDER_S) as line:
+        line.sendall(struct.pack(">ii", 4 + len(header) + len(body), len(header)) + header + body)
+        stream = line.makefile("rb")
+        length, header_bytes = struct.unpack(">ii", stream.read(8))
+        answer: dict[str, Any] = json.loads(stream.read(header_bytes))
+        answer["body"] = stream.read(length - 4 - header_bytes)
+    return answer
 
 
 def log_records(directory: Path) -> Iterator[Record]:
@@ -150,7 +158,9 @@ def apache_server(release: str = APACHE_4, *, store: Path | None = None,
                    "-cp", classpath, "interop.ApacheBroker", home, str(directory), str(namesrv), str(broker),
                    "\n".join(f"{key}={value}" for key, value in properties.items())]
         with process(command, root / "log", b"ready") as started:
-            yield Server(f"apache-{release}", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", directory, started.pid)
+            server = Server(f"apache-{release}", f"127.0.0.1:{namesrv}", f"127.0.0.1:{broker}", directory, started.pid)
+            server.until(server.is_registered)
+            yield server
 
 
 def port_of(address: str) -> int:
