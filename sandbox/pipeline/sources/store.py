@@ -1,13 +1,12 @@
 """`spark.read.format("rocketmq-store").load(DIR)`: a store directory, ours or Apache's, one row a message.
 
-Options: `columns` (names of `records.SCHEMA`, by commas: the Python data source is not told which columns a query
-needs), `topic`, `queueId` (lists by commas), `startingOffset`, `endingOffset` (of every queue; the end is exclusive).
-Filters on topic, queueId, queueOffset, physicalOffset and storeTimestamp are pushed down.  A partition is a file of the
-log.
+Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
+`store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source is not told which columns a query
+needs), `topic`, `queueId` (lists by commas).  Filters on store, topic, queueId, queueOffset, physicalOffset and
+storeTimestamp are pushed down.  A partition is a file of a log.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,9 +23,9 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.places import Log, Wanted, log_files, places
 from sandbox.pipeline.sources.records import SCHEMA, batches
+from sandbox.pipeline.sources.store_options import STORE, Root, columns_of, roots_of, wanted_of
 
 DDL = {pa.string(): "STRING", pa.int32(): "INT", pa.int64(): "BIGINT", pa.binary(): "BINARY",
        pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>"}
@@ -40,45 +39,61 @@ class StoreSource(DataSource):
         return "rocketmq-store"
 
     def schema(self) -> str:
-        return ", ".join(f"{name} {DDL[SCHEMA.field(name).type]}" for name in columns_of(self.options))
+        named = [f"{STORE} STRING"] if "stores" in self.options else []
+        return ", ".join(named + [f"{name} {DDL[SCHEMA.field(name).type]}" for name in columns_of(self.options)])
 
     def reader(self, schema: Any) -> "StoreReader":
-        return StoreReader(root_of(self.options), columns_of(self.options), wanted_of(self.options))
+        return StoreReader(roots_of(self.options), columns_of(self.options), wanted_of(self.options))
 
 
 class LogPartition(InputPartition):
-    """One file of the log."""
+    """One file of a log."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, root: Root, log: Log) -> None:
         super().__init__(log)
-        self.log = log
+        self.root, self.log = root, log
 
 
 class StoreReader(DataSourceReader):
     """Plans from names and sizes alone; reads in the workers."""
 
-    def __init__(self, root: Path, columns: Sequence[str], wanted: Wanted) -> None:
-        self.root, self.columns, self.wanted = root, columns, wanted
+    def __init__(self, roots: Sequence[Root], columns: Sequence[str], wanted: Wanted) -> None:
+        self.roots, self.columns, self.wanted = roots, columns, wanted
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Takes those it knows how to keep; gives back the others."""
         for asked in filters:
-            narrowed = narrow(self.wanted, asked)
-            if narrowed is None:
+            if names := names_in(asked):
+                self.roots = [root for root in self.roots if root.name in names]
+            elif (narrowed := narrow(self.wanted, asked)) is None:
                 yield asked
             else:
                 self.wanted = narrowed
 
     def partitions(self) -> Sequence[InputPartition]:
         low, high = self.wanted.from_physical or 0, self.wanted.to_physical
-        return [LogPartition(log) for log in log_files(self.root)
+        return [LogPartition(root, log) for root in self.roots for log in log_files(root.path)
                 if log.end > low and (high is None or log.start < high)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, LogPartition)
-        log, wanted = partition.log, self.wanted
-        found = places(self.root, wanted, log.start, log.end)
-        yield from batches(log, found, self.columns, from_ms=wanted.from_ms, to_ms=wanted.to_ms)
+        if not isinstance(partition, LogPartition):  # Spark's own, when there was nothing to plan
+            return
+        root, log, wanted = partition.root, partition.log, self.wanted
+        found = places(root.path, wanted, log.start, log.end)
+        for batch in batches(log, found, self.columns, from_ms=wanted.from_ms, to_ms=wanted.to_ms):
+            yield named(root.name, batch)
+
+
+def named(name: str | None, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """With the store's name before all other columns, if it has one."""
+    return batch if name is None else batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
+
+
+def names_in(asked: Filter) -> frozenset[Any]:
+    """The stores a filter chooses; none if it is about something else."""
+    if getattr(asked, "attribute", ()) != (STORE,) or not isinstance(asked, EqualTo | In):
+        return frozenset()
+    return frozenset([asked.value]) if isinstance(asked, EqualTo) else frozenset(asked.value)
 
 
 BOUNDS = {"queueOffset": ("from_offset", "to_offset"), "physicalOffset": ("from_physical", "to_physical"),
@@ -107,27 +122,3 @@ def narrow(wanted: Wanted, asked: Filter) -> Wanted | None:
     else:
         return None
     return Wanted(**kept)
-
-
-def root_of(options: Any) -> Path:
-    """Raises StoreError where there is no store."""
-    root = Path(options.get("path", ""))
-    if not (root / "commitlog").is_dir():
-        raise StoreError(f"{root} is no store: it has no directory commitlog. Name the directory a broker writes to.")
-    return root
-
-
-def columns_of(options: Any) -> list[str]:
-    """Raises ValueError for a column there is not."""
-    asked = [name.strip() for name in options.get("columns", "").split(",") if name.strip()] or SCHEMA.names
-    if unknown := [name for name in asked if name not in SCHEMA.names]:
-        raise ValueError(f"There is no column {', '.join(unknown)}. Columns are: {', '.join(SCHEMA.names)}.")
-    return asked
-
-
-def wanted_of(options: Any) -> Wanted:
-    topics = frozenset(name.strip() for name in options.get("topic", "").split(",") if name.strip())
-    ids = frozenset(int(number) for number in options.get("queueId", "").split(",") if number.strip())
-    start, end = options.get("startingOffset"), options.get("endingOffset")
-    return Wanted(topics=topics or None, queue_ids=ids or None, from_offset=int(start) if start else None,
-                  to_offset=int(end) if end else None)

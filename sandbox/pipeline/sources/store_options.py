@@ -1,0 +1,70 @@
+"""What a reader of `rocketmq-store` was asked for, taken from its options; every mistake is one sentence."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.sources.places import Wanted
+from sandbox.pipeline.sources.records import SCHEMA
+
+STORE = "store"
+"""The first column where several stores are read at once: the name of the store a message is in."""
+
+
+class Root(NamedTuple):
+    """A store directory; `name` is None for the only one, which has no column of its own."""
+
+    name: str | None
+    path: Path
+
+
+def roots_of(options: Mapping[str, str]) -> list[Root]:
+    """`load(DIR)`, or those of option `stores`.  Raises ValueError, and StoreError where there is no store."""
+    if (text := options.get("stores")) is None:
+        if not options.get("path"):
+            raise ValueError("Name the store: load(DIR), or several by option stores, as JSON {name: directory}.")
+        return [Root(None, store_at(Path(options["path"])))]
+    if options.get("path"):
+        raise ValueError("Name the store by load(DIR) or several by option stores, not both.")
+    try:
+        named = orjson.loads(text)
+    except orjson.JSONDecodeError as why:
+        raise ValueError(f"Option stores is no JSON ({why}): write it as {{name: directory}}.") from None
+    if not isinstance(named, dict) or not named or not all(isinstance(path, str) and path for path in named.values()):
+        raise ValueError("Option stores has to be a JSON object of names and directories, with one store at least.")
+    return [Root(name, store_at(Path(path))) for name, path in sorted(named.items())]
+
+
+def store_at(path: Path) -> Path:
+    """Raises StoreError where there is no store."""
+    if not (path / "commitlog").is_dir():
+        raise StoreError(f"{path} is no store: it has no directory commitlog. Name the directory a broker writes to.")
+    return path
+
+
+def columns_of(options: Mapping[str, str]) -> list[str]:
+    """Columns of a message, without `store`.  Raises ValueError for one there is not."""
+    asked = [name for name in _listed(options, "columns") if name != STORE or "stores" not in options]
+    if unknown := [name for name in asked if name not in SCHEMA.names]:
+        raise ValueError(f"There is no column {', '.join(unknown)}. Columns are: {', '.join(SCHEMA.names)}.")
+    return asked or list(SCHEMA.names)
+
+
+def wanted_of(options: Mapping[str, str]) -> Wanted:
+    """Raises ValueError for a number that is none."""
+    ids = frozenset(number_of("queueId", number) for number in _listed(options, "queueId"))
+    return Wanted(topics=frozenset(_listed(options, "topic")) or None, queue_ids=ids or None)
+
+
+def number_of(option: str, text: str) -> int:
+    """A count or an id.  Raises ValueError."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"Option {option} has to be a number of 0 or more, and {text} is none.")
+    return int(text)
+
+
+def _listed(options: Mapping[str, str], name: str) -> list[str]:
+    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
