@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
 
 SETTINGS = {
@@ -43,6 +44,7 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     atexit.register(shutil.rmtree, directory, ignore_errors=True)  # executors fetch it when their first task comes
     _ship(session, packed(directory))
     session.dataSource.register(StoreSource)
+    session.dataSource.register(JournalSource)
     return session
 
 

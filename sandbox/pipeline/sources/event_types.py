@@ -1,0 +1,91 @@
+"""The columns of events, made from their classes: Arrow types, and the same as Spark spells them.
+
+    str → STRING · bool → BOOLEAN · int and Long → BIGINT · float → DOUBLE · `X | None` → X (every column may be null)
+    tuple[X, ...] → ARRAY<X> · tuple[X, Y] → STRUCT<_1: X, _2: Y> · dict → STRING (its JSON)
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import orjson
+import pyarrow as pa
+
+from sandbox.journal.events import BY_NAME
+
+HEAD = pa.schema([("sandbox", pa.string()), ("seq", pa.int64()), ("at_ms", pa.int64()), ("event", pa.string())])
+"""What every row begins with."""
+
+FIELDS = pa.field("fields", pa.string())
+"""The entry's line, as it stands in the segment: the only other column where no events are named."""
+
+PLAIN = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(), dict: pa.string()}
+NAMES = {pa.string(): "STRING", pa.bool_(): "BOOLEAN", pa.int64(): "BIGINT", pa.float64(): "DOUBLE"}
+
+Convert = Callable[[Any], Any]
+
+
+class UnknownEvent(ValueError):
+    """There is no such event, or two of those asked for cannot share a table; the sentence says which."""
+
+
+def schema_of(events: Sequence[str]) -> pa.Schema:
+    """The columns of these events' rows, each field once; no events: the head and `fields`.  Raises UnknownEvent."""
+    if not events:
+        return HEAD.append(FIELDS)
+    first: dict[str, tuple[str, pa.DataType]] = {name: ("every entry", HEAD.field(name).type) for name in HEAD.names}
+    for event in events:
+        for name, (kind, _) in columns_of(event).items():
+            owner, known = first.setdefault(name, (event, kind))
+            if known != kind:
+                raise UnknownEvent(f"{owner} and {event} both have {name}, as {ddl(known)} and as {ddl(kind)}: "
+                                   "read them one after the other.")
+    return pa.schema([(name, kind) for name, (_, kind) in first.items()])
+
+
+@cache
+def columns_of(event: str) -> dict[str, tuple[pa.DataType, Convert | None]]:
+    """Field → its type, and what makes its JSON value one of that type (None: it is one).  Raises UnknownEvent."""
+    if event not in BY_NAME:
+        raise UnknownEvent(f"There is no event {event}. docs/events.md lists them.")
+    return {name: _column(hint) for name, hint in get_type_hints(BY_NAME[event]).items()}
+
+
+def ddl(kind: pa.DataType) -> str:
+    """The type as Spark writes it."""
+    if pa.types.is_list(kind):
+        return f"ARRAY<{ddl(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"STRUCT<{', '.join(f'{field.name}: {ddl(field.type)}' for field in kind)}>"
+    return NAMES[kind]
+
+
+def ddl_of(schema: pa.Schema) -> str:
+    return ", ".join(f"`{field.name}` {ddl(field.type)}" for field in schema)
+
+
+def _column(hint: Any) -> tuple[pa.DataType, Convert | None]:
+    arguments = [argument for argument in get_args(hint) if argument is not NoneType]
+    if get_origin(hint) is dict:
+        return pa.string(), lambda value: orjson.dumps(value).decode()
+    if get_origin(hint) is tuple and arguments[-1] is Ellipsis:
+        kind, convert = _column(arguments[0])
+        return pa.list_(kind), convert and partial(_each, convert)
+    if get_origin(hint) is tuple:
+        parts = [_column(argument) for argument in arguments]
+        kind = pa.struct([(f"_{number}", part) for number, (part, _) in enumerate(parts, 1)])
+        converts = [convert or _same for _, convert in parts]
+        return kind, lambda values: tuple(convert(value) for convert, value in zip(converts, values, strict=True))
+    if arguments:  # X | None: nulls are not converted
+        kind, convert = _column(arguments[0])
+        return kind, convert
+    return PLAIN[hint], None
+
+
+def _each(convert: Convert, values: Sequence[Any]) -> list[Any]:
+    return [convert(value) for value in values]
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,108 @@
+"""`spark.read.format("rocketmq-journal").load(DIR)`: a sandbox's journal, one row an entry.
+
+Columns: sandbox, seq, at_ms, event, and the line itself as `fields`.  Options: `events` (names by commas: only those
+entries, and instead of `fields` the typed fields of their classes, see `event_types`), `journals` (a JSON object,
+directory by sandbox, instead of a path).  Filters on sandbox, event, seq and at_ms are pushed down.  Entries the valve
+kept back are nowhere: `FlowSkipped` names their ranges, and what happened in them is unknown.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from sandbox.pipeline.sources.event_types import ddl_of, schema_of
+from sandbox.pipeline.sources.journal_files import Piece, Wanted, batches, journals_of, packed, pieces_of
+
+
+class JournalSource(DataSource):
+    """Registered as `rocketmq-journal`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "rocketmq-journal"
+
+    def schema(self) -> str:
+        return ddl_of(schema_of(events_of(self.options)))
+
+    def reader(self, schema: Any) -> "JournalReader":
+        return JournalReader(journals_of(self.options), events_of(self.options))
+
+
+class JournalPartition(InputPartition):
+    """Pieces of segments that one task reads."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        super().__init__(pieces)
+        self.pieces = pieces
+
+
+class JournalReader(DataSourceReader):
+    """Plans from names and sizes alone; reads in the workers."""
+
+    def __init__(self, journals: dict[str, Path], events: list[str]) -> None:
+        self.journals, self.events, self.wanted = journals, events, Wanted()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Takes those it knows how to keep; gives back the others."""
+        for asked in filters:
+            narrowed = narrow(self.wanted, asked)
+            if narrowed is None:
+                yield asked
+            else:
+                self.wanted = narrowed
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [JournalPartition(pieces) for pieces in packed(pieces_of(self.journals, self.wanted))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, JournalPartition)
+        yield from batches(partition.pieces, self.events, self.wanted)
+
+
+SETS = {"sandbox": "sandboxes", "event": "events"}
+BOUNDS = {"seq": ("from_seq", "to_seq"), "at_ms": ("from_ms", "to_ms")}
+"""The fields of `Wanted` that keep a column."""
+
+
+def narrow(wanted: Wanted, asked: Filter) -> Wanted | None:
+    """With this filter kept as well; None: it is not one we can keep."""
+    column = ".".join(getattr(asked, "attribute", ()))
+    value: Any = getattr(asked, "value", None)
+    kept = wanted._asdict()
+    if column in SETS and isinstance(asked, EqualTo | In):
+        values = frozenset([value] if isinstance(asked, EqualTo) else value)
+        known = kept[SETS[column]]
+        kept[SETS[column]] = values if known is None else known & values
+    elif column in BOUNDS and isinstance(value, int):
+        low, high = BOUNDS[column]
+        match asked:
+            case EqualTo():
+                least, beyond = value, value + 1
+            case GreaterThan() | GreaterThanOrEqual():
+                least, beyond = value + isinstance(asked, GreaterThan), kept[high]
+            case LessThan() | LessThanOrEqual():
+                least, beyond = kept[low], value + isinstance(asked, LessThanOrEqual)
+            case _:
+                return None
+        kept[low], kept[high] = max(kept[low], least), min(kept[high], beyond)
+    else:
+        return None
+    return Wanted(**kept)
+
+
+def events_of(options: Any) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in options.get("events", "").split(",") if name.strip()))

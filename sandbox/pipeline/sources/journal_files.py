@@ -1,0 +1,184 @@
+"""The segments of journals as rows, without Spark: which pieces of which files, and Arrow batches from their lines.
+
+Whole lines only, as `journal.segments` promises.  A segment that is gone was trimmed: its rows are no longer of the
+journal, so they are no longer of the table.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pyarrow as pa
+
+from sandbox.journal.segments import SEGMENT_BYTES, segments
+from sandbox.kernel.errors import CorruptRecord, StoreError
+from sandbox.pipeline.sources.event_types import columns_of, schema_of
+
+BATCH_ROWS = 8_192
+LEAST, BEYOND = -(1 << 63), 1 << 63
+
+_BEGINNING = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
+"""How our writer begins every line: enough to leave most of them unparsed."""
+
+
+class Wanted(NamedTuple):
+    """Rows to be kept; `to_` ends are exclusive, None is everything."""
+
+    sandboxes: frozenset[str] | None = None
+    events: frozenset[str] | None = None
+    from_seq: int = LEAST
+    to_seq: int = BEYOND
+    from_ms: int = LEAST
+    to_ms: int = BEYOND
+
+
+class Piece(NamedTuple):
+    """Bytes `[start, end)` of one segment."""
+
+    sandbox: str
+    path: str
+    start: int
+    end: int
+
+
+def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
+    """Directories by sandbox, from `journals` (a JSON object) or `path`.  Raises StoreError for one that is not there.
+
+    A sandbox's own directory is called `journal`, so its parent has the name.
+    """
+    if given := options.get("journals"):
+        found = {name: Path(directory) for name, directory in orjson.loads(given).items()}
+    elif given := options.get("path"):
+        directory = Path(given)
+        found = {directory.parent.name if directory.name == "journal" else directory.name: directory}
+    else:
+        raise StoreError("Name a journal: load(DIR), or the option journals with a directory for each sandbox.")
+    for name, directory in found.items():
+        if not directory.is_dir():
+            raise StoreError(f"There is no directory {directory}. Name the one in which {name} keeps its journal.")
+    return found
+
+
+def pieces_of(journals: Mapping[str, Path], wanted: Wanted) -> list[Piece]:
+    """Every segment that may hold a wanted row, as long as it is now."""
+    found = []
+    for sandbox, directory in sorted(journals.items()):
+        if wanted.sandboxes is not None and sandbox not in wanted.sandboxes:
+            continue
+        paths = segments(directory)
+        for path, after in zip_longest(paths, paths[1:]):
+            end = BEYOND if after is None else int(after.stem)
+            if end > wanted.from_seq and int(path.stem) < wanted.to_seq and (size := size_of(path)):
+                found.append(Piece(sandbox, str(path), 0, size))
+    return found
+
+
+def packed(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """For one task each: about a segment's bytes, so a long journal is read side by side and short ones together."""
+    packs: list[list[Piece]] = []
+    room = 0
+    for piece in pieces:
+        size = piece.end - piece.start
+        if size > room:
+            packs.append([])
+            room = SEGMENT_BYTES
+        packs[-1].append(piece)
+        room -= size
+    return packs
+
+
+def size_of(path: Path) -> int:
+    """0 when it is gone."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def batches(pieces: Sequence[Piece], events: Sequence[str], wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The rows of these pieces in order, with the columns of `event_types.schema_of(events)`.  Raises CorruptRecord."""
+    builder = _Builder(events)
+    names = frozenset(events) or None
+    if wanted.events is not None:
+        names = wanted.events if names is None else names & wanted.events
+    for piece in pieces:
+        for seq, at_ms, event, line in _lines(piece, wanted, names):
+            builder.add(piece, seq, at_ms, event, line)
+            if len(builder.rows) >= BATCH_ROWS:
+                yield builder.taken()
+    if builder.rows:
+        yield builder.taken()
+
+
+def _lines(piece: Piece, wanted: Wanted, names: frozenset[str] | None) -> Iterator[tuple[int, int, str, bytes]]:
+    for line in whole_lines(piece):
+        begun = _BEGINNING.match(line)
+        if begun is not None:
+            seq, at_ms, event = int(begun[1]), int(begun[2]), begun[3].decode()
+        else:  # not our writer's, and no less an entry for that
+            row = _parsed(line, piece)
+            try:
+                seq, at_ms, event = int(row["seq"]), int(row["at_ms"]), str(row["type"])
+            except (KeyError, TypeError, ValueError) as why:
+                raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.") from why
+        if ((names is None or event in names) and wanted.from_seq <= seq < wanted.to_seq
+                and wanted.from_ms <= at_ms < wanted.to_ms):
+            yield seq, at_ms, event, line
+
+
+def whole_lines(piece: Piece) -> list[bytes]:
+    """Without their ends; what follows the last end of a line is still being written, or was torn by a crash."""
+    try:
+        with open(piece.path, "rb") as file:
+            file.seek(piece.start)
+            data = file.read(piece.end - piece.start)
+    except FileNotFoundError:
+        return []
+    return data[:max(0, data.rfind(b"\n"))].split(b"\n") if b"\n" in data else []
+
+
+class _Builder:
+    """Collects rows of plain values, and makes a batch of them."""
+
+    def __init__(self, events: Sequence[str]) -> None:
+        self._schema = schema_of(events)
+        self._order = {event: [(name, *columns_of(event).get(name, (None, None))) for name in self._schema.names[4:]]
+                       for event in events}
+        self.rows: list[tuple[Any, ...]] = []
+
+    def add(self, piece: Piece, seq: int, at_ms: int, event: str, line: bytes) -> None:
+        if not self._order:
+            self.rows.append((piece.sandbox, seq, at_ms, event, line.decode("utf-8", "replace")))
+            return
+        row = _parsed(line, piece)
+        values = [row.get(name) if kind is not None else None for name, kind, _ in self._order[event]]
+        for at, (_, _, convert) in enumerate(self._order[event]):
+            if convert is not None and values[at] is not None:
+                values[at] = convert(values[at])
+        self.rows.append((piece.sandbox, seq, at_ms, event, *values))
+
+    def taken(self) -> pa.RecordBatch:
+        columns = zip(*self.rows, strict=True)
+        self.rows = []
+        try:
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as why:
+            raise CorruptRecord(f"A journal holds a value its event cannot have: {why}") from why
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _parsed(line: bytes, piece: Piece) -> dict[str, Any]:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as why:
+        raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is no JSON.") from why
+    if not isinstance(row, dict):
+        raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.")
+    return row
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:40].decode("utf-8", "replace"))
