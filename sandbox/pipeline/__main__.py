@@ -37,6 +37,7 @@ def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
             runner.cancel(value["cancel"])
         else:
             orders.put(Order(**value))
+    runner.leave()  # whoever started it is gone, or wants no more
     orders.put(None)
 
 

@@ -65,6 +65,11 @@ class Child:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """As `subprocess` has it: minus the signal that ended it; None while it lives."""
+        return self._process.poll()
+
     def order(self, order: Order) -> None:
         self._say(order._asdict())
 
@@ -88,6 +93,10 @@ class Child:
             process.kill()
             process.wait()
         process.stdout.close()
+
+    def kill(self) -> None:
+        """For one that does not hear any more; `close` it all the same."""
+        self._process.kill()
 
     def _say(self, value: dict[str, Any]) -> None:
         assert self._process.stdin is not None

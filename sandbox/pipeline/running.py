@@ -30,6 +30,7 @@ class Runner:
         self._where = (master, remote)
         self._session: SparkSession | None = None
         self._cancelled: set[str] = set()
+        self._now: str | None = None
 
     def run(self, order: Order) -> None:
         """To its end, whatever that is."""
@@ -37,10 +38,13 @@ class Runner:
             self._tell(order.run, state="cancelled")
             return
         out = Path(order.out)
+        self._now = order.run
         try:
             job = job_of(order)
             self._tell(order.run, state="starting")
             session = self._opened()
+            if order.run in self._cancelled:
+                raise CancelledBefore
             with Progress(session, order.run, lambda **told: self._tell(order.run, **told)):
                 source = Source({name: Path(path) for name, path in order.stores.items()},
                                 {name: Path(path) for name, path in order.journals.items()})
@@ -57,6 +61,13 @@ class Runner:
                 self._tell(order.run, state="cancelled")
             else:
                 self._tell(order.run, state="failed", why=sentence_of(why))
+        finally:
+            self._now = None
+
+    def leave(self) -> None:
+        """Nobody listens any more: what is at work is not worth its end."""
+        if self._now is not None:
+            self.cancel(self._now)
 
     def cancel(self, run: str) -> None:
         self._cancelled.add(run)
@@ -77,6 +88,10 @@ class Runner:
     def _tell(self, run: str, **told: Any) -> None:
         with self._tell_lock:
             self._told({"run": run, **told})
+
+
+class CancelledBefore(Exception):
+    """While Spark was starting, when there was nothing of Spark's to interrupt yet."""
 
 
 class Progress:
