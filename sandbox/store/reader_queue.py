@@ -83,14 +83,19 @@ class ConsumeQueueReader:
 
     def min_offset(self) -> int:
         """The first unit whose record the log still has; 0 if there is none, as RocketMQ says (observed 1.2.8)."""
-        end, log_min = self.max_offset(), self._log.min_offset
+        end = self.max_offset()
+        found = self.first_there(end)
+        return found if found < end else 0
+
+    def first_there(self, end: int) -> int:
+        """The first unit below `end` whose record the log still has; `end` if there is none."""
+        log_min = self._log.min_offset
 
         def readable(n: int) -> bool:
             unit = self.unit(n)
             return unit is not None and not is_filler(unit) and unit.physical_offset >= log_min
 
-        found = _first(self.first_place, end, readable)
-        return found if found < end else 0
+        return _first(self.first_place, end, readable)
 
     def leads_home(self, queue_offset: int) -> bool:
         """The unit points to a record that says it is this very message, or to one deleted by rights."""

@@ -7,7 +7,7 @@ share of every queue is a slice.  What was written last may be half there: a uni
 import mmap
 import os
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,6 +67,8 @@ def log_files(root: Path) -> list[Log]:
 
 
 EVERYTHING = Wanted()
+NO_END = 1 << 62
+Bounds = Mapping[tuple[str, int], tuple[int, int]]
 
 
 def queues_of(root: Path, wanted: Wanted = EVERYTHING) -> list[tuple[str, int]]:
@@ -85,17 +87,14 @@ class QueueFiles:
     """The units of one queue, as they are on disk now."""
 
     def __init__(self, root: Path, topic: str, queue_id: int) -> None:
-        self._files: list[tuple[int, NDArray[Any]]] = [
-            (start // UNIT_BYTES, _mapped(path))
-            for path, start, size in _numbered(root / "consumequeue" / topic / str(queue_id)) if size >= UNIT_BYTES]
+        self._files = [(path, start // UNIT_BYTES, size // UNIT_BYTES)
+                       for path, start, size in _numbered(root / "consumequeue" / topic / str(queue_id))]
 
     def within(self, from_physical: int, to_physical: int, from_offset: int, to_offset: int) -> Iterator[
             tuple[int, NDArray[Any]]]:
         """Runs of real units in both ranges, with the queue offset of each run's first."""
-        for first, units in self._files:
+        for first, units in self._mapped(from_offset, to_offset):
             low, high = max(0, from_offset - first), min(len(units), to_offset - first)
-            if low >= high:
-                continue
             high = low + _written(units, low, high)
             begin, end = _at(units, low, high, from_physical), _at(units, low, high, to_physical)
             while begin < end and units["size"][begin] == FILLER_BYTES:
@@ -103,23 +102,61 @@ class QueueFiles:
             if begin < end:
                 yield first + begin, units[begin:end]
 
+    def slice(self, start: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Every unit of `[start, end)` that there is, whatever stands in it."""
+        for first, units in self._mapped(start, end):
+            low = max(start, first)
+            yield low, units[low - first : end - first]
 
-def places(root: Path, wanted: Wanted, start: int, end: int) -> Places:
-    """Every message whose record begins in `[start, end)` of the log and that a queue knows."""
+    def _mapped(self, start: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Only files that have a part of the range: a mapped file holds a descriptor."""
+        for path, first, count in self._files:
+            if first < end and first + count > start and len(units := _mapped(path)):
+                yield first, units
+
+
+Part = tuple[int, int, NDArray[Any]]
+"""The number of a queue, the offset of its first unit, and the units."""
+
+
+def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | None = None) -> Places:
+    """Every message whose record begins in `[start, end)` of the log and that a queue knows.
+
+    `bounds`: the offsets `[from, to)` to stay within by queue; no other queue is read then.
+    """
     queues = queues_of(root, wanted)
     low = max(start, wanted.from_physical or 0)
     high = end if wanted.to_physical is None else min(end, wanted.to_physical)
-    parts: list[tuple[Longs, ...]] = []
-    for number, (topic, queue_id) in enumerate(queues):
-        files = QueueFiles(root, topic, queue_id)
-        to_offset = 1 << 62 if wanted.to_offset is None else wanted.to_offset
-        for first, units in files.within(low, high, wanted.from_offset or 0, to_offset):
-            parts.append((units["physical"].astype(np.int64), units["size"].astype(np.int64),
-                          units["tags"].astype(np.int64), np.full(len(units), number, np.int64),
-                          np.arange(first, first + len(units), dtype=np.int64)))
+    parts: list[Part] = []
+    for number, queue in enumerate(queues):
+        least, beyond = (0, NO_END) if bounds is None else bounds.get(queue, (0, 0))
+        to_offset = beyond if wanted.to_offset is None else min(beyond, wanted.to_offset)
+        for first, units in QueueFiles(root, *queue).within(low, high, max(least, wanted.from_offset or 0), to_offset):
+            parts.append((number, first, units))
+    return _sorted(queues, parts)
+
+
+def slice_places(root: Path, queues: list[tuple[str, int]], slices: list[tuple[int, int]]) -> tuple[Places, list[int]]:
+    """Every unit in the slice `[start, end)` of each queue, and how many each had.
+
+    A unit without a length stands for no message, but counts: it is there.
+    """
+    parts: list[Part] = []
+    counts = [0] * len(queues)
+    for number, (queue, (start, end)) in enumerate(zip(queues, slices, strict=True)):
+        for first, units in QueueFiles(root, *queue).slice(start, end):
+            parts.append((number, first, units))
+            counts[number] += len(units)
+    return _sorted(queues, parts), counts
+
+
+def _sorted(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
     if not parts:
         return Places(queues, *(np.empty(0, np.int64) for _ in range(5)))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    columns = [np.concatenate([units[name] for _, _, units in parts]).astype(np.int64)
+               for name in ("physical", "size", "tags")]
+    columns.append(np.repeat(np.array([number for number, _, _ in parts]), [len(units) for *_, units in parts]))
+    columns.append(np.concatenate([np.arange(first, first + len(units)) for _, first, units in parts]))
     order = np.argsort(columns[0], kind="stable")
     return Places(queues, *(column[order] for column in columns))
 

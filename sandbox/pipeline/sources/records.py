@@ -21,6 +21,7 @@ from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_H
 from sandbox.pipeline.sources.places import EVERYTHING, Log, Places, log_files, places
 
 BATCH_ROWS = 8_192
+STORE = "store"  # the first column where several stores are read at once: the name of the one a message is in
 HEAD_BYTES = 88  # up to and with BODYLEN
 _HEAD = np.dtype([
     ("size", ">i4"), ("magic", ">i4"), ("crc", ">i4"), ("queue_id", ">i4"), ("flag", ">i4"), ("queue_offset", ">i8"),
@@ -53,6 +54,11 @@ def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | N
         if len(piece.found):
             yield pa.RecordBatch.from_arrays([_COLUMNS[name](piece) for name in columns],
                                              schema=pa.schema([SCHEMA.field(name) for name in columns]))
+
+
+def with_store(name: str | None, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """With the name of the store before all other columns, if it has one."""
+    return batch if name is None else batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
 
 
 class _Piece:

@@ -2,12 +2,14 @@
 
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
 `store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source is not told which columns a query
-needs), `topic`, `queueId` (lists by commas).  Filters on store, topic, queueId, queueOffset, physicalOffset and
-storeTimestamp are pushed down.  A partition is a file of a log.
+needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
+`endingOffsets` (`latest` or JSON, exclusive), `failOnDataLoss`.  Filters on store, topic, queueId, queueOffset,
+physicalOffset and storeTimestamp are pushed down.  A partition is a file of a log.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -23,9 +25,14 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from sandbox.pipeline.sources.places import Log, Wanted, log_files, places
-from sandbox.pipeline.sources.records import SCHEMA, batches
-from sandbox.pipeline.sources.store_options import STORE, Root, columns_of, roots_of, wanted_of
+from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.places import Bounds, Log, Wanted, log_files, places
+from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, with_store
+from sandbox.pipeline.sources.store_offsets import Position
+from sandbox.pipeline.sources.store_options import Root, columns_of, is_strict, roots_of, wanted_of
+from sandbox.pipeline.sources.store_stream import StoreStreamReader
+from sandbox.pipeline.sources.store_stream import asked_of as stream_of
 
 DDL = {pa.string(): "STRING", pa.int32(): "INT", pa.int64(): "BIGINT", pa.binary(): "BINARY",
        pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>"}
@@ -43,22 +50,45 @@ class StoreSource(DataSource):
         return ", ".join(named + [f"{name} {DDL[SCHEMA.field(name).type]}" for name in columns_of(self.options)])
 
     def reader(self, schema: Any) -> "StoreReader":
-        return StoreReader(roots_of(self.options), columns_of(self.options), wanted_of(self.options))
+        return StoreReader(asked_of(self.options))
+
+    def streamReader(self, schema: Any) -> StoreStreamReader:
+        return StoreStreamReader(stream_of(self.options))
+
+
+class Asked(NamedTuple):
+    """What the options say."""
+
+    roots: list[Root]
+    columns: list[str]
+    wanted: Wanted
+    starting: str | Position
+    ending: str | Position
+    fail_on_data_loss: bool
+
+
+def asked_of(options: Mapping[str, str]) -> Asked:
+    """Raises ValueError, and StoreError where there is no store."""
+    starting, ending = (offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"),
+                                                                            ("endingOffsets", "latest")))
+    if starting == "latest" or ending == "earliest":
+        raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
+    return Asked(roots_of(options), columns_of(options), wanted_of(options), starting, ending, is_strict(options))
 
 
 class LogPartition(InputPartition):
-    """One file of a log."""
+    """One file of a log, to where it was whole when the read was planned."""
 
-    def __init__(self, root: Root, log: Log) -> None:
+    def __init__(self, root: Root, log: Log, bounds: Bounds) -> None:
         super().__init__(log)
-        self.root, self.log = root, log
+        self.root, self.log, self.bounds = root, log, bounds
 
 
 class StoreReader(DataSourceReader):
-    """Plans from names and sizes alone; reads in the workers."""
+    """Plans from names, sizes and the ends of queues; reads in the workers."""
 
-    def __init__(self, roots: Sequence[Root], columns: Sequence[str], wanted: Wanted) -> None:
-        self.roots, self.columns, self.wanted = roots, columns, wanted
+    def __init__(self, asked: Asked) -> None:
+        self.asked, self.roots, self.wanted = asked, asked.roots, asked.wanted
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Takes those it knows how to keep; gives back the others."""
@@ -71,22 +101,38 @@ class StoreReader(DataSourceReader):
                 self.wanted = narrowed
 
     def partitions(self) -> Sequence[InputPartition]:
+        return [part for root in self.roots for part in self._partitions(root)]
+
+    def _partitions(self, root: Root) -> Iterator[InputPartition]:
         low, high = self.wanted.from_physical or 0, self.wanted.to_physical
-        return [LogPartition(root, log) for root in self.roots for log in log_files(root.path)
-                if log.end > low and (high is None or log.start < high)]
+        found = offsets.extents([root], self.wanted)
+        bounds = self._bounds(root, found)
+        for log in log_files(root.path):
+            if log.end > low and (high is None or log.start < high):
+                yield LogPartition(root, log, bounds)
+
+    def _bounds(self, root: Root, found: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
+        """Messages that are whole now: what comes while we read is not in it."""
+        stores = frozenset([root.name or ""])
+        start = offsets.resolved(self.asked.starting, found, stores, otherwise="earliest")
+        begins = offsets.begins(start, found, fail_on_data_loss=self.asked.fail_on_data_loss)
+        end = offsets.resolved(self.asked.ending, found, stores, otherwise="latest")
+        return {(queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
+                for queue, extent in found.items()}
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, LogPartition):  # Spark's own, when there was nothing to plan
             return
         root, log, wanted = partition.root, partition.log, self.wanted
-        found = places(root.path, wanted, log.start, log.end)
-        for batch in batches(log, found, self.columns, from_ms=wanted.from_ms, to_ms=wanted.to_ms):
-            yield named(root.name, batch)
-
-
-def named(name: str | None, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """With the store's name before all other columns, if it has one."""
-    return batch if name is None else batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
+        found = places(root.path, wanted, log.start, log.end, partition.bounds)
+        try:
+            os.stat(log.path)  # a broker takes a file of the log away before units that lead there
+            for batch in batches(log, found, self.asked.columns, from_ms=wanted.from_ms, to_ms=wanted.to_ms):
+                yield with_store(root.name, batch)
+        except FileNotFoundError:
+            if self.asked.fail_on_data_loss:
+                raise StoreError(f"{log.path} was deleted while it was read, by retention or by hand. Read the store "
+                                 "again.") from None
 
 
 def names_in(asked: Filter) -> frozenset[Any]:

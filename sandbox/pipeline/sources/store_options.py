@@ -8,10 +8,8 @@ import orjson
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.places import Wanted
-from sandbox.pipeline.sources.records import SCHEMA
-
-STORE = "store"
-"""The first column where several stores are read at once: the name of the store a message is in."""
+from sandbox.pipeline.sources.records import SCHEMA, STORE
+from sandbox.store.reader import StoreReader
 
 
 class Root(NamedTuple):
@@ -40,8 +38,11 @@ def roots_of(options: Mapping[str, str]) -> list[Root]:
 
 def store_at(path: Path) -> Path:
     """Raises StoreError where there is no store."""
-    if not (path / "commitlog").is_dir():
-        raise StoreError(f"{path} is no store: it has no directory commitlog. Name the directory a broker writes to.")
+    try:
+        StoreReader(path).close()
+    except StoreError:
+        raise StoreError(f"{path} is no store: it has no directory commitlog. "
+                         "Name the directory a broker writes to.") from None
     return path
 
 
@@ -57,6 +58,24 @@ def wanted_of(options: Mapping[str, str]) -> Wanted:
     """Raises ValueError for a number that is none."""
     ids = frozenset(number_of("queueId", number) for number in _listed(options, "queueId"))
     return Wanted(topics=frozenset(_listed(options, "topic")) or None, queue_ids=ids or None)
+
+
+def is_strict(options: Mapping[str, str]) -> bool:
+    """Option failOnDataLoss, true unless told otherwise.  Raises ValueError."""
+    text = options.get("failOnDataLoss", "true").strip().lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"Option failOnDataLoss has to be true or false, and {text} is neither.")
+    return text == "true"
+
+
+def most_per_trigger(options: Mapping[str, str]) -> int | None:
+    """Option maxOffsetsPerTrigger: messages of all queues together; None without one.  Raises ValueError."""
+    text = options.get("maxOffsetsPerTrigger")
+    if text is None:
+        return None
+    if (most := number_of("maxOffsetsPerTrigger", text.strip())) == 0:
+        raise ValueError("Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
+    return most
 
 
 def number_of(option: str, text: str) -> int:

@@ -1,0 +1,206 @@
+"""Where a read of stores stands, queue by queue, and which slices come next: numbers only, taken from the disk anew.
+
+A position is what a stream's checkpoint holds: the next offset of every queue, as JSON `{topic: {"0": offset}}`,
+under the store's name where several are read.  What is new (a queue, a topic, a store) begins with its first message.
+A queue whose files are gone keeps its place: a broker that lost its queues makes them again from its log.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.sources.places import Wanted
+from sandbox.pipeline.sources.store_options import Root
+from sandbox.store.reader import StoreReader
+from sandbox.store.reader_queue import is_filler
+
+EARLIEST, LATEST = -2, -1
+"""Offsets that mean a place, as the Kafka source has them."""
+
+
+class Queue(NamedTuple):
+    """`store` is empty for the only store of a read."""
+
+    store: str
+    topic: str
+    queue_id: int
+
+
+class Position(NamedTuple):
+    """The next offset of each queue, and the stores that were looked into."""
+
+    stores: frozenset[str]
+    offsets: dict[Queue, int]
+
+
+class Extent(NamedTuple):
+    """What a queue has on disk: messages in `[first, end)`; units that cannot be trusted yet up to `written`.
+
+    `first` is `end` where no message is left.  `began_there`: there was never a message below `first`.
+    """
+
+    first: int
+    end: int
+    written: int
+    began_there: bool
+
+
+class Slice(NamedTuple):
+    """Messages `[start, end)` of a queue."""
+
+    queue: Queue
+    start: int
+    end: int
+
+
+def extents(roots: Iterable[Root], wanted: Wanted) -> dict[Queue, Extent]:
+    """Every queue that has a directory.  Raises StoreError where a store is gone."""
+    found = {}
+    for root in roots:
+        with StoreReader(root.path) as reader:
+            for topic, queue_id in reader.queues():
+                if (wanted.topics is None or topic in wanted.topics) and (
+                        wanted.queue_ids is None or queue_id in wanted.queue_ids):
+                    found[Queue(root.name or "", topic, queue_id)] = _extent(reader, topic, queue_id)
+    return found
+
+
+def _extent(reader: StoreReader, topic: str, queue_id: int) -> Extent:
+    queue = reader.queue(topic, queue_id)
+    end = queue.max_offset()
+    first = queue.first_there(end)
+    before = queue.unit(first - 1) if first else None
+    return Extent(first, end, queue.written_end(), first == 0 or (before is not None and is_filler(before)))
+
+
+def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool) -> dict[Queue, int]:
+    """Where reading goes on.  Raises StoreError when messages from there on were removed; else those are left out."""
+    chosen = {}
+    for queue, extent in found.items():
+        start = position.offsets.get(queue)
+        if start is None:
+            start = 0 if queue.store in position.stores else extent.first
+        chosen[queue] = start
+        if start > extent.written:
+            if fail_on_data_loss:
+                raise StoreError(f"{_name(queue)} ends at {extent.end}, before {start} where reading was to go on: it "
+                                 f"was made anew.{WAY_ON}")
+            chosen[queue] = extent.first
+        elif start < extent.first:
+            if fail_on_data_loss and not extent.began_there:
+                raise lost(queue, start, extent.first)
+            chosen[queue] = extent.first
+    return chosen
+
+
+WAY_ON = " Set failOnDataLoss to false to go on with what is there."
+
+
+def lost(queue: Queue, start: int, end: int) -> StoreError:
+    return StoreError(f"{_name(queue)} no longer has the messages {start} to {end - 1}: retention removed them before "
+                      f"they were read.{WAY_ON}")
+
+
+def _name(queue: Queue) -> str:
+    of = f" of store {queue.store}" if queue.store else ""
+    return f"Queue {queue.queue_id} of topic {queue.topic}{of}"
+
+
+def advanced(position: Position, roots: Iterable[Root], start: Mapping[Queue, int], ends: Mapping[Queue, int],
+             most: int | None) -> Position:
+    """As far as there is something, or `most` messages further: each queue its share of what waits."""
+    waiting = {queue: max(0, end - start[queue]) for queue, end in ends.items()}
+    granted = waiting if most is None else shares(waiting, most)
+    stores = position.stores | {root.name or "" for root in roots}
+    return Position(stores, {**position.offsets, **{queue: start[queue] + granted[queue] for queue in waiting}})
+
+
+def shares(waiting: Mapping[Queue, int], most: int) -> dict[Queue, int]:
+    """Proportional and whole; `most` in all, or everything where there is less."""
+    total = sum(waiting.values())
+    if total <= most:
+        return dict(waiting)
+    given = {queue: count * most // total for queue, count in waiting.items()}
+    left = most - sum(given.values())
+    for queue in sorted(waiting):
+        more = 1 if left and given[queue] < waiting[queue] else 0
+        given[queue] += more
+        left -= more
+    return given
+
+
+def slices(start: Mapping[Queue, int], end: Position) -> list[Slice]:
+    """What lies between; nothing of queues whose files are gone."""
+    return [Slice(queue, begin, end.offsets[queue]) for queue, begin in sorted(start.items())
+            if begin < end.offsets.get(queue, begin)]
+
+
+def packed(found: Iterable[Slice], most: int) -> list[list[Slice]]:
+    """Slices cut and put together to groups of `most` messages: a task has a price, whatever it reads."""
+    groups: list[list[Slice]] = []
+    room = 0
+    for piece in found:
+        start = piece.start
+        while start < piece.end:
+            if not room:
+                groups.append([])
+                room = most
+            taken = min(room, piece.end - start)
+            groups[-1].append(piece._replace(start=start, end=start + taken))
+            start, room = start + taken, room - taken
+    return groups
+
+
+def plain(position: Position, *, named: bool) -> dict[str, Any]:
+    """As JSON has it, in one order."""
+    stores: dict[str, dict[str, dict[str, int]]] = {name: {} for name in sorted(position.stores)}
+    for queue, offset in sorted(position.offsets.items()):
+        stores.setdefault(queue.store, {}).setdefault(queue.topic, {})[str(queue.queue_id)] = offset
+    return stores if named else dict(stores.get("", {}))
+
+
+def position_of(value: Any, *, named: bool) -> Position:
+    """The reverse.  Raises ValueError for another shape."""
+    stores = value if named else {"": value}
+    offsets: dict[Queue, int] = {}
+    for store, topics in _table(stores):
+        for topic, queues in _table(topics):
+            for queue_id, offset in _table(queues):
+                if not queue_id.isdecimal() or not isinstance(offset, int) or offset < EARLIEST:
+                    raise ValueError(f"queue {queue_id} of topic {topic} stands at {offset}")
+                offsets[Queue(store, topic, int(queue_id))] = offset
+    return Position(frozenset(stores), offsets)
+
+
+def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Position:
+    """`earliest`, `latest` or a position from the options.  Raises ValueError."""
+    text = options.get(option, default).strip()
+    if text in ("earliest", "latest"):
+        return text
+    named = "stores" in options
+    try:
+        return position_of(orjson.loads(text), named=named)
+    except ValueError as why:
+        shape = '{store: {topic: {"0": offset}}}' if named else '{topic: {"0": offset}}'
+        raise ValueError(f"Option {option} has to be earliest, latest or JSON {shape}, and is not: {why}.") from None
+
+
+def resolved(asked: str | Position, found: Mapping[Queue, Extent], stores: frozenset[str], *,
+             otherwise: str) -> Position:
+    """What was asked for in numbers; queues it does not name stand at `otherwise`."""
+
+    def at(queue: Queue, extent: Extent) -> int:
+        place = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Position) else asked]
+        if isinstance(asked, Position):
+            place = asked.offsets.get(queue, place)
+        return {EARLIEST: extent.first, LATEST: extent.end}.get(place, place)
+
+    return Position(stores, {queue: at(queue, extent) for queue, extent in found.items()})
+
+
+def _table(value: Any) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{value} is no object")
+    return list(value.items())
