@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sandbox.pipeline.sinks.rocketmq import RocketSink
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
 
@@ -45,6 +46,7 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     _ship(session, packed(directory))
     session.dataSource.register(StoreSource)
     session.dataSource.register(JournalSource)
+    session.dataSource.register(RocketSink)
     return session
 
 

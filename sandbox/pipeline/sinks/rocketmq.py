@@ -1,0 +1,186 @@
+"""`df.write.format("rocketmq")` and `writeStream.format("rocketmq")`: rows become messages of a running broker.
+
+Options: `names` (name servers, `host:port;host:port`), `topic` (for rows whose column `topic` says none), `group` (of
+the producer), `accessKey` and `secretKey`, `run` and `ask` (below).  Columns: see `rows.KINDS`; those of the store
+source may be there as well, so that a store can be sent as it is.  Mode `append` only: no topic is overwritten.  Rows
+without a `queueId` go round the queues; those with one keep the order of their partition.
+
+What is promised.  Every row is stored at least once, or the write fails.  And at most once, because every row has a
+name (`rows.Naming`, its message's UNIQ_KEY), and whoever may come second asks the topic's brokers which names they have
+(QUERY_MESSAGE, by their index) and sends the others:
+
+* a stream whose last epoch was not committed, after its restart: same checkpoint, same query id, same names;
+* a task that Spark tries again, and a send whose answer did not come;
+* a batch with the option `run`, which is run again under the same `run` after it failed.
+
+What it rests on.  The same rows come to the same partition again (in any order): true for files, stores and topics, and
+for a shuffle of the same width; not for values drawn anew at each try.  A broker whose index is off, that lost it in a
+crash, that has deleted what was sent, or that no name server knows any more cannot tell, and then a row may be there
+twice; one that is known but silent fails the write.  Rows are asked for once by a stream, in its first epoch after a
+start: with asynchronous progress tracking, which may repeat several, use `ask` = `always`; so, too, where executors are
+lost after a shuffle, since Spark then counts attempts from 0 again.  Speculative tasks must be off, as they are unless
+somebody turns them on.  A batch without `run` that fails has sent what it has sent.  Flushing and replication are as
+the broker does them: what it says it has stored counts.
+"""
+
+import asyncio
+import itertools
+import os
+import platform
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import ScaledClock, wall_ms
+from sandbox.pipeline.sinks.rows import Naming, check_columns, rows_of
+from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
+from sandbox.pipeline.sources.records import SCHEMA
+from sandbox.transport.tcp_client import TcpConnector
+
+QUERY = "sql.streaming.queryId"  # what Spark calls its local properties
+EPOCH = "streaming.sql.batchId"
+RUN_OF_QUERY = "spark.jobGroup.id"
+ASKS = ("first", "always")
+RUN_CHARACTERS = 16
+NUMBERS = itertools.count(1)
+
+
+class Target(NamedTuple):
+    """What the options say."""
+
+    cluster: Cluster
+    topic: str | None
+    run: str | None
+    always: bool
+
+
+class RocketSink(DataSource):
+    """Registered as `rocketmq`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "rocketmq"
+
+    def writer(self, schema: Any, overwrite: bool) -> "BatchWriter":
+        target = target_of(self.options, schema, overwrite=overwrite)
+        drawn = Chance(f"{platform.node()} {os.getpid()} {wall_ms()} {next(NUMBERS)}")
+        return BatchWriter(target, target.run or drawn.token(RUN_CHARACTERS, "0123456789abcdef"))
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> "StreamWriter":
+        return StreamWriter(target_of(self.options, schema, overwrite=overwrite))
+
+
+class Sent(WriterCommitMessage):
+    """Of one partition: rows sent, and rows found there."""
+
+    def __init__(self, sent: int, found: int) -> None:
+        self.sent, self.found = sent, found
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """Commits nothing: what a broker has stored is there."""
+
+    def __init__(self, target: Target, run: str) -> None:
+        self.target, self.run = target, run
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Sent:
+        task = TaskContext.get()
+        assert task is not None
+        asks = self.target.always or self.target.run is not None or task.attemptNumber() > 0
+        return hand_over(self.target, Naming(self.run, 0, task.partitionId()), iterator, asks=asks)
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """As the batch's, under the query's id and the epoch's number."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Sent:
+        task = TaskContext.get()
+        assert task is not None
+        query, epoch = task.getLocalProperty(QUERY), int(task.getLocalProperty(EPOCH) or 0)
+        naming = Naming(self.target.run or query or "", epoch, task.partitionId())
+        asks = self.target.always or task.attemptNumber() > 0 or maybe_again(
+            task.getLocalProperty(RUN_OF_QUERY) or "", epoch)
+        return hand_over(self.target, naming, iterator, asks=asks)
+
+    def commit(self, messages: Any, batchId: int) -> None:
+        """Nothing is left to do."""
+
+    def abort(self, messages: Any, batchId: int) -> None:
+        """Nothing can be taken back; the epoch comes again, under the same names."""
+
+
+_first_epoch: dict[str, int] = {}
+
+
+def maybe_again(run: str, epoch: int) -> bool:
+    """Is this perhaps the epoch the query had begun when it ended?
+
+    Only the first of a run can be.  A worker process that has worked at an earlier one of this run knows that it is
+    not; a new process cannot tell.
+    """
+    return epoch <= _first_epoch.setdefault(run, epoch)
+
+
+def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
+    """Raises ValueError with a sentence for options or columns that make no sense."""
+    if overwrite:
+        raise ValueError("A topic cannot be overwritten: messages are only ever added to it. Use the mode append.")
+    names = tuple(name.strip() for name in options.get("names", "").replace(",", ";").split(";") if name.strip())
+    if not names:
+        raise ValueError("The option names is missing: the name servers, as 127.0.0.1:9876.")
+    for name in names:
+        host, _, port = name.rpartition(":")
+        if not host or not port.isdigit() or int(port) > 65_535:
+            raise ValueError(f"{name} is no address of a name server: write it as 127.0.0.1:9876.")
+    ask = options.get("ask", ASKS[0])
+    if ask not in ASKS:
+        raise ValueError(f"The option ask is {ask}; it should be {' or '.join(ASKS)}.")
+    types = {field.name: field.dataType.simpleString() for field in schema.fields}
+    topic = options.get("topic") or None
+    check_columns(types, frozenset(SCHEMA.names))
+    if topic is None and "topic" not in types:
+        raise ValueError("No topic is named: give the option topic, or a column topic.")
+    cluster = Cluster(names, options.get("group", GROUP), options.get("accessKey", ""), options.get("secretKey", ""))
+    return Target(cluster, topic, options.get("run") or None, ask == "always")
+
+
+def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch], *, asks: bool) -> Sent:
+    """All rows of one partition; nobody is connected to where there are none."""
+    loop = asyncio.new_event_loop()
+    connector: TcpConnector | None = None
+    sender: Sender | None = None
+    clock = ScaledClock(loop, start_ms=wall_ms())
+    try:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if sender is None:
+                connector = loop.run_until_complete(_made())
+                number = f"{os.getpid()}#{next(NUMBERS)}"
+                sender = Sender(target.cluster, naming, clock=clock, chance=Chance(f"{number} {wall_ms()}"),
+                                connector=connector, instance_name=number, asks=asks)
+                loop.run_until_complete(sender.open())
+            loop.run_until_complete(sender.send(rows_of(batch, target.topic)))
+        return Sent(sender.sent, sender.found) if sender is not None else Sent(0, 0)
+    finally:
+        if sender is not None and connector is not None:
+            loop.run_until_complete(sender.close())
+            loop.run_until_complete(connector.close())
+        clock.close()
+        loop.close()
+
+
+async def _made() -> TcpConnector:
+    return TcpConnector()  # made on the loop it belongs to

@@ -1,0 +1,108 @@
+"""Rows on their way to a topic: read from Arrow, and named so that the same row is known again.
+
+A row's name is its message's UNIQ_KEY, which brokers index: `Naming` makes it of the run, the epoch, the partition,
+what the row says, and how many equal rows came before it in its partition.  So neither another order of the rows nor
+two rows that say the same confuse it.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.message import properties as names
+from sandbox.message.message import Message
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KINDS = {
+    "body": ("binary", "string"),
+    "topic": ("string",),
+    "keys": ("string",),
+    "tags": ("string",),
+    "properties": ("map<string,string>",),
+    "queueId": ("int", "bigint"),
+    "delayLevel": ("int", "bigint"),
+}
+"""What a row may say, and the Spark types that say it (`DataType.simpleString`); only `body` is needed."""
+SET_BY_OTHERS = frozenset({
+    names.KEYS, names.TAGS, names.WAIT, names.DELAY, names.RETRY_TOPIC, names.REAL_TOPIC, names.REAL_QID,
+    names.TRAN_MSG, names.PGROUP, names.MIN_OFFSET, names.MAX_OFFSET, names.ORIGIN_MESSAGE_ID, names.RECONSUME_TIME,
+    names.MAX_RECONSUME_TIMES, names.MSG_REGION, names.TRACE_ON, names.UNIQ_KEY, names.CONSUME_START_TIME,
+    names.CLUSTER, names.TRAN_PREPARED_QUEUE_OFFSET, names.TRANSACTION_CHECK_TIMES, names.TTL, names.MSG_TYPE,
+    names.CORRELATION_ID, names.REPLY_TO_CLIENT, names.PUSH_REPLY_TIME, names.ARRIVE_TIME,
+    names.CHECK_IMMUNITY_TIME_IN_SECONDS,
+})
+"""Properties that clients and brokers write: left out of `properties`, so that an exported message can be sent again.
+
+RocketMQ: `MessageConst.STRING_HASH_SET`.
+"""
+NAME_BYTES = 16
+TIME = slice(10, 14)  # of a UNIQ_KEY: milliseconds since the month began
+
+
+class Row(NamedTuple):
+    """One message to be; no queue: any."""
+
+    topic: str
+    body: bytes
+    keys: str
+    tags: str
+    properties: tuple[tuple[str, str], ...]
+    queue_id: int | None
+    delay_level: int
+
+
+class Naming:
+    """Names of the rows of one partition, as they come.  Keeps a count for each different row."""
+
+    def __init__(self, run: str, epoch: int, partition: int) -> None:
+        self._begin = f"{run}\0{epoch}\0{partition}".encode()
+        self._seen: Counter[bytes] = Counter()
+
+    def name(self, row: Row) -> str:
+        """32 hex digits.  Their time says 0, the month's beginning: from there RocketMQ's tools look for it."""
+        said = hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES).digest()
+        self._seen[said] += 1
+        name = bytearray(hashlib.blake2b(b"%b\0%b\0%d" % (self._begin, said, self._seen[said]),
+                                         digest_size=NAME_BYTES).digest())
+        name[TIME] = bytes(4)
+        return name.hex().upper()
+
+
+def message(row: Row, name: str) -> Message:
+    """For the client library.  Keys and tags said twice: the column counts."""
+    made = Message.make(row.topic, row.body, keys=row.keys, tags=row.tags, delay_level=row.delay_level)
+    made.properties.update(pair for pair in row.properties if pair[0] not in SET_BY_OTHERS)
+    made.properties[names.UNIQ_KEY] = name
+    return made
+
+
+def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
+    """Raises ValueError for a row without a body, or without a topic where the option `topic` names none."""
+    columns: dict[str, Sequence[Any]] = {
+        name: batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
+        for name in KINDS}
+    for body, own, keys, tags, pairs, queue_id, delay in zip(*columns.values(), strict=True):
+        if body is None:
+            raise ValueError("A row has no body. Give every row one, or leave those without out.")
+        if not (named := own or topic):
+            raise ValueError("A row names no topic. Give the option topic, or fill the column topic.")
+        properties = dict(pairs or ())
+        yield Row(named, body.encode() if isinstance(body, str) else body,
+                  properties.get(names.KEYS, "") if keys is None else keys,
+                  properties.get(names.TAGS, "") if tags is None else tags,
+                  tuple(sorted((key, value) for key, value in properties.items() if value is not None)),
+                  queue_id, delay or 0)
+
+
+def check_columns(types: dict[str, str], also: frozenset[str]) -> None:
+    """Columns of a table by their Spark types; `also` are others that may be there.  Raises ValueError."""
+    if unknown := sorted(set(types) - set(KINDS) - also):
+        raise ValueError(f"Nothing of a message is called {', '.join(unknown)}. Columns are: {', '.join(KINDS)}.")
+    if "body" not in types:
+        raise ValueError("There is no column body, which is what a message says.")
+    for name, kinds in KINDS.items():
+        if name in types and types[name] not in kinds:
+            raise ValueError(f"The column {name} is {types[name]}; it should be {' or '.join(kinds)}.")

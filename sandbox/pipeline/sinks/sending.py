@@ -1,0 +1,226 @@
+"""Rows sent with our own client, each stored once: what may be there already is asked for before it is sent again."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sandbox.client.admin import Admin
+from sandbox.client.config import ClientConfig, ProducerConfig
+from sandbox.client.instance import ClientInstance
+from sandbox.client.producer import Producer
+from sandbox.client.routes import publish_queues
+from sandbox.journal.journal import Journal
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import BrokerRefused, ClientError, ConnectFailed, RemotingError, SandboxError
+from sandbox.message import properties
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+from sandbox.pipeline.sinks.rows import Naming, Row, message
+from sandbox.remoting.channel import Connector
+from sandbox.remoting.codes import ResponseCode
+
+GROUP = "spark-sink"
+CHUNK_ROWS = 512  # on their way at once
+PACKET_ROWS = 128  # sent as one batch
+PACKET_BYTES = 64 * 1024
+QUESTIONS = 64  # asked at once
+SETTLE_S = 1.0  # what a dead writer had on its way is stored and indexed by then
+TRIES = 5
+PAUSE_S = 1.0  # before the second try; twice as long before each further one
+BUSY_TRIES = 60  # PAUSE_S apart: the broker says that it took nothing
+BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.FLOW_CONTROL})
+DELAYED = "SCHEDULE_TOPIC_XXXX"  # where a delayed message waits
+
+
+class Cluster(NamedTuple):
+    """Where to send; keys for a cluster that checks who sends."""
+
+    name_servers: tuple[str, ...]
+    group: str = GROUP
+    access_key: str = ""
+    secret_key: str = ""
+
+
+class Sender:
+    """Of one partition.  `open`, `send` as often as there are rows, `close`, all on one loop.
+
+    `asks`: an earlier attempt may have sent some of these rows.
+    """
+
+    def __init__(self, cluster: Cluster, naming: Naming, *, clock: Clock, chance: Chance, connector: Connector,
+                 instance_name: str, asks: bool) -> None:
+        self._cluster = cluster
+        self._naming = naming
+        self._clock = clock
+        self._asks = asks
+        self.sent = 0
+        self.found = 0  # there already
+        self._admin = Admin(cluster.name_servers, clock=clock, connector=connector,
+                            access_key=cluster.access_key or None, secret_key=cluster.secret_key or None)
+        config = ClientConfig(name_servers=cluster.name_servers, instance_name=instance_name,
+                              access_key=cluster.access_key, secret_key=cluster.secret_key)
+        instance = ClientInstance(config, clock=clock, chance=chance, connector=connector, journal=Journal(clock))
+        self._config = ProducerConfig(group=cluster.group, retry_times=0)
+        self._producer = Producer(self._config, instance)
+        self._queues: dict[str, list[MessageQueue]] = {}
+        self._masters: dict[str, list[str]] = {}
+        self._turn = 0
+
+    async def open(self) -> None:
+        """Raises ConnectFailed when no name server answers."""
+        try:
+            await self._admin.names.cluster()
+        except RemotingError as why:
+            where = ";".join(self._cluster.name_servers)
+            raise ConnectFailed(f"There is no name server at {where}: {why}. Start it, or correct names.") from why
+        await self._producer.start()
+        if self._asks:
+            await self._clock.sleep(SETTLE_S)
+
+    async def send(self, rows: Iterable[Row]) -> None:
+        """Returns when brokers have all of them.  Raises SandboxError with a sentence; then some may be there."""
+        chunk: list[Row] = []
+        for row in rows:
+            chunk.append(row)
+            if len(chunk) == CHUNK_ROWS:
+                await self._chunk(chunk)
+                chunk = []
+        if chunk:
+            await self._chunk(chunk)
+
+    async def close(self) -> None:
+        await self._producer.shutdown()
+        self._admin.close()
+
+    async def _chunk(self, rows: Sequence[Row]) -> None:
+        for topic in sorted({row.topic for row in rows} - set(self._queues)):
+            await self._learn(topic)
+        named = [(row, message(row, self._naming.name(row))) for row in rows]
+        wanted = {id(made) for _, made in named}
+        if self._asks:
+            wanted = {id(made) for made in await self._missing([made for _, made in named])}
+        ways: dict[MessageQueue, list[list[Message]]] = {}
+        for queue_id, packet in packets([(row, made) for row, made in named if id(made) in wanted]):
+            ways.setdefault(self._queue(packet[0].topic, queue_id), []).append(packet)
+        await _all(self._one_by_one(queue, ways[queue]) for queue in sorted(ways))
+
+    async def _one_by_one(self, queue: MessageQueue, parts: list[list[Message]]) -> None:
+        """Rows of one queue keep their order."""
+        for packet in parts:
+            await self._deliver(queue, packet)
+
+    async def _deliver(self, queue: MessageQueue, packet: list[Message]) -> None:
+        """Once, however often it takes."""
+        doubts, busy = 0, 0
+        while packet:
+            try:
+                if doubts:
+                    packet = await self._missing(packet)
+                await self._hand_over(queue, packet)
+                self.sent += len(packet)
+                return
+            except BrokerRefused as no:
+                busy += 1
+                if no.code not in BUSY or busy == BUSY_TRIES:
+                    raise _refused(queue, packet, no) from no
+                await self._clock.sleep(PAUSE_S)
+            except RemotingError as why:  # it may be there all the same
+                doubts += 1
+                if doubts == TRIES:
+                    raise ConnectFailed(f"{queue.broker} does not take messages for {queue.topic}: {why}.") from why
+                await self._clock.sleep(PAUSE_S * 2 ** (doubts - 1))
+
+    async def _hand_over(self, queue: MessageQueue, packet: list[Message]) -> None:
+        try:
+            if len(packet) > 1:
+                await self._producer.send_batch(packet, queue=queue)
+            elif packet:
+                await self._producer.send(packet[0], queue=queue)
+        except ClientError as why:
+            raise _refused(queue, packet, why) from why
+
+    async def _missing(self, asked: list[Message]) -> list[Message]:
+        """Those no broker has.  Raises RemotingError when one of them cannot be asked."""
+        turns = asyncio.Semaphore(QUESTIONS)
+
+        async def is_there(made: Message) -> bool:
+            async with turns:
+                for address in self._masters[made.topic]:
+                    for topic in (made.topic, DELAYED) if properties.DELAY in made.properties else (made.topic,):
+                        if await self._admin.messages.by_unique_key(address, topic, made.unique_key or ""):
+                            return True
+                return False
+
+        there = await _all(map(is_there, asked))
+        missing = [made for made, known in zip(asked, there, strict=True) if not known]
+        self.found += len(asked) - len(missing)
+        return missing
+
+    async def _learn(self, topic: str) -> None:
+        """Raises ClientError when nothing can be sent there."""
+        try:
+            route = await self._admin.names.route(topic)
+        except BrokerRefused as no:
+            if no.code != ResponseCode.TOPIC_NOT_EXIST:
+                raise
+            where = ";".join(self._cluster.name_servers)
+            raise ClientError(f"There is no topic {topic} at {where}. Create it first.") from no
+        self._queues[topic] = publish_queues(topic, route)
+        if not self._queues[topic]:
+            raise ClientError(f"The topic {topic} has no queue that takes messages now.")
+        self._masters[topic] = sorted((await self._admin.names.masters_of(topic)).values())
+
+    def _queue(self, topic: str, queue_id: int | None) -> MessageQueue:
+        """The next in turn.  Raises ClientError where there is none of that number."""
+        queues = [queue for queue in self._queues[topic] if queue_id is None or queue.queue_id == queue_id]
+        if not queues:
+            most = max(queue.queue_id for queue in self._queues[topic])
+            raise ClientError(f"The topic {topic} has no queue {queue_id}: its queues are 0 to {most}.")
+        self._turn += 1
+        return queues[self._turn % len(queues)]
+
+
+def packets(named: Iterable[tuple[Row, Message]]) -> Iterator[tuple[int | None, list[Message]]]:
+    """Messages that go together, with their queue: of one topic and queue, in their order, in sizes for one request.
+
+    Delayed ones go alone, since a batch may not hold them, and large ones, since a batch is not compressed.
+    """
+    open_ones: dict[tuple[str, int | None], list[Message]] = {}
+    room: dict[tuple[str, int | None], int] = {}
+    for row, made in named:
+        place = row.topic, row.queue_id
+        alone = row.delay_level > 0 or len(row.body) >= ProducerConfig.compress_over_bytes or row.topic.startswith("%")
+        size = len(row.body) + sum(len(key) + len(value) for key, value in made.properties.items())
+        if place in open_ones and (alone or size > room[place] or len(open_ones[place]) == PACKET_ROWS):
+            yield row.queue_id, open_ones.pop(place)
+        if alone:
+            yield row.queue_id, [made]
+            continue
+        if place not in open_ones:
+            open_ones[place], room[place] = [], PACKET_BYTES
+        open_ones[place].append(made)
+        room[place] -= size
+    for (_, queue_id), packet in open_ones.items():
+        yield queue_id, packet
+
+
+def _refused(queue: MessageQueue, packet: list[Message], why: SandboxError) -> ClientError:
+    largest = max(len(made.body) for made in packet)
+    what = f"{len(packet)} messages, the largest of {largest} bytes,"
+    if len(packet) == 1:
+        what = f"a message of {largest} bytes"
+    said = why.remark if isinstance(why, BrokerRefused) else str(why)
+    return ClientError(f"{queue.broker} does not take {what} for {queue.topic}: {said.rstrip('.')}.")
+
+
+async def _all(stories: "Iterable[Coroutine[Any, Any, Any]]") -> list[Any]:
+    """Side by side; the first that fails ends the others, and is what it fails with."""
+    tasks = [asyncio.ensure_future(story) for story in stories]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
