@@ -9,3 +9,4 @@ class QueuevizConfig(AppConfig):
 
     def ready(self) -> None:
         from queueviz import access  # noqa: F401  its receiver adopts sandboxes at sign-in
+        from queueviz.runs import places  # noqa: F401  its receiver removes results with their sandbox

@@ -1,5 +1,7 @@
 """Who owns what.  No message, queue or offset lives here: those are the engine's (catalogue 8)."""
 
+import secrets
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -131,6 +133,52 @@ class Cluster(models.Model):
     @property
     def addresses(self) -> tuple[str, ...]:
         return fields.addresses_in(self.name_servers)
+
+
+def new_run() -> str:
+    """What a run is called: in its order, in its result's manifest and in addresses."""
+    return secrets.token_hex(6)
+
+
+class PipelineRun(models.Model):
+    """One job of the pipeline over one sandbox: asked for on a page, carried out by `manage.py pipelineworker`."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("waiting")
+        RUNNING = "running", _("at work")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
+
+    run = models.CharField(max_length=16, unique=True, default=new_run)
+    sandbox = models.ForeignKey(Sandbox, on_delete=models.CASCADE, related_name="runs")
+    job = models.CharField(max_length=32)
+    options = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    stage = models.IntegerField(null=True, blank=True)  # Spark's number of it; None: Spark is only starting
+    tasks_done = models.IntegerField(default=0)  # of that stage
+    tasks = models.IntegerField(default=0)
+    cancel_asked = models.BooleanField(default=False)
+    why = models.TextField(blank=True)  # it failed or was cancelled: a sentence, ours with its values beside it
+    why_values = models.JSONField(default=dict, blank=True)
+    tables = models.JSONField(default=dict, blank=True)  # rows by table
+    true_to = models.BigIntegerField(null=True, blank=True)  # the last journal entry it read
+    who = models.CharField(max_length=80)  # as in the audit
+    visitor = models.CharField(max_length=DIGEST_LENGTH)  # keyed hash of who asked, for the limit
+    asked_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-pk",)
+        indexes = [models.Index(fields=["state"])]
+
+    def __str__(self) -> str:
+        return f"{self.job} {self.run}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
 
 class AuditRecord(models.Model):

@@ -175,8 +175,12 @@ def landing_slug() -> str | None:
 
 def record(visitor: Visitor, what: str, slug: str, **details: object) -> AuditRecord:
     """One line in the audit, without a person's address."""
-    who = str(visitor.user) if visitor.is_signed_in else ("token" if visitor.token else "anonymous")
-    return AuditRecord.objects.create(slug=slug, what=what, who=who[:80], origin=visitor.origin, details=details)
+    return AuditRecord.objects.create(slug=slug, what=what, who=called(visitor), origin=visitor.origin, details=details)
+
+
+def called(visitor: Visitor) -> str:
+    """What is written down of a person: the name of an account, or how it came in."""
+    return str(visitor.user)[:80] if visitor.is_signed_in else ("token" if visitor.token else "anonymous")
 
 
 def records_of(slug: str, most: int = 50) -> list[AuditRecord]:

@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 # What the web floor may know of the engine.
-DOORS = ("sandbox.hosting", "sandbox.control", "sandbox.journal.events", "sandbox.kernel")
+DOORS = ("sandbox.hosting", "sandbox.control", "sandbox.journal.events", "sandbox.kernel", "sandbox.pipeline.launch",
+         "sandbox.pipeline.results", "sandbox.pipeline.jobs")
 
 
 def imported(path: Path) -> set[str]:

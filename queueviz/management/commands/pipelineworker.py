@@ -1,0 +1,53 @@
+"""`manage.py pipelineworker`: carries out what was asked for on the pages, with one warm Spark session."""
+
+import argparse
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from queueviz.runs import places
+from queueviz.runs.worker import Worker
+from sandbox.pipeline.launch import Child, Where
+
+SCRATCH = ".worker"  # Spark's own files; nobody else's, so what a killed one left can go
+
+
+class Command(BaseCommand):
+    help = ("Carry out the pipeline's runs one after the other. Spark starts with the first one and is let go after "
+            "ten idle minutes. `manage.py serve` starts this beside itself; one worker serves a data home.")
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        engine = parser.add_mutually_exclusive_group()
+        engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
+        engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
+        parser.add_argument("--beside", type=int, metavar="PID", help="end when that process, which started it, ends")
+
+    def handle(self, *args: Any, master: str | None, remote: str | None, beside: int | None, **options: Any) -> None:
+        directory = places.home() / places.FOLDER
+        scratch = directory / SCRATCH
+        worker = Worker(directory, opener(Where(master, remote), scratch))
+        if not worker.begin():
+            raise CommandError("Another worker is at work in this data home.", returncode=1)
+        shutil.rmtree(scratch, ignore_errors=True)
+        stopped: list[int] = []
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda which, _: stopped.append(which))
+        if beside is None:
+            self.stdout.write("Waiting for runs. Ctrl+C ends it.")
+        worker.run(lambda: bool(stopped) or (beside is not None and os.getppid() != beside))
+
+
+def opener(where: Where, scratch: Path) -> Callable[[Path], Child]:
+    """Starts Spark's process; what it says beside its answers goes into the file."""
+
+    def open_child(words: Path) -> Child:
+        with words.open("wb") as file:
+            return Child(where, scratch, os.environ, errors=file)
+
+    return open_child

@@ -1,0 +1,114 @@
+"""Asking for a run, cancelling one, and who may: the same for pages and programs."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from queueviz import access, acting, owners
+from queueviz.models import PipelineRun
+from queueviz.runs import heart, places
+from queueviz.runs.offers import offers
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import ActionRefused
+
+VERB = "act"
+MOST_OPTION_CHARACTERS = 200
+SHOWN_RUNS = 50  # of a sandbox, the newest
+OPEN = (PipelineRun.State.QUEUED, PipelineRun.State.RUNNING)
+
+
+def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -> PipelineRun:
+    """A run that waits for the worker.
+
+    Raises `NotFound`, `Forbidden` or `ActionRefused`: 422 no such job or option, 409 it waits already or the cluster
+    is not ours, 429 a limit.
+    """
+    seat = _seat(visitor, slug)
+    given = _checked(job, options)
+    with transaction.atomic():  # one writer at a time: two at once cannot both be the last that fits
+        _demand_room(visitor, seat, job)
+        return PipelineRun.objects.create(sandbox=seat.sandbox, job=job, options=given, who=owners.called(visitor),
+                                          visitor=_hashed(visitor))
+
+
+def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
+    """One that waits never begins; one at work ends as soon as Spark lets go.  One that is over stays as it is."""
+    seat = _seat(visitor, slug)
+    found = one_of(seat.sandbox, run)
+    waiting = PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.QUEUED)
+    if not waiting.update(state=PipelineRun.State.CANCELLED, ended_at=timezone.now()):
+        PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.RUNNING).update(cancel_asked=True)
+    found.refresh_from_db()
+    return found
+
+
+def runs_of(sandbox: object) -> list[PipelineRun]:
+    """The newest first."""
+    return list(PipelineRun.objects.filter(sandbox=sandbox)[:SHOWN_RUNS])
+
+
+def one_of(sandbox: object, run: str) -> PipelineRun:
+    """Raises ActionRefused (404)."""
+    found = PipelineRun.objects.filter(sandbox=sandbox, run=run).first()
+    if found is None:
+        raise ActionRefused(404, "This sandbox has no run {run}.", "Its runs are on the page Pipeline.", run=run)
+    return found
+
+
+def newest(sandbox: object, job: str) -> PipelineRun | None:
+    return PipelineRun.objects.filter(sandbox=sandbox, job=job).first()
+
+
+def is_worker_alive() -> bool:
+    return heart.is_beating(places.home() / places.FOLDER)
+
+
+def _seat(visitor: Visitor, slug: str) -> access.Seat:
+    seat = access.seat_at(visitor, slug, "see")
+    if seat.is_attached:
+        raise ActionRefused(409, "The journal and the files of this cluster are not here, so nothing can run on them.",
+                            "Copy a broker's store to this machine and use manage.py pipeline --store DIR.")
+    if not seat.may(VERB):
+        raise access.forbidden(visitor, seat)
+    acting.ACTIONS.demand(visitor.key)
+    return seat
+
+
+def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
+    offer = offers().get(job)
+    if offer is None:
+        raise ActionRefused(422, "There is no job {job}.", "Jobs are: {jobs}.", field="job", job=job,
+                            jobs=", ".join(offers()))
+    given = {name: str(value).strip() for name, value in options.items() if str(value).strip()}
+    for name, value in given.items():
+        if name not in offer.options:
+            raise ActionRefused(422, "{job} has no option {option}.", "Options are: {options}.", field=name, job=job,
+                                option=name, options=", ".join(offer.options) or "–")
+        if len(value) > MOST_OPTION_CHARACTERS:
+            raise ActionRefused(422, "The option {option} is longer than {allowed} characters.", "Shorten it.",
+                                field=name, option=name, allowed=MOST_OPTION_CHARACTERS)
+    return given
+
+
+def _demand_room(visitor: Visitor, seat: access.Seat, job: str) -> None:
+    limits, now = owners.LIMITS, PipelineRun.objects.filter(state__in=OPEN)
+    if now.filter(sandbox=seat.sandbox, job=job, cancel_asked=False).exists():
+        raise ActionRefused(409, "This job is waiting or at work already.", "Its result comes by itself.")
+    mine = now.filter(visitor=_hashed(visitor)).count()
+    if mine >= limits.pipeline_runs_per_visitor:
+        raise ActionRefused(429, "You have {runs} runs waiting or at work, and {allowed} are allowed.",
+                            "Wait until one is over, or cancel one.", runs=mine,
+                            allowed=limits.pipeline_runs_per_visitor)
+    waiting = now.filter(state=PipelineRun.State.QUEUED).count()
+    if waiting >= limits.pipeline_runs_waiting:
+        raise ActionRefused(429, "{runs} runs are waiting on this server, and no more are taken.",
+                            "Try again in a few minutes.", runs=waiting)
+
+
+def _hashed(visitor: Visitor) -> str:
+    """Enough to count with; a session's key or an address cannot be read from it."""
+    return hmac.new(settings.SECRET_KEY.encode(), visitor.key.encode(), hashlib.sha256).hexdigest()

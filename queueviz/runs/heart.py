@@ -1,0 +1,60 @@
+"""How others see that a worker is alive: a file it holds locked and touches while it lives.
+
+The lock makes it the only one of its data home, and goes with the process, however that ends.  So a worker that has
+just begun knows of every run marked as running that nobody is at work on it any more.
+"""
+
+import fcntl
+import os
+import time
+from pathlib import Path
+from typing import IO
+
+BEAT_EVERY_S = 2.0
+LOST_AFTER_S = 10.0  # without a beat
+FILE = "worker"
+
+
+class Heart:
+    """Of one worker.  `take` first; then `beat` now and then, and `stop` at the end."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE
+        self._file: IO[str] | None = None
+        self._beaten_s = 0.0
+
+    def take(self) -> bool:
+        """False: another worker of this data home lives."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            return False
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file, self._beaten_s = file, time.monotonic()
+        return True
+
+    def beat(self) -> None:
+        if time.monotonic() - self._beaten_s >= BEAT_EVERY_S:
+            self._beaten_s = time.monotonic()
+            os.utime(self._path)
+
+    def stop(self) -> None:
+        """Nobody need wait until the beat is missed."""
+        if self._file is not None:
+            self._file.truncate(0)
+            self._file.close()
+            self._file = None
+
+
+def is_beating(directory: Path) -> bool:
+    """Whether a worker of this data home was alive a moment ago."""
+    try:
+        found = (directory / FILE).stat()
+    except OSError:
+        return False
+    return found.st_size > 0 and time.time() - found.st_mtime < LOST_AFTER_S

@@ -1,0 +1,38 @@
+"""What a page can ask of one sandbox: the pipeline's jobs in the reader's language."""
+
+from functools import cache
+from typing import NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+
+class Offer(NamedTuple):
+    """`options` are the job's own, all of them optional."""
+
+    job: str
+    title: object
+    question: object
+    options: tuple[str, ...] = ()
+
+
+_TEXTS = {
+    "delivery_audit": (_("Delivery audit"), _("What became of every message, for each group?")),
+    "lag_history": (_("Lag history"), _("How far behind was each group, second by second?")),
+    "latency": (_("Latency"), _("How long does a message take from its birth to its commit?")),
+    "rebalance_history": (_("Rebalance history"), _("Which queues moved, who disagreed, who had nothing to do?")),
+    "store_audit": (_("Store audit"), _("Do queues and index say what the commit log says, byte for byte?")),
+    "hot_keys": (_("Hot keys"), _("Which queues and keys get more than their share?")),
+}
+
+
+@cache
+def offers() -> dict[str, Offer]:
+    """Those that there are, in the order of the list above."""
+    from sandbox.pipeline.jobs import JOBS  # what they need to run is imported where they run
+
+    return {name: Offer(name, *texts, JOBS[name].options) for name, texts in _TEXTS.items() if name in JOBS}
+
+
+def title_of(job: str) -> object:
+    """A job's name for people; of one that no page offers, its name for programs."""
+    return _TEXTS[job][0] if job in _TEXTS else job

@@ -1,0 +1,43 @@
+"""Where a sandbox's messages and journal lie, and where what was found out about them goes."""
+
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
+
+FOLDER = "pipeline"
+
+
+class Sources(NamedTuple):
+    """Stores by `<slug>/<broker>` and journals by slug, as a job is given them."""
+
+    stores: dict[str, str]
+    journals: dict[str, str]
+
+
+def home() -> Path:
+    return Path(settings.QUEUEVIZ_HOME)
+
+
+def sources_of(slug: str) -> Sources | None:
+    """None: there is no such sandbox in this data home."""
+    directory = home() / "sandboxes" / slug
+    if not (directory / "sandbox.json").is_file():
+        return None
+    stores = {f"{slug}/{path.name}": str(path) for path in sorted(directory.iterdir()) if (path / "commitlog").is_dir()}
+    return Sources(stores, {slug: str(directory / "journal")})
+
+
+def result_of(job: str, slug: str) -> Path:
+    """The directory with the job's manifest and tables."""
+    return home() / FOLDER / job / slug
+
+
+@receiver(post_delete, sender="queueviz.Sandbox")
+def _forget(sender: Any, instance: Any, **kwargs: Any) -> None:
+    """What was found out about a sandbox goes with it."""
+    for job in (home() / FOLDER).glob("[a-z]*/"):
+        shutil.rmtree(job / instance.slug, ignore_errors=True)

@@ -1,0 +1,304 @@
+"""The worker: takes runs in the order they were asked for, and has one warm Spark child carry them out.
+
+The child is started with the first run and let go when nothing was asked of it for a while.  Whatever ends a run also
+ends its row: no row says "at work" while nobody is.
+"""
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, Protocol
+
+from django.db import DatabaseError, close_old_connections
+from django.utils import timezone
+from django.utils.translation import override
+
+from queueviz.models import PipelineRun
+from queueviz.runs import places, sentences
+from queueviz.runs.heart import Heart
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.launch import ENDED, Order
+from sandbox.pipeline.results import manifest_of
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 0.5
+GRACE_S = 20.0  # from a cancellation to the end of a run; then its process goes
+END_WITHIN_S = 3.0  # at the worker's own end
+WORDS = "words"  # what Spark's process says beside its answers
+LAST_WORDS_BYTES = 4_096
+State = PipelineRun.State
+
+
+class Child(Protocol):
+    """What of `launch.Child` is needed."""
+
+    @property
+    def is_alive(self) -> bool: ...
+    @property
+    def exit_code(self) -> int | None: ...
+    def order(self, order: Order) -> None: ...
+    def cancel(self, run: str) -> None: ...
+    def told(self) -> Iterator[dict[str, Any]]: ...
+    def kill(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Said(NamedTuple):
+    """A line of a child; None: it has ended."""
+
+    child: Child
+    told: dict[str, Any] | None
+
+
+class Current:
+    """The run at work.  `outcome`: what its row is to say, until that is written."""
+
+    __slots__ = ("began_s", "cancelled_s", "order", "outcome", "pk", "why")
+
+    def __init__(self, pk: int, order: Order, now_s: float) -> None:
+        self.pk, self.order, self.began_s = pk, order, now_s
+        self.cancelled_s: float | None = None
+        self.why: dict[str, Any] = {}
+        self.outcome: dict[str, Any] | None = None
+
+
+class Worker:
+    """`open_child` starts a process that writes its words into the file it is given; it may raise SandboxError."""
+
+    def __init__(self, directory: Path, open_child: Callable[[Path], Child], *, limits: HostLimits | None = None,
+                 now: Callable[[], float] = time.monotonic) -> None:
+        self.heart = Heart(directory)
+        self._words = directory / WORDS
+        self._open_child, self._limits, self._now = open_child, limits or HostLimits(), now
+        self._said: SimpleQueue[Said] = SimpleQueue()
+        self._child: Child | None = None
+        self._current: Current | None = None
+        self._used_s = 0.0
+
+    def begin(self) -> bool:
+        """False: another worker lives.  What one before left at work is over."""
+        if not self.heart.take():
+            return False
+        _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, sentences.WORKER_ENDED)
+        return True
+
+    def run(self, over: Callable[[], bool]) -> None:
+        """Until `over`.  A database that does not answer for a moment is asked again."""
+        while not over():
+            try:
+                close_old_connections()
+                self.turn(LOOK_EVERY_S)
+            except DatabaseError:
+                log.exception("the database does not answer")
+                time.sleep(LOOK_EVERY_S)
+        self.end()
+
+    def turn(self, patience_s: float) -> None:
+        """Hear what the child says, for as long as that; then look at what people want, and at the time."""
+        self.heart.beat()
+        if self._current is not None and self._current.outcome is not None:
+            self._settle(self._current)
+        self._hear(patience_s)
+        if self._current is not None:
+            self._look_at(self._current)
+        elif not self._take() and self._child is not None and self._is_idle():
+            log.info("Spark is let go: nothing was asked of it for %.0f s", self._limits.pipeline_idle_s)
+            self._let_go()
+
+    def _is_idle(self) -> bool:
+        return self._now() - self._used_s >= self._limits.pipeline_idle_s
+
+    def end(self) -> None:
+        """The run at work is given up."""
+        if self._current is not None:
+            self._finish(State.FAILED, sentences.WORKER_STOPPED)
+        if self._child is not None:
+            self._child.kill()
+            self._let_go(END_WITHIN_S)
+        self.heart.stop()
+
+    def _hear(self, patience_s: float) -> None:
+        try:
+            said = self._said.get(timeout=patience_s)
+            while True:
+                self._note(said)
+                said = self._said.get_nowait()
+        except Empty:
+            pass
+
+    def _note(self, said: Said) -> None:
+        current = self._current
+        if said.child is not self._child:
+            return  # the last words of one let go
+        if said.told is None:
+            self._died()
+        elif current is None or said.told["run"] != current.order.run:
+            return
+        elif said.told["state"] in ENDED:
+            self._ended(current, said.told)
+        elif "tasks" in said.told:
+            told = said.told
+            _row(current).update(stage=told["stage"], tasks_done=told["done"], tasks=told["tasks"])
+
+    def _ended(self, current: Current, told: dict[str, Any]) -> None:
+        if told["state"] == "done":
+            self._finish(State.DONE, tables=told["tables"], true_to=_true_to(current))
+        elif current.cancelled_s is not None:  # whatever Spark makes of it
+            self._finish(State.CANCELLED, **current.why)
+        else:
+            self._finish(State(told["state"]), told.get("why", ""))
+
+    def _look_at(self, current: Current) -> None:
+        now_s = self._now()
+        if current.cancelled_s is not None:
+            if now_s - current.cancelled_s >= GRACE_S and self._child is not None:
+                log.warning("run %s does not end: its process is killed", current.order.run)
+                self._child.kill()
+                self._let_go()
+                self._finish(State.CANCELLED, **current.why)
+            return
+        wish = PipelineRun.objects.filter(pk=current.pk).values_list("cancel_asked", flat=True).first()
+        if wish is None or wish:  # the sandbox is gone, or somebody said so
+            self._cancel(current)
+        elif now_s - current.began_s >= self._limits.pipeline_run_s:
+            self._cancel(current, why=sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
+
+    def _cancel(self, current: Current, **why: Any) -> None:
+        current.cancelled_s, current.why = self._now(), why
+        if self._child is not None:
+            try:
+                self._child.cancel(current.order.run)
+            except OSError:
+                self._died()
+
+    def _take(self) -> bool:
+        """The oldest run that waits is ours, unless somebody cancels it in this moment."""
+        run = PipelineRun.objects.filter(state=State.QUEUED).select_related("sandbox").order_by("pk").first()
+        if run is None:
+            return False
+        mine = PipelineRun.objects.filter(pk=run.pk, state=State.QUEUED)
+        if mine.update(state=State.RUNNING, started_at=timezone.now()):
+            self._start(run)
+        return True
+
+    def _start(self, run: PipelineRun) -> None:
+        slug = run.sandbox.slug
+        sources = places.sources_of(slug)
+        out = str(places.result_of(run.job, slug))
+        order = Order(run.run, run.job, *(sources or ({}, {})), out, run.options)
+        self._current = Current(run.pk, order, self._now())
+        if sources is None:
+            return self._finish(State.FAILED, sentences.NO_SANDBOX)
+        try:
+            self._warm().order(order)
+        except SandboxError as why:
+            self._finish(State.FAILED, str(why))
+        except OSError as why:
+            self._let_go()
+            self._finish(State.FAILED, sentences.NOT_STARTED, why=why.strerror or str(why))
+        return None
+
+    def _warm(self) -> Child:
+        """The child there is, or a new one."""
+        if self._child is not None and not self._child.is_alive:
+            self._let_go()
+        if self._child is None:
+            self._words.unlink(missing_ok=True)
+            child = self._child = self._open_child(self._words)
+            threading.Thread(target=self._listen, args=(child,), daemon=True).start()
+        return self._child
+
+    def _listen(self, child: Child) -> None:
+        try:
+            for told in child.told():
+                self._said.put(Said(child, told))
+        except (ValueError, OSError):  # no line of ours, or closed meanwhile
+            log.warning("Spark's process cannot be understood any more")
+            child.kill()
+        self._said.put(Said(child, None))
+
+    def _died(self) -> None:
+        """Ended by itself: its run fails, and the next one gets a new process."""
+        child, current = self._child, self._current
+        self._let_go()
+        if current is None or child is None:
+            return None
+        if current.cancelled_s is not None:
+            return self._finish(State.CANCELLED, **current.why)
+        code = _exit_code(child)
+        if b"OutOfMemoryError" in self._last_words():
+            return self._finish(State.FAILED, sentences.NO_MEMORY)
+        if code < 0:
+            return self._finish(State.FAILED, sentences.KILLED, signal=-code)
+        return self._finish(State.FAILED, sentences.DIED, code=code)
+
+    def _last_words(self) -> bytes:
+        try:
+            with self._words.open("rb") as file:
+                file.seek(max(0, self._words.stat().st_size - LAST_WORDS_BYTES))
+                return file.read()
+        except OSError:
+            return b""
+
+    def _finish(self, state: State, why: Any = "", *, tables: dict[str, int] | None = None, true_to: int | None = None,
+                **values: Any) -> None:
+        self._used_s = self._now()
+        if self._current is not None and self._current.outcome is None:
+            self._current.outcome = {"state": state, "why": why, "values": values, "tables": tables or {},
+                                     "true_to": true_to}
+            self._settle(self._current)
+
+    def _settle(self, current: Current) -> None:
+        """Write down what came of it.  Where the database does not answer now, the next turn does."""
+        if not _close(_row(current), **current.outcome or {}) and not _exists(current):
+            shutil.rmtree(current.order.out, ignore_errors=True)  # its sandbox was deleted while it ran
+        self._current = None
+        log.info("run %s of %s: %s", current.order.run, current.order.job, (current.outcome or {}).get("state"))
+
+    def _let_go(self, patience_s: float = 0.0) -> None:
+        """It says goodbye to its parts in its own time; nobody waits for it."""
+        child, self._child = self._child, None
+        if child is not None:
+            closing = threading.Thread(target=child.close)
+            closing.start()
+            if patience_s:
+                closing.join(patience_s)
+
+
+def _row(current: Current) -> Any:
+    return PipelineRun.objects.filter(pk=current.pk, state=State.RUNNING)
+
+
+def _exit_code(child: Child) -> int:
+    """Its last line may be here before its end is."""
+    ends_s = time.monotonic() + LOOK_EVERY_S
+    while child.exit_code is None and time.monotonic() < ends_s:
+        time.sleep(0.01)
+    return child.exit_code or 0
+
+
+def _exists(current: Current) -> bool:
+    return PipelineRun.objects.filter(pk=current.pk).exists()
+
+
+def _close(rows: Any, state: State, why: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
+    with override(None):
+        said = str(why)
+    return int(rows.update(state=state, ended_at=timezone.now(), why=said, why_values=values or {}, **more))
+
+
+def _true_to(current: Current) -> int | None:
+    """Of the manifest that was just written."""
+    try:
+        manifest = manifest_of(Path(current.order.out))
+    except SandboxError:
+        return None
+    if manifest is None or manifest.run != current.order.run:
+        return None
+    return next(iter(manifest.true_to.values()), None)
