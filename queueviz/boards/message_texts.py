@@ -40,6 +40,7 @@ OUTCOMES: dict[str | None, Any] = {  # sign, word, tone
     "FAILED": ("✕", _("failed"), "bad"),
     "TIMEOUT": ("✕", _("took too long"), "bad"),
     "IGNORED": ("∅", _("result ignored: the queue was given up"), "plain"),
+    "INTERRUPTED": ("✕", _("cut short: its process ended"), "bad"),
     None: ("▶", _("still working"), "move"),
     "CR_SUCCESS": ("✓", _("success"), "ok"),
     "CR_LATER": ("↻", _("wants it later"), "warn"),

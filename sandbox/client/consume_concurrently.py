@@ -64,7 +64,7 @@ class ConsumeMessageConcurrentlyService:
         consumer = self._consumer
         context = ConsumeConcurrentlyContext(pq.mq, thread)
         batch = begin_batch(consumer, messages, pq, thread)
-        status = await hear(consumer, partial(self._listener, messages, context), messages, pq)
+        status = await hear(consumer, partial(self._listener, messages, context), batch)
         end_batch(consumer, batch, self._outcome(batch, status))
         if not pq.dropped:
             await self._settle(batch, context, status)

@@ -107,7 +107,7 @@ class ConsumeMessageOrderlyService:
         consumer = self._consumer
         context = ConsumeOrderlyContext(pq.mq, thread)
         batch = begin_batch(consumer, messages, pq, thread)
-        status = await hear(consumer, partial(self._listener, messages, context), messages, pq)
+        status = await hear(consumer, partial(self._listener, messages, context), batch)
         end_batch(consumer, batch, self._outcome(batch, status))
         return await self._settle(batch, context, status or SUSPEND)
 

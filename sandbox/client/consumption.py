@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 Status = TypeVar("Status")
 
 SHARDING_KEY = "__SHARDINGKEY"
+INTERRUPTED = "INTERRUPTED"  # the process ended, or would wait no longer, while the listener worked
 
 Work = Callable[[int], Coroutine[Any, Any, None]]
 """One request for a worker; it is told its thread's number."""
@@ -132,11 +133,11 @@ def begin_batch(consumer: "PushConsumer", messages: list[Message], pq: ProcessQu
     return Batch(messages, pq, thread, now_ms)
 
 
-async def hear(consumer: "PushConsumer", listener: Callable[[], Awaitable[Status]], messages: list[Message],
-               pq: ProcessQueue) -> Status | None:
+async def hear(consumer: "PushConsumer", listener: Callable[[], Awaitable[Status]], batch: Batch) -> Status | None:
     """What the listener says; None when it failed, which is the application's affair.
 
-    A process stopped meanwhile hears it when it goes on; a cancelled batch is unfinished again.
+    A process stopped meanwhile hears it when it goes on; a cancelled batch is unfinished again, and the journal says
+    that a listener had begun it.
     """
     status: Status | None = None
     try:
@@ -146,7 +147,8 @@ async def hear(consumer: "PushConsumer", listener: Callable[[], Awaitable[Status
             log.debug("the listener of %s failed", consumer.group, exc_info=True)
         await consumer.clock.going_on()
     except asyncio.CancelledError:
-        pq.end(messages)
+        batch.pq.end(batch.messages)
+        _tell_end(consumer, batch, INTERRUPTED)
         raise
     return status
 
@@ -156,9 +158,12 @@ def end_batch(consumer: "PushConsumer", batch: Batch, outcome: str) -> None:
     batch.pq.end(batch.messages)
     consumer.service.threads.working.pop(batch.thread, None)
     consumer.consumed += len(batch.messages)
+    _tell_end(consumer, batch, "IGNORED" if batch.pq.dropped else outcome)
+
+
+def _tell_end(consumer: "PushConsumer", batch: Batch, outcome: str) -> None:
     tell_consumed(consumer.journal, batch.pq.mq, batch.messages, group=consumer.group, client_id=consumer.client_id,
-                  outcome="IGNORED" if batch.pq.dropped else outcome, started_ms=batch.started_ms,
-                  thread=batch.thread, handler=consumer.handler)  # fmt: skip
+                  outcome=outcome, started_ms=batch.started_ms, thread=batch.thread, handler=consumer.handler)
 
 
 def tell_consumed(

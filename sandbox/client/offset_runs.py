@@ -26,6 +26,10 @@ class OffsetRuns:
         self._starts = [first for first, _ in pairs]
         self._ends = [last for _, last in pairs]
 
+    def __contains__(self, offset: int) -> bool:
+        at = bisect_right(self._starts, offset) - 1
+        return at >= 0 and offset <= self._ends[at]
+
     def add(self, offset: int) -> bool:
         """True when it was not there."""
         starts, ends = self._starts, self._ends

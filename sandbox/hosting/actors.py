@@ -175,6 +175,9 @@ class Actors:
         """As kill -9 of its process; whoever shares the process goes with it."""
         instance = actor.instance
         if instance is not None:
+            for member in self.consumers():
+                if member.instance is instance:
+                    self.ledger(member.group).crashed(member.holds())
             instance.crash()
             for other in self.by_label.values():
                 if other.instance is instance and isinstance(other, ProducerActor):

@@ -13,6 +13,7 @@ from sandbox.client.process_queue import redelivered
 from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.control.actions import ChangeActor, StartConsumer, Subscription
+from sandbox.hosting.holdings import Held, Hold
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.presets import MIB, Preset
 from sandbox.hosting.pulling import Loop, PollLoop, PullLoop
@@ -70,7 +71,7 @@ class ConsumerActor:
         """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
         settings = self.settings
         self.work = Work(instance.clock, instance.chance.fork("work"), ledger, work_ms=settings.work_ms,
-                         fail_percent=settings.fail_percent,
+                         fail_percent=settings.fail_percent, hold=self._hold,
                          account=self.label if settings.model == "BROADCASTING" else "")
         self.work.slow, self.work.handler = self.slow, self.handler
         if settings.kind == "push":
@@ -138,6 +139,15 @@ class ConsumerActor:
         """What it was given of the queue at or above where the next owner begins; None: what it made safe itself."""
         pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
         return 0 if pq is None or self.consumer is None else redelivered(pq, self.consumer.offset_store, beginning)
+
+    def holds(self) -> Held:
+        """The queues its process has now."""
+        queues = self.consumer.process_queues if self.consumer is not None else {}
+        return [(mq, Hold(self.client_id, pq.taken_at_ms)) for mq, pq in queues.items()]
+
+    def _hold(self, mq: MessageQueue) -> Hold:
+        pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
+        return Hold(self.client_id, None if pq is None else pq.taken_at_ms)
 
     def rest(self, state: str) -> None:
         """It has no process (any more); `state` says how that came about."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sandbox.client.config import ConsumeFromWhere, MessageModel
-from sandbox.client.consumption import tell_consumed
+from sandbox.client.consumption import INTERRUPTED, tell_consumed
 from sandbox.client.listeners import ConsumeConcurrentlyContext
 from sandbox.client.lite_pull_consumer import LitePullConsumer
 from sandbox.client.process_queue import ProcessQueue, offset_of
@@ -165,13 +165,14 @@ class PollLoop:
 async def work_through(consumer: PullConsumer | LitePullConsumer, work: Work, mq: MessageQueue,
                        pq: ProcessQueue | None, message: Message) -> bool:
     """Work on one message, in the only thread there is, and tell the journal; False when the work refuses it."""
-    clock = consumer.instance.clock
-    started_ms = clock.now_ms()
-    status = await work.concurrently([message], ConsumeConcurrentlyContext(mq, THREAD))
-    await clock.going_on()
-    accepted = status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-    dropped = pq is None or pq.dropped
-    tell_consumed(consumer.instance.journal, mq, [message], group=consumer.group, client_id=consumer.client_id,
-                  outcome="IGNORED" if dropped else "SUCCESS" if accepted else "LATER", started_ms=started_ms,
-                  thread=THREAD, handler=work.handler)
+    instance, started_ms = consumer.instance, consumer.instance.clock.now_ms()
+    outcome = INTERRUPTED
+    try:
+        status = await work.concurrently([message], ConsumeConcurrentlyContext(mq, THREAD))
+        await instance.clock.going_on()
+        accepted = status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        outcome = "IGNORED" if pq is None or pq.dropped else "SUCCESS" if accepted else "LATER"
+    finally:
+        tell_consumed(instance.journal, mq, [message], group=consumer.group, client_id=consumer.client_id,
+                      outcome=outcome, started_ms=started_ms, thread=THREAD, handler=work.handler)
     return accepted

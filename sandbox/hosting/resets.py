@@ -102,6 +102,9 @@ def apply_targets(sandbox: "Sandbox", group: str, topic: str, method: str, targe
         "id": reset_id, "group": group, "topic": topic, "at_ms": sandbox.clock.now_ms(),
         "rows": [[mq.broker, mq.queue_id, before[mq], targets[mq]] for mq in sorted(targets)]})
     del sandbox.record.resets[:-KEPT]
+    if (ledger := sandbox.actors.ledgers.get(group)) is not None:
+        for mq, offset in targets.items():
+            ledger.reset(mq, offset)
     members = view.registered()
     if members:
         _tell_members(sandbox, view, topic, targets, timestamp_ms)

@@ -75,7 +75,7 @@ class Sandbox:
         self.actors.strategies = record.strategies
         self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
         for group, kept in record.ledgers.items():
-            self.actors.ledger(group).restore(kept)
+            self.actors.ledger(group).restore(kept, crashed=self.crashed)
         self.whereabouts = Whereabouts(self.nodes, self.actors)
         self.links = Links(self.network, self.journal, self.whereabouts.name_of)
         self.links.restore(record.links)

@@ -1,16 +1,18 @@
 """What the sandbox's listeners do with a message: take their time, sometimes refuse."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sandbox.client.listeners import ConsumeConcurrentlyContext, ConsumeOrderlyContext
 from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
+from sandbox.hosting.holdings import Hold
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 
+BY_ORDER = 0  # the thread of what an administrator asked for: no delivery of the queue's, and not counted as one
 REJECT = "reject "  # a handler's label: `reject <key>` never accepts that key
 
 
@@ -26,14 +28,16 @@ class Work:
     """One member's listener.  All fields may change while it runs; the next message notices.
 
     `work_ms`: from and to, drawn evenly.  `slow`: one key that takes its own time.  `handler`: a label for the
-    journal; `reject <key>` refuses that key for ever, any other label only names what the listener does.
+    journal; `reject <key>` refuses that key for ever, any other label only names what the listener does.  `hold`
+    says of a queue since when its member has it.
     """
 
     def __init__(self, clock: Clock, chance: Chance, ledger: GroupLedger, *, work_ms: Sequence[int],
-                 fail_percent: float, account: str = "") -> None:
+                 fail_percent: float, hold: Callable[[MessageQueue], Hold], account: str = "") -> None:
         self._clock = clock
         self._chance = chance
         self._ledger = ledger
+        self._hold = hold
         self._account = account  # a broadcasting member's own, else the group's
         self.work_ms = spread(work_ms)
         self.fail_percent = fail_percent
@@ -43,23 +47,26 @@ class Work:
 
     async def concurrently(self, messages: list[Message],
                            context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
-        if await self._accepts(messages, context.queue):
+        if await self._accepts(messages, context):
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
         return ConsumeConcurrentlyStatus.RECONSUME_LATER
 
     async def orderly(self, messages: list[Message], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
         self.working[context.queue] = Working(context.thread, messages[0].queue_offset or 0, messages[0].keys)
         try:
-            accepted = await self._accepts(messages, context.queue)
+            accepted = await self._accepts(messages, context)
         finally:
             self.working.pop(context.queue, None)
         if accepted:
             return ConsumeOrderlyStatus.SUCCESS
         return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
 
-    async def _accepts(self, messages: list[Message], queue: MessageQueue) -> bool:
-        for message in messages:
-            self._ledger.delivered(queue, message, self._account)
+    async def _accepts(self, messages: list[Message],
+                       context: ConsumeConcurrentlyContext | ConsumeOrderlyContext) -> bool:
+        if context.thread != BY_ORDER:
+            hold = self._hold(context.queue)
+            for message in messages:
+                self._ledger.delivered(context.queue, message, self._account, hold)
         await self._clock.sleep(sum(self._takes_ms(message) for message in messages) / 1000)
         if self.fail_percent and self._chance.random() * 100 < self.fail_percent:
             return False

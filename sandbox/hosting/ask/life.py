@@ -38,7 +38,7 @@ def life_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> Row:
       group has no place in this queue yet), unknown;
     `state` of the group: dead_letter, delayed (waits to be tried again), else the state of its newest place;
     `deliveries` oldest first: {"seq", "step", "client_id", "actor" (label or None), "started_ms", "ended_ms",
-      "outcome" (SUCCESS, LATER, FAILED, TIMEOUT, IGNORED; None: still working), "reconsume_times", "thread", "handler",
+      "outcome" (as in MessagesConsumed; None: still working), "reconsume_times", "thread", "handler",
       "batch" (messages of that call), "once" (an administrator asked for it: then the outcome is RocketMQ's
       result, CR_SUCCESS, …, or a response code's name)};
     `pulls`: {"seq", "step", "client_id", "actor", "at_ms", "what": pulled | filtered (dropped by text at the client)}.

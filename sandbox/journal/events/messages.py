@@ -71,7 +71,7 @@ class MessagesFiltered(NamedTuple):
 
 
 class MessagesConsumed(NamedTuple):
-    """flow; one per finished batch"""
+    """flow; one per batch a listener was given, once it has ended"""
 
     group: str
     client_id: str
@@ -81,7 +81,7 @@ class MessagesConsumed(NamedTuple):
     offsets: tuple[Long, ...]
     keys: Labels
     sharding: Labels
-    outcome: str  # SUCCESS, LATER, FAILED, TIMEOUT, IGNORED
+    outcome: str  # SUCCESS, LATER, FAILED, TIMEOUT, IGNORED, INTERRUPTED
     reconsume_times: int
     started_ms: int
     thread: int

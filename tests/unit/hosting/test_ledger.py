@@ -2,6 +2,7 @@
 
 import json
 
+from sandbox.hosting.holdings import CRASH, HAND_OVER, RESET, RETRY, UNKNOWN, Hold
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.memory import QueueRate
 from sandbox.kernel.clock import ScaledClock
@@ -78,3 +79,72 @@ def test_a_queues_rate_is_that_of_the_last_ten_seconds() -> None:
     assert seen[30] == 7
     assert [rate.per_s(60.0 + second, 59 * 7) for second in range(14)][-1] == 0
     assert rate.per_s(80.0, 3) == 0, "a deleted topic begins again"
+
+
+def ledger_of(loop: SimLoop) -> GroupLedger:
+    return GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
+
+
+FIRST, SECOND, THIRD = Hold("10.0.0.11@1", 1_000), Hold("10.0.0.12@2", 2_000), Hold("10.0.0.13@3", 3_000)
+
+
+def test_what_a_crashed_process_had_been_given_comes_again_because_of_the_crash() -> None:
+    with SimLoop() as loop:
+        ledger = ledger_of(loop)
+        for offset in range(4):
+            ledger.delivered(QUEUE, message(offset), hold=FIRST)
+        ledger.crashed([(QUEUE, FIRST)])
+        for offset in range(2, 6):
+            ledger.delivered(QUEUE, message(offset), hold=SECOND)
+        assert ledger.again_by_cause == {CRASH: 2}
+
+
+def test_a_queue_let_go_before_the_crash_was_handed_over() -> None:
+    with SimLoop() as loop:
+        ledger = ledger_of(loop)
+        ledger.delivered(QUEUE, message(0), hold=FIRST)
+        ledger.delivered(QUEUE, message(0), hold=SECOND)
+        ledger.crashed([(MessageQueue("orders", "broker-a", 1), FIRST)])
+        ledger.delivered(QUEUE, message(0), hold=THIRD)
+        assert ledger.again_by_cause == {HAND_OVER: 2}
+
+
+def test_in_the_same_hold_only_what_was_not_accepted_comes_again() -> None:
+    with SimLoop() as loop:
+        ledger = ledger_of(loop)
+        for _ in range(3):
+            ledger.delivered(QUEUE, message(7), hold=FIRST)
+        assert ledger.again_by_cause == {RETRY: 2}
+
+
+def test_a_reset_explains_what_it_went_over_and_the_crash_the_rest() -> None:
+    with SimLoop() as loop:
+        ledger = ledger_of(loop)
+        for offset in range(4):
+            ledger.delivered(QUEUE, message(offset), hold=FIRST)
+        ledger.crashed([(QUEUE, FIRST)])
+        ledger.reset(QUEUE, 2)
+        for offset in range(1, 4):
+            ledger.delivered(QUEUE, message(offset), hold=SECOND)
+        assert ledger.again_by_cause == {RESET: 2, CRASH: 1}
+        ledger.crashed([(QUEUE, SECOND)])
+        ledger.delivered(QUEUE, message(3), hold=THIRD)
+        assert ledger.again_by_cause == {RESET: 2, CRASH: 2}, "a reset explains one time, not all that follow"
+
+
+def test_what_comes_again_after_the_server_was_killed_comes_because_of_the_kill() -> None:
+    with SimLoop() as loop:
+        before = ledger_of(loop)
+        before.delivered(QUEUE, message(0), hold=FIRST)
+        for crashed, cause in ((True, CRASH), (False, HAND_OVER)):
+            after = ledger_of(loop)
+            after.restore(json.loads(json.dumps(before.record())), crashed=crashed)
+            after.delivered(QUEUE, message(0), hold=SECOND)
+            assert after.again_by_cause == {cause: 1}
+
+
+def test_an_older_file_tells_how_often_and_not_why() -> None:
+    with SimLoop() as loop:
+        ledger = ledger_of(loop)
+        ledger.restore({"delivered_again": 3, "seen": []})
+        assert (ledger.delivered_again, ledger.again_by_cause) == (3, {UNKNOWN: 3})
