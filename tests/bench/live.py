@@ -134,7 +134,7 @@ def _server() -> Iterator[str]:
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, "QUEUEVIZ_HOME": home, "QUEUEVIZ_LOG_LEVEL": "WARNING"}
-        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", str(port)]
+        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--without-worker", "--port", str(port)]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         base = f"http://127.0.0.1:{port}"
         try:

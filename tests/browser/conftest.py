@@ -40,7 +40,7 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     home = tmp_path_factory.mktemp("home")
-    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    command = [sys.executable, "manage.py", "serve", "--without-worker", "--port", str(port)]
     environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS)}
     with (
         (home / "server.log").open("wb") as log,

@@ -55,8 +55,9 @@ def environment(home: Path) -> dict[str, str]:
 class Server:
     """`manage.py serve` on a data home.  Everything it says is in `log`."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, worker: bool = False) -> None:
         self.home = home
+        self._more = () if worker else ("--without-worker",)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log_path = home.with_name(f"{home.name}.log")
@@ -75,8 +76,8 @@ class Server:
     def start(self) -> "Server":
         """Returns when it is well; the port stays the same over restarts."""
         with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen([sys.executable, "manage.py", "serve", "--port", str(self.port)], cwd=ROOT,
-                                            env=environment(self.home), stdout=log, stderr=log)  # fmt: skip
+            command = [sys.executable, "manage.py", "serve", "--port", str(self.port), *self._more]
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment(self.home), stdout=log, stderr=log)
         until(self._is_well, within_s=START_WITHIN_S, what="the server answers")
         return self
 

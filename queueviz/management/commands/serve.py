@@ -1,4 +1,4 @@
-"""`manage.py serve`: bring database and static files up to date, start the engine, listen."""
+"""`manage.py serve`: bring database and static files up to date, start the engine and the pipeline's worker, listen."""
 
 import argparse
 import errno
@@ -14,6 +14,7 @@ from django.core.management.base import CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from queueviz.runs.beside import WorkerBeside
 from sandbox.kernel.errors import Locked
 
 
@@ -24,14 +25,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=port_number, default=8000, help="port to listen on (default 8000)")
+        parser.add_argument("--without-worker", action="store_true",
+                            help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started")
 
-    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+    def handle(self, *args: Any, host: str, port: int, without_worker: bool = False, **options: Any) -> None:
         refuse_a_busy_port(host, port)
         Path(settings.QUEUEVIZ_HOME).mkdir(parents=True, exist_ok=True)
         start_engine()  # first: until the data home is ours, nothing in it may be changed
         migrate_if_needed()
         collect_static_if_needed()
-        self.serve(host, port)
+        worker = None if without_worker else WorkerBeside().start()
+        try:
+            self.serve(host, port)
+        finally:
+            if worker is not None:
+                worker.stop()
 
     def serve(self, host: str, port: int) -> None:
         from daphne.server import Server  # installs Twisted's reactor, so not before it is wanted
