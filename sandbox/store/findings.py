@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from sandbox.store.results import QueueUnit
+
 ERROR = "error"  # bytes are not what they must be
 WARNING = "warning"  # nothing acknowledged is lost, but somebody should know
 NOTE = "note"  # as it must be in a store that is open, or was not closed
@@ -50,3 +52,55 @@ class Findings:
             self.items.append(Finding(severity, code, where, position, text))
         else:
             self.omitted += 1
+
+
+def missing_unit_text(queue_offset: int, physical: int) -> str:
+    return f"offset {queue_offset}: no unit for the record at {physical}"
+
+
+def wrong_unit_text(queue_offset: int, actual: QueueUnit, expected: QueueUnit) -> str:
+    """What differs, and how."""
+    fields = [f"{name} {was}, the record says {should}" for name, was, should
+              in zip(QueueUnit._fields, actual, expected, strict=True) if was != should]
+    return f"offset {queue_offset}: " + "; ".join(fields)
+
+
+def orphan_unit_text(queue_offset: int, physical: int) -> str:
+    return f"offset {queue_offset} points to {physical}, where none of its messages stands"
+
+
+def two_records_text(physical: int) -> str:
+    return f"the record at {physical} has the offset of one before"
+
+
+def torn_record_text(why: str) -> str:
+    return f"{why}, but a queue points here"
+
+
+def torn_tail_text(why: str) -> str:
+    return f"the log ends here, before what is no record: {why}"
+
+
+def unreadable_text(why: str, lost_bytes: int) -> str:
+    return f"{why}; {lost_bytes} bytes are lost"
+
+
+def chain_text(slot: int, expected: int, previous: int) -> str:
+    return f"the entry before in slot {slot} is {expected}, this one says {previous}"
+
+
+def slot_text(slot: int, number: int, expected: int) -> str:
+    if not number:
+        return f"slot {slot} is empty instead of leading to entry {expected}"
+    return f"slot {slot} leads to entry {number} instead of {expected}"
+
+
+def seconds_text(seconds: int, expected: int) -> str:
+    return f"{seconds} s after the file's begin instead of {expected}"
+
+
+def slots_used_text(said: int, used: int) -> str:
+    return f"{said} slots in use by the header, {used} by the entries"
+
+
+FILE_SIZES_TEXT = "files differ in size; a broker refuses to start on them"

@@ -13,7 +13,21 @@ from sandbox.message import record, sys_flag
 from sandbox.message.message import StoredMessage
 from sandbox.message.record import Blank, Broken, Layout
 from sandbox.message.string_hash import tags_code
-from sandbox.store.findings import ERROR, NOTE, WARNING, Findings, VerifyReport
+from sandbox.store.findings import (
+    ERROR,
+    FILE_SIZES_TEXT,
+    NOTE,
+    WARNING,
+    Findings,
+    VerifyReport,
+    missing_unit_text,
+    orphan_unit_text,
+    torn_record_text,
+    torn_tail_text,
+    two_records_text,
+    unreadable_text,
+    wrong_unit_text,
+)
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_log import Item
 from sandbox.store.reader_queue import UNIT_BYTES, ConsumeQueueReader, is_filler
@@ -35,10 +49,17 @@ def expected_unit(message: StoredMessage, delay_levels_ms: tuple[int, ...] = DEL
     if sys_flag.transaction(message.sys_flag) in (sys_flag.TRANSACTION_PREPARED, sys_flag.TRANSACTION_ROLLBACK):
         return None
     code = tags_code(message.properties.get(names.TAGS, ""))
-    level = message.properties.get(names.DELAY, "")
-    if message.topic == SCHEDULE_TOPIC and level.isdecimal() and int(level) > 0:
-        code = message.store_ms + delay_levels_ms[min(int(level), len(delay_levels_ms)) - 1]  # when it is due
+    if message.topic == SCHEDULE_TOPIC:
+        due_ms = due_after_ms(message.properties.get(names.DELAY, ""), delay_levels_ms)
+        code = code if due_ms is None else message.store_ms + due_ms
     return QueueUnit(message.physical_offset, message.store_bytes, code)
+
+
+def due_after_ms(level: str, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> int | None:
+    """How long after it was stored a message of SCHEDULE_TOPIC_XXXX is due; None for one that is not delayed."""
+    if not level.isdecimal() or int(level) <= 0:
+        return None
+    return delay_levels_ms[min(int(level), len(delay_levels_ms)) - 1]
 
 
 class _Queue:
@@ -90,8 +111,7 @@ class _Verification:
             if file.end != following.start:
                 self._found.add(ERROR, "gap", "commitlog", file.end, f"the next file begins at {following.start}")
         if len({file.size_bytes for file in files}) > 1:
-            self._found.add(WARNING, "file_sizes", "commitlog", files[0].start,
-                            "files differ in size; a broker refuses to start on them")
+            self._found.add(WARNING, "file_sizes", "commitlog", files[0].start, FILE_SIZES_TEXT)
 
     def _items(self) -> Iterator[Item]:
         """Everything in the log; what cannot be read is reported and stepped over where something sound follows."""
@@ -119,12 +139,11 @@ class _Verification:
         beyond = self._next_sound(item.at, positions[following + pointed_at :])
         if beyond is not None:
             self._found.add(ERROR, "unreadable", "commitlog", item.at,
-                            f"{broken.why}; {beyond - item.at} bytes are lost")
+                            unreadable_text(broken.why, beyond - item.at))
         elif pointed_at:
-            self._found.add(ERROR, "torn_record", "commitlog", item.at, f"{broken.why}, but a queue points here")
+            self._found.add(ERROR, "torn_record", "commitlog", item.at, torn_record_text(broken.why))
         elif not item.untouched:
-            self._found.add(WARNING, "torn_tail", "commitlog", item.at,
-                            f"the log ends here, before what is no record: {broken.why}")
+            self._found.add(WARNING, "torn_tail", "commitlog", item.at, torn_tail_text(broken.why))
         return beyond
 
     def _next_sound(self, at: int, candidates: list[int]) -> int | None:
@@ -175,16 +194,15 @@ class _Verification:
         position = message.queue_offset * UNIT_BYTES
         if place < len(queue.claimed):
             if queue.claimed[place]:
-                self._found.add(ERROR, "two_records", queue.where, position,
-                                f"the record at {message.physical_offset} has the offset of one before")
+                self._found.add(ERROR, "two_records", queue.where, position, two_records_text(message.physical_offset))
                 return
             queue.claimed[place] = 1
         if actual != expected:
-            difference = _difference(message.queue_offset, actual, expected)
-            self._found.add(ERROR, "wrong_unit", queue.where, position, difference)
+            self._found.add(ERROR, "wrong_unit", queue.where, position,
+                            wrong_unit_text(message.queue_offset, actual, expected))
 
     def _report_missing(self, queue: _Queue, message: StoredMessage) -> None:
-        text = f"offset {message.queue_offset}: no unit for the record at {message.physical_offset}"
+        text = missing_unit_text(message.queue_offset, message.physical_offset)
         behind = self._in_use and message.queue_offset >= queue.end
         self._found.add(NOTE if behind else ERROR, "behind" if behind else "missing_unit", queue.where,
                         message.queue_offset * UNIT_BYTES, text)
@@ -197,11 +215,5 @@ class _Verification:
             unit = queue.reader.unit(number)
             if unit is not None and not is_filler(unit) and unit.physical_offset >= self._reader.log.min_offset:
                 self._found.add(ERROR, "orphan_unit", queue.where, number * UNIT_BYTES,
-                                f"offset {number} points to {unit.physical_offset}, where none of its messages stands")
+                                orphan_unit_text(number, unit.physical_offset))
             place = queue.claimed.find(0, place + 1)
-
-
-def _difference(number: int, actual: QueueUnit, expected: QueueUnit) -> str:
-    fields = [f"{name} {was}, the record says {should}" for name, was, should
-              in zip(QueueUnit._fields, actual, expected, strict=True) if was != should]
-    return f"offset {number}: " + "; ".join(fields)

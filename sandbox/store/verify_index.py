@@ -5,7 +5,16 @@ from typing import NamedTuple
 
 from sandbox.message import sys_flag
 from sandbox.message.message import StoredMessage
-from sandbox.store.findings import ERROR, NOTE, WARNING, Findings
+from sandbox.store.findings import (
+    ERROR,
+    NOTE,
+    WARNING,
+    Findings,
+    chain_text,
+    seconds_text,
+    slot_text,
+    slots_used_text,
+)
 from sandbox.store.reader_index import (
     HEADER_BYTES,
     SLOT_BYTES,
@@ -89,8 +98,7 @@ class IndexCheck:
                 place = _Entry(file, header, number, entry)
                 slot = entry.hash % file.slots
                 if entry.previous != newest.get(slot, 0):
-                    self._add(place, "broken_chain", f"the entry before in slot {slot} is {newest.get(slot, 0)}, "
-                                                     f"this one says {entry.previous}")
+                    self._add(place, "broken_chain", chain_text(slot, newest.get(slot, 0), entry.previous))
                 newest[slot] = number
                 yield place
             self._check_slots(file, header, newest)
@@ -99,22 +107,22 @@ class IndexCheck:
         where = f"index/{file.name}"
         if header.slots_used != len(newest):
             self._found.add(ERROR, "wrong_header", where, HEADER_BYTES - 8,
-                            f"{header.slots_used} slots in use by the header, {len(newest)} by the entries")
+                            slots_used_text(header.slots_used, len(newest)))
         for slot, number in file.used_slots():
             expected = newest.pop(slot, 0)
             if number != expected and number < header.index_count:  # a higher one is not counted yet: empty
                 self._found.add(ERROR, "wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
-                                f"slot {slot} leads to entry {number} instead of {expected}")
+                                slot_text(slot, number, expected))
         for slot, number in newest.items():
             self._found.add(ERROR, "wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
-                            f"slot {slot} is empty instead of leading to entry {number}")
+                            slot_text(slot, 0, number))
 
     def _check_time(self, place: _Entry, message: StoredMessage) -> None:
         if place.number == 1:
             return  # the first entry counts from the begin preset by the file before, which may be gone
         expected = min(max(0, (message.store_ms - place.header.begin_ms) // 1000), MAX_SECONDS)
         if place.entry.time_diff_s != expected:
-            self._add(place, "wrong_time", f"{place.entry.time_diff_s} s after the file's begin instead of {expected}")
+            self._add(place, "wrong_time", seconds_text(place.entry.time_diff_s, expected))
 
     def _report_missing(self, message: StoredMessage, key: str, *, in_use: bool) -> None:
         file, header = self._files[-1]
