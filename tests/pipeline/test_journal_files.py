@@ -34,7 +34,7 @@ from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import UnknownEvent, ddl, ddl_of, schema_of
 from sandbox.pipeline.sources.journal import JournalReader
-from sandbox.pipeline.sources.journal_files import Wanted, batches, journals_of, packed, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, journals_of, packed, pieces_of
 from tests.pipeline.journals import BEGIN_MS, write_journal
 
 COMMIT = OffsetCommitted("g", "orders", "broker-a", 0, 1 << 40, None, "timer", "c-1")
@@ -52,7 +52,7 @@ EVERYTHING = Wanted()
 
 
 def read(directory: Path, *events: str, wanted: Wanted = EVERYTHING, name: str = "s") -> list[dict[str, Any]]:
-    found = batches(pieces_of({name: directory}, wanted), events, wanted)
+    found = batches(pieces_of({name: directory}, wanted), Chosen(events), wanted)
     return [row for batch in found for row in batch.to_pylist()]
 
 
@@ -130,7 +130,7 @@ def test_segments_that_were_dropped_are_missing_rows_and_nothing_else(tmp_path: 
     paths[0].unlink()
     first = int(paths[1].stem)
     assert [row["seq"] for row in read(directory)] == list(range(first, 40))
-    seqs = [seq for batch in batches(planned, (), Wanted()) for seq in batch.column("seq").to_pylist()]
+    seqs = [seq for batch in batches(planned, Chosen(), Wanted()) for seq in batch.column("seq").to_pylist()]
     assert seqs == list(range(first, 40))  # gone between plan and reading: the same
 
 
@@ -177,9 +177,15 @@ def test_an_entry_in_other_clothes_is_an_entry(tmp_path: Path) -> None:
     assert [(row["seq"], row["at_ms"], row["event"]) for row in read(tmp_path)] == [(3, 9, "FromTheFuture")]
 
 
+def test_lines_of_other_events_may_be_left_out(tmp_path: Path) -> None:
+    directory = write_journal(tmp_path, [COMMIT, SKIPPED])
+    [batch] = batches(pieces_of({"s": directory}, EVERYTHING), Chosen(lines_of=frozenset(["FlowSkipped"])), EVERYTHING)
+    assert [row["fields"] is None for row in batch.to_pylist()] == [True, False]
+
+
 def test_batches_are_of_bounded_length(tmp_path: Path) -> None:
     directory = write_journal(tmp_path, [COMMIT] * 10_000)
-    lengths = [batch.num_rows for batch in batches(pieces_of({"s": directory}, Wanted()), (), Wanted())]
+    lengths = [batch.num_rows for batch in batches(pieces_of({"s": directory}, Wanted()), Chosen(), Wanted())]
     assert lengths == [8_192, 10_000 - 8_192]
 
 
@@ -190,7 +196,8 @@ def test_where_journals_are_said_to_be(tmp_path: Path) -> None:
     assert journals_of({"path": str(directory.parent)}) == {"pay-1": directory.parent}
     assert journals_of({"journals": json.dumps({"a": str(directory)})}) == {"a": directory}
     assert read(directory) == []
-    with pytest.raises(StoreError, match=r"There is no directory .*/nowhere\. Name the one in which b keeps its journal\."):
+    missing = r"There is no directory .*/nowhere\. Name the one in which b keeps its journal\."
+    with pytest.raises(StoreError, match=missing):
         journals_of({"journals": json.dumps({"b": str(tmp_path / "nowhere")})})
     with pytest.raises(StoreError, match="Name a journal"):
         journals_of({})
@@ -200,6 +207,6 @@ def test_filters_of_spark_become_what_is_wanted() -> None:
     asked = [EqualTo(("sandbox",), "a"), In(("event",), ("X", "Y")), GreaterThan(("seq",), 4),
              LessThanOrEqual(("seq",), 9), GreaterThanOrEqual(("at_ms",), 7), LessThan(("at_ms",), 70),
              GreaterThan(("fields",), 1), Not(EqualTo(("seq",), 1)), EqualTo(("event",), "X")]
-    reader = JournalReader({}, [])
+    reader = JournalReader({}, Chosen())
     assert list(reader.pushFilters(asked)) == asked[6:8]  # given back: Spark keeps those itself
     assert reader.wanted == Wanted(frozenset("a"), frozenset("X"), 5, 10, 7, 70)

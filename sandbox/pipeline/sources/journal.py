@@ -1,9 +1,10 @@
 """`spark.read.format("rocketmq-journal").load(DIR)`: a sandbox's journal, one row an entry.
 
 Columns: sandbox, seq, at_ms, event, and the line itself as `fields`.  Options: `events` (names by commas: only those
-entries, and instead of `fields` the typed fields of their classes, see `event_types`), `journals` (a JSON object,
-directory by sandbox, instead of a path).  Filters on sandbox, event, seq and at_ms are pushed down.  Entries the valve
-kept back are nowhere: `FlowSkipped` names their ranges, and what happened in them is unknown.
+entries, and instead of `fields` the typed fields of their classes, see `event_types`), `linesOf` (names by commas: of
+other entries `fields` is null), `journals` (a JSON object, directory by sandbox, instead of a path).  Filters on
+sandbox, event, seq and at_ms are pushed down.  Entries the valve kept back are nowhere: `FlowSkipped` names their
+ranges, and what happened in them is unknown.  As a stream: `journal_stream`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,8 @@ from pyspark.sql.datasource import (
 )
 
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
-from sandbox.pipeline.sources.journal_files import Piece, Wanted, batches, journals_of, packed, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, packed, pieces_of
+from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of
 
 
 class JournalSource(DataSource):
@@ -36,25 +38,20 @@ class JournalSource(DataSource):
         return "rocketmq-journal"
 
     def schema(self) -> str:
-        return ddl_of(schema_of(events_of(self.options)))
+        return ddl_of(schema_of(chosen_of(self.options).events))
 
     def reader(self, schema: Any) -> "JournalReader":
-        return JournalReader(journals_of(self.options), events_of(self.options))
+        return JournalReader(journals_of(self.options), chosen_of(self.options))
 
-
-class JournalPartition(InputPartition):
-    """Pieces of segments that one task reads."""
-
-    def __init__(self, pieces: list[Piece]) -> None:
-        super().__init__(pieces)
-        self.pieces = pieces
+    def streamReader(self, schema: Any) -> JournalStreamReader:
+        return JournalStreamReader(asked_of(self.options))
 
 
 class JournalReader(DataSourceReader):
     """Plans from names and sizes alone; reads in the workers."""
 
-    def __init__(self, journals: dict[str, Path], events: list[str]) -> None:
-        self.journals, self.events, self.wanted = journals, events, Wanted()
+    def __init__(self, journals: dict[str, Path], chosen: Chosen) -> None:
+        self.journals, self.chosen, self.wanted = journals, chosen, Wanted()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Takes those it knows how to keep; gives back the others."""
@@ -70,7 +67,7 @@ class JournalReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, JournalPartition)
-        yield from batches(partition.pieces, self.events, self.wanted)
+        yield from batches(partition.pieces, self.chosen, self.wanted)
 
 
 SETS = {"sandbox": "sandboxes", "event": "events"}
@@ -103,6 +100,3 @@ def narrow(wanted: Wanted, asked: Filter) -> Wanted | None:
         return None
     return Wanted(**kept)
 
-
-def events_of(options: Any) -> list[str]:
-    return list(dict.fromkeys(name.strip() for name in options.get("events", "").split(",") if name.strip()))

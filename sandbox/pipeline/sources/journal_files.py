@@ -98,10 +98,27 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def batches(pieces: Sequence[Piece], events: Sequence[str], wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """The rows of these pieces in order, with the columns of `event_types.schema_of(events)`.  Raises CorruptRecord."""
-    builder = _Builder(events)
-    names = frozenset(events) or None
+class Chosen(NamedTuple):
+    """What rows hold: typed fields of `events` (none: the line), and of no events the line of `lines_of` alone."""
+
+    events: tuple[str, ...] = ()
+    lines_of: frozenset[str] | None = None
+
+
+def chosen_of(options: Mapping[str, str]) -> Chosen:
+    """Options `events` and `linesOf`, names by commas."""
+    lines = _listed(options, "linesOf")
+    return Chosen(_listed(options, "events"), frozenset(lines) if lines else None)
+
+
+def _listed(options: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in options.get(name, "").split(",") if part.strip()))
+
+
+def batches(pieces: Sequence[Piece], chosen: Chosen, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """The rows of these pieces in order, with the columns of `schema_of(chosen.events)`.  Raises CorruptRecord."""
+    builder = _Builder(chosen)
+    names = frozenset(chosen.events) or None
     if wanted.events is not None:
         names = wanted.events if names is None else names & wanted.events
     for piece in pieces:
@@ -143,15 +160,18 @@ def whole_lines(piece: Piece) -> list[bytes]:
 class _Builder:
     """Collects rows of plain values, and makes a batch of them."""
 
-    def __init__(self, events: Sequence[str]) -> None:
+    def __init__(self, chosen: Chosen) -> None:
+        events = chosen.events
         self._schema = schema_of(events)
+        self._lines_of = chosen.lines_of
         self._order = {event: [(name, *columns_of(event).get(name, (None, None))) for name in self._schema.names[4:]]
                        for event in events}
         self.rows: list[tuple[Any, ...]] = []
 
     def add(self, piece: Piece, seq: int, at_ms: int, event: str, line: bytes) -> None:
         if not self._order:
-            self.rows.append((piece.sandbox, seq, at_ms, event, line.decode("utf-8", "replace")))
+            shown = self._lines_of is None or event in self._lines_of
+            self.rows.append((piece.sandbox, seq, at_ms, event, line.decode("utf-8", "replace") if shown else None))
             return
         row = _parsed(line, piece)
         values = [row.get(name) if kind is not None else None for name, kind, _ in self._order[event]]

@@ -1,0 +1,120 @@
+"""`spark.readStream.format("rocketmq-journal")`: entries as they are written, each exactly once by its checkpoint.
+
+Options beside those of the batch, named as Spark's own sources name them: `startingOffsets` (`earliest`, or `latest`:
+behind what is there when the stream is first started), `maxBytesPerTrigger` (of all journals together, shared between
+those with news), `failOnDataLoss`.  The checkpoint rules once there is one; a journal it does not know begins at its
+first entry.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+
+from sandbox.pipeline.sources import journal_positions as positions
+from sandbox.pipeline.sources.journal_files import (
+    Chosen,
+    Piece,
+    Wanted,
+    batches,
+    chosen_of,
+    journals_of,
+    packed,
+    size_of,
+)
+from sandbox.pipeline.sources.journal_positions import BEGINNING, Positions
+from sandbox.pipeline.sources.store_options import is_strict, number_of
+
+
+class Asked(NamedTuple):
+    """What the options say."""
+
+    journals: dict[str, Path]
+    chosen: Chosen
+    latest: bool
+    most_bytes: int | None
+    strict: bool
+
+
+def asked_of(options: Mapping[str, str]) -> Asked:
+    """Raises ValueError, and StoreError where there is no journal."""
+    starting = options.get("startingOffsets", "earliest").strip().lower()
+    if starting not in ("earliest", "latest"):
+        raise ValueError(f"Option startingOffsets has to be earliest or latest, and {starting} is neither.")
+    text = options.get("maxBytesPerTrigger")
+    most = None if text is None else number_of("maxBytesPerTrigger", text.strip())
+    if most == 0:
+        raise ValueError("Option maxBytesPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
+    return Asked(journals_of(options), chosen_of(options), starting == "latest", most, is_strict(options))
+
+
+class JournalPartition(InputPartition):
+    """Pieces of segments that one task reads."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        super().__init__(pieces)
+        self.pieces = pieces
+
+
+class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans in one process, from names and sizes anew each time; reads in the workers."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self._target: Positions | None = None
+        self._first: dict[str, Any] | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        if not self.asked.latest:
+            return positions.plain(dict.fromkeys(self.asked.journals, BEGINNING))
+        self._first = positions.plain(self._ends())
+        return self._first
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable() if self.asked.most_bytes is None else ReadMaxBytes(self.asked.most_bytes)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        if start == self._first:
+            # Spark writes down ends only: were the first end not where the stream began, one that began with `latest`
+            # and died in its first batch would begin later when started again.
+            self._first = None
+            return start
+        known = positions.position_of(start)
+        news = {}
+        for sandbox, path in self.asked.journals.items():
+            begin = known.get(sandbox, BEGINNING)
+            end = positions.onward(path, begin, None) if self._target is None else self._target[sandbox]
+            if end > begin:
+                news[sandbox] = end
+        if isinstance(limit, ReadMaxBytes) and news:
+            share = max(1, limit.max_bytes // len(news))
+            for sandbox, end in news.items():
+                begin = known.get(sandbox, BEGINNING)
+                news[sandbox] = min(end, positions.onward(self.asked.journals[sandbox], begin, share))
+        return positions.plain({**dict.fromkeys(self.asked.journals, BEGINNING), **known, **news})
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._target = self._ends()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        begins, ends = positions.position_of(start), positions.position_of(end)
+        pieces: list[Piece] = []
+        for sandbox, path in sorted(self.asked.journals.items()):
+            begin = begins.get(sandbox, BEGINNING)
+            pieces += positions.between(sandbox, path, begin, ends.get(sandbox, begin), strict=self.asked.strict)
+        return [JournalPartition(pack) for pack in packed(pieces)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, JournalPartition)
+        if self.asked.strict:
+            for piece in partition.pieces:
+                if size_of(Path(piece.path)) < piece.end:
+                    raise positions.dropped(piece.sandbox)
+        yield from batches(partition.pieces, self.asked.chosen, Wanted())
+
+    def _ends(self) -> Positions:
+        return {sandbox: positions.end_of(path) for sandbox, path in self.asked.journals.items()}
+
