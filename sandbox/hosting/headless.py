@@ -56,6 +56,8 @@ DESCRIPTORS_RESERVED = 256
 MAX_MAPPED_FILES = 16_384
 REGISTERED_WITHIN_S = 3.0
 CLOCK_CHECK_S = 60.0
+KEPT_FACTS = 256  # nobody reads them here
+OLDEST_AFTER = 100  # rounds over the young; Python's own is 10
 
 
 class Headless:
@@ -67,7 +69,7 @@ class Headless:
         loop = asyncio.get_running_loop()
         self._ground = LiveGround(loop, worker_threads=FLUSH_THREADS)
         self.clock = ScaledClock(loop, start_ms=wall_ms())
-        self.journal = Journal(self.clock)
+        self.journal = Journal(self.clock, keep=KEPT_FACTS)
         self.journal.tracing = False  # nobody looks on
         descriptors = raised_descriptor_limit()
         self._limits = replace(HEADLESS, connections=min(HEADLESS.connections, descriptors // 2))
@@ -235,6 +237,7 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
             say(f"Properties that mean nothing here: {', '.join(cluster.plan.unknown)}")
         gc.collect()
         gc.freeze()  # what is loaded by now is not looked at again with every round
+        gc.set_threshold(*gc.get_threshold()[:2], OLDEST_AFTER)  # who looks at everything holds the loop for 0.1 s
         say(f"{cluster.line()}   (Ctrl+C stops it)")
         await over.wait()
     finally:

@@ -45,7 +45,7 @@ class TcpChannel:
         self._decoder = FrameDecoder(max_frame_bytes=limits.frame_bytes, max_header_bytes=limits.header_bytes)
         self._held_back: list[RemotingCommand] = []  # until the other side reads
         self._pending: dict[int, float] = {}  # opaque → when it came, oldest first
-        self._repeated: Counter[int] = Counter()  # opaques of further requests than that one
+        self._repeated: Counter[int] | None = None  # opaques of further requests than that one, once there are any
         self._last_code: int | None = None  # of the last request
         self._unfinished_bytes = 0
         self.local = stream.local
@@ -113,7 +113,7 @@ class TcpChannel:
     def lost(self) -> None:
         self._held_back.clear()
         self._pending.clear()
-        self._repeated.clear()
+        self._repeated = None
         if self._guard is not None:
             self._count_unfinished(self._guard, 0)
         self._on_close(self)
@@ -163,6 +163,8 @@ class TcpChannel:
                 continue
             room -= 1
             if c.opaque in pending:
+                if self._repeated is None:
+                    self._repeated = Counter()
                 self._repeated[c.opaque] += 1
             else:
                 pending[c.opaque] = now_s
@@ -178,7 +180,7 @@ class TcpChannel:
             if since_s > before_s:
                 break
             del self._pending[opaque]
-            gone += 1 + self._repeated.pop(opaque, 0)
+            gone += 1 + (self._repeated.pop(opaque, 0) if self._repeated else 0)
         return gone
 
     def _count_unfinished(self, guard: TcpGuard, held_bytes: int) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import socket
 import ssl
+from functools import partial
 from typing import Any
 
 from sandbox.kernel.clock import TimerHandle
@@ -33,7 +34,9 @@ class TcpServer:
     def __init__(self, listener: Listener | ByteListener, guard: TcpGuard, *, carries_bytes: bool = False,
                  tls: ssl.SSLContext | None = None, idle: bool = False) -> None:
         self._listener: Any = listener
+        self._handle: Any = listener.handle
         self._guard = guard
+        self._count_unread = guard.unread
         self._carries_bytes = carries_bytes
         self._tls = tls
         self._idle = idle
@@ -112,20 +115,14 @@ class TcpServer:
 
     def _welcome(self, arrived: socket.socket) -> None:
         arrived.setblocking(False)
-        made: list[StreamUser] = []
-
-        def user_of(stream: TcpStream) -> StreamUser | None:
-            if self._socket is not None:
-                made.append(self._channel(stream))
-            return made[0] if made else None
+        stream = TcpStream(self._guard.limits, self._buffer, self._user_of, waits=True, counted=self._count_unread)
 
         def over(task: asyncio.Task[None]) -> None:
             self._arriving.discard(task)
-            if not made:  # it went, or failed to greet, before it was a connection
+            if not stream.is_used:  # it went, or failed to greet, before it was a connection
                 arrived.close()
                 self._guard.leave()
 
-        stream = TcpStream(self._guard.limits, self._buffer, user_of, waits=True, counted=self._guard.unread)
         task = asyncio.get_running_loop().create_task(self._connect(stream, arrived))
         self._arriving.add(task)
         task.add_done_callback(over)
@@ -158,25 +155,28 @@ class TcpServer:
             loop.remove_reader(arrived)
         return arrived.recv(1, socket.MSG_PEEK)
 
-    def _channel(self, stream: TcpStream) -> StreamUser:
-        listener = self._listener
+    # Connections: of those there may be thousands, so each consists of few objects, and none of them in a circle.
+
+    def _user_of(self, stream: TcpStream) -> StreamUser | None:
+        if self._socket is None:
+            return None
         channel: TcpChannel | TcpByteChannel
-
-        def closed(_: Any) -> None:
-            self._streams.pop(stream, None)
-            self._guard.leave()
-            listener.disconnected(channel)
-            if not self._streams:
-                self._empty.set()
-
+        over = partial(self._gone, stream)
         if self._carries_bytes:
-            channel = TcpByteChannel(stream, listener.handle, closed, self._guard)
+            channel = TcpByteChannel(stream, self._handle, over, self._guard)
         else:
-            channel = TcpChannel(stream, listener.handle, closed, self._guard.limits, self._guard)
+            channel = TcpChannel(stream, self._handle, over, self._guard.limits, self._guard)
         self._empty.clear()
         self._streams[stream] = (0, 0)
-        listener.connected(channel)
+        self._listener.connected(channel)
         return channel
+
+    def _gone(self, stream: TcpStream, channel: TcpChannel | TcpByteChannel) -> None:
+        self._streams.pop(stream, None)
+        self._guard.leave()
+        self._listener.disconnected(channel)
+        if not self._streams:
+            self._empty.set()
 
     # Silence.
 

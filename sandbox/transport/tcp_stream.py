@@ -47,6 +47,7 @@ class TcpStream(asyncio.BufferedProtocol):
         self.local = ""
         self.remote = ""
         self.is_open = False
+        self.is_used = False  # it is, or was, somebody's
         self.stalled = False  # the other side leaves too much unread
         self.wrote_bytes = 0  # in the last write
         self.turns = 0  # in which something came or went
@@ -125,8 +126,11 @@ class TcpStream(asyncio.BufferedProtocol):
         transport.set_write_buffer_limits(high=self._limits.drain_bytes)
         self.is_open = True
         self._user = self._user_of(self) if self.remote else None
+        self._user_of = _nobody  # what it holds on to is let go
         if self._user is None:
             self.abort()
+        else:
+            self.is_used = True
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._buffer
@@ -175,6 +179,10 @@ class TcpStream(asyncio.BufferedProtocol):
         user, self._user = self._user, None
         if user is not None:
             user.lost()
+
+
+def _nobody(stream: TcpStream) -> None:
+    """Nobody waits for this stream."""
 
 
 def address_text(name: Any) -> str:

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import gc
 import socket
+import weakref
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -38,6 +40,27 @@ async def test_the_answers_of_a_batch_leave_in_one_write() -> None:
         [stream] = port.server._streams
         assert stream.turns == 2, "one read, one write"
         await client.close()
+
+
+async def test_a_connection_that_is_over_goes_without_the_garbage_collector() -> None:
+    """A look at everything holds the loop for 0.1 s and more; so nothing of a connection may wait for it."""
+    async with Port() as port:
+        client = await port.client()
+        client.say(request(1))
+        await client.read(1)
+        [channel] = port.node.channels
+        left = weakref.ref(channel)
+        del channel
+        gc.disable()
+        try:
+            await client.close()
+            await port.node.until(lambda: not port.server.connections)
+            port.node.channels.clear()
+            port.node.gone.clear()
+            await asyncio.sleep(0)
+            assert left() is None
+        finally:
+            gc.enable()
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
