@@ -23,7 +23,7 @@ export function drawLock(ring, lock, { now, lives, stale, letter }) {
     drawRing(ring, { share: 0, label: "", inner: ring.dataset.large === undefined ? null : 0 });
     return null;
   }
-  const left = Math.max(0, lock.expires_at_ms - now);
+  const left = Math.min(lives.broker_ms, Math.max(0, lock.expires_at_ms - now)); // the page's clock may be a moment late
   const large = ring.dataset.large !== undefined;
   drawRing(ring, {
     share: left / lives.broker_ms,
