@@ -89,7 +89,7 @@ REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
 @api.post("/sandboxes", response={201: Made} | REFUSALS, summary="Start a sandbox")
 def create(request: HttpRequest, new: NewSandbox) -> Status:
     """The token is shown this once."""
-    made = owners.create(_writer(request), new.template, preset=new.preset, name=new.name)
+    made = owners.create(writer(request), new.template, preset=new.preset, name=new.name)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 
@@ -110,7 +110,7 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
           openapi_extra=ACTION_BODY)  # fmt: skip
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
     """`seq` numbers the action's event; what it causes comes later in the events."""
-    return {"seq": str(acting.act(_writer(request), slug, _object(request)))}
+    return {"seq": str(acting.act(writer(request), slug, _object(request)))}
 
 
 @api.get("/sandboxes/{slug:slug}/events", summary="What happened, as NDJSON")
@@ -140,14 +140,14 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @api.post("/sandboxes/{slug:slug}/wake", response={200: dict[str, str]} | REFUSALS, summary="Wake it")
 def wake(request: HttpRequest, slug: str) -> dict[str, str]:
-    access.sandbox_for(_writer(request), slug, "act")
+    access.sandbox_for(writer(request), slug, "act")
     engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
     return {"state": "live"}
 
 
 @api.post("/sandboxes/{slug:slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Put it to sleep")
 def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
-    access.sandbox_for(_writer(request), slug, "act")
+    access.sandbox_for(writer(request), slug, "act")
     engine.answer(engine.port().sleep(slug, "action"), engine.OPENING_PATIENCE_S)
     return {"state": "asleep"}
 
@@ -156,21 +156,21 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
           summary="Open its ports to real clients")  # fmt: skip
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
     """`name_servers` is what a client of any language is told, as `ip:port`. Of this machine only."""
-    who = _writer(request)
+    who = writer(request)
     return owners.open_listener(who, access.sandbox_for(who, slug, "share"))
 
 
 @api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
     """Real clients sign with these from now on, and with no others.  The secret is told here and never again."""
-    who = _writer(request)
+    who = writer(request)
     return owners.make_keys(who, access.sandbox_for(who, slug, "share"))._asdict()
 
 
 @api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
 def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
     """Refused while the ports are open to other machines."""
-    who = _writer(request)
+    who = writer(request)
     owners.drop_keys(who, access.sandbox_for(who, slug, "share"))
     return HttpResponse(status=204)
 
@@ -178,11 +178,11 @@ def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
 @api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
 def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Whoever is connected is cut off."""
-    who = _writer(request)
+    who = writer(request)
     return owners.close_listener(who, access.sandbox_for(who, slug, "share"))
 
 
-def _writer(request: HttpRequest) -> Visitor:
+def writer(request: HttpRequest) -> Visitor:
     """Who changes something.  A browser's cookies count only with its CSRF token; a bearer needs none.
 
     Only JSON is taken, which a page of another site cannot send without asking first.

@@ -5,7 +5,7 @@ from django.urls import path, register_converter
 from django.views.i18n import set_language
 
 from queueviz import slugs
-from queueviz.api_clusters import api
+from queueviz.api_runs import api
 from queueviz.pages import accounts, fidelity, health, home, keep, sandbox
 
 register_converter(slugs.AttachedName, "attached")

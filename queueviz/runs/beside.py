@@ -1,4 +1,4 @@
-"""The pipeline's worker as a process beside the server: begun with it, ended with it, begun again when it ends alone."""
+"""The pipeline's worker as a process beside the server: begun and ended with it, and begun again when it ends alone."""
 
 import logging
 import os

@@ -1,6 +1,5 @@
 """What a page can ask of one sandbox: the pipeline's jobs in the reader's language."""
 
-from functools import cache
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -25,7 +24,6 @@ _TEXTS = {
 }
 
 
-@cache
 def offers() -> dict[str, Offer]:
     """Those that there are, in the order of the list above."""
     from sandbox.pipeline.jobs import JOBS  # what they need to run is imported where they run

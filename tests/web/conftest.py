@@ -9,6 +9,8 @@ from django.test import Client
 
 from queueviz import acting, engine, landing
 from sandbox.hosting.feeds import prepare_flights
+from sandbox.pipeline.jobs import JOBS
+from sandbox.pipeline.jobs.job import Job
 from tests import ports
 from tests.web.fake_port import FakePort
 from tests.web.stage import Stage
@@ -55,6 +57,14 @@ def mine(visitor: Client) -> str:
     """The slug of a sandbox the visitor started."""
     answer = visitor.post("/new/", {"template": "orders"})
     return str(answer["Location"]).split("/")[2]
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be asked for, whatever it needs to run; one of them has an option."""
+    for name in ("delivery_audit", "lag_history", "latency", "hot_keys"):
+        options = ("topic",) if name == "hot_keys" else ()
+        monkeypatch.setitem(JOBS, name, Job(name, "What?", lambda given: {}, options))
 
 
 @pytest.fixture(scope="session")

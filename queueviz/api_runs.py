@@ -1,0 +1,124 @@
+"""The JSON API of the pipeline: ask for a run, watch it, cancel it, read what it found out."""
+
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from ninja import Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from queueviz import access, visitor
+from queueviz.api import MOST_LINES, REFUSALS, writer
+from queueviz.api_clusters import api
+from queueviz.runs import asking
+from queueviz.runs.offers import offers
+from queueviz.runs.shown import result_told, told
+from queueviz.runs.tables import Result, plain
+from sandbox.kernel.errors import ActionRefused
+
+router = Router(tags=["pipeline"])
+
+
+class Wish(Schema):
+    """`job`: delivery_audit, lag_history, latency, rebalance_history, store_audit or hot_keys; `options`: its own."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job: str = Field(max_length=32)
+    options: dict[str, str] = {}
+
+
+class Run(Schema):
+    """`state`: queued, running, done, failed or cancelled; `why`, where it did not end well; `tables`: their rows."""
+
+    run: str
+    job: str
+    options: dict[str, str]
+    state: str
+    stage: int | None
+    tasks_done: int
+    tasks: int
+    cancelling: bool
+    why: str
+    tables: dict[str, int]
+    true_to: str | None
+    who: str
+    asked_ms: int
+    started_ms: int | None
+    ended_ms: int | None
+
+
+class Runs(Schema):
+    """`worker`: whether one is alive; without one, runs wait."""
+
+    worker: bool
+    jobs: dict[str, list[str]]
+    runs: list[Run]
+
+
+class Found(Schema):
+    """The last good result: `true_to` is the number of the last journal entry it is made from."""
+
+    job: str
+    run: str
+    made_ms: int
+    true_to: str | None
+    tables: dict[str, int]
+
+
+@router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="The pipeline's runs, the newest first")
+def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """The newest 50; `jobs`: what can be asked for, with the options of each."""
+    return {"worker": asking.is_worker_alive(), "jobs": {job: list(offer.options) for job, offer in offers().items()},
+            "runs": [told(run) for run in asking.runs_of(_seen(request, slug))]}  # fmt: skip
+
+
+@router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
+def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status:
+    """It waits for the worker; `GET …/runs/<run>` says how far it is."""
+    return Status(201, told(asking.ask_for(writer(request), slug, wish.job, wish.options)))
+
+
+@router.get("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="One run")
+def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
+    return told(asking.one_of(_seen(request, slug), run))
+
+
+@router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
+def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
+    """One at work ends as soon as Spark lets go of it; what ran before stays."""
+    return told(asking.cancel(writer(request), slug, run))
+
+
+@router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="A job's last good result")
+def result(request: HttpRequest, slug: str, job: str) -> dict[str, Any]:
+    return _found(_seen(request, slug), job)[1]
+
+
+@router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of it, as NDJSON")
+def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0, most: int = 1_000) -> HttpResponse:
+    """`most` rows (at most 10 000), `after` so many. Offsets and event numbers are strings."""
+    found, said = _found(_seen(request, slug), job)
+    if table not in said["tables"]:
+        raise ActionRefused(404, "{job} has no table {table}.", "Tables are: {tables}.", job=job, table=table,
+                            tables=", ".join(said["tables"]))
+    rows = found.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
+    lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in plain(rows))
+    return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
+
+
+def _seen(request: HttpRequest, slug: str) -> Any:
+    return access.sandbox_for(visitor.of_request(request), slug, "see")
+
+
+def _found(sandbox: Any, job: str) -> tuple[Result, dict[str, Any]]:
+    if job not in offers():
+        raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
+    found = Result(job, sandbox.slug)
+    said = result_told(found)
+    if said is None:
+        raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)
+    return found, said
+
+
+api.add_router("/sandboxes", router)

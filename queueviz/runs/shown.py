@@ -1,0 +1,37 @@
+"""A run as pages and programs are told of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queueviz import refusals
+from queueviz.models import PipelineRun
+from queueviz.runs.tables import Result
+
+
+def told(run: PipelineRun) -> dict[str, Any]:
+    """`stage` None: it waits, or Spark is only starting.  Times in milliseconds since 1970, of the wall clock."""
+    return {"run": run.run, "job": run.job, "options": run.options, "state": run.state, "stage": run.stage,
+            "tasks_done": run.tasks_done, "tasks": run.tasks, "cancelling": run.cancel_asked and not run.is_over,
+            "why": sentence(run), "tables": run.tables, "true_to": None if run.true_to is None else str(run.true_to),
+            "who": run.who, "asked_ms": _ms(run.asked_at), "started_ms": _ms(run.started_at),
+            "ended_ms": _ms(run.ended_at)}  # fmt: skip
+
+
+def sentence(run: PipelineRun) -> str:
+    """Why it did not end well, in the reader's language; what Spark says is said in English."""
+    return refusals.filled(run.why, run.why_values)
+
+
+def result_told(result: Result) -> dict[str, Any] | None:
+    """Its manifest; None before the first good run."""
+    made = result.manifest
+    if made is None:
+        return None
+    return {"job": made.job, "run": made.run, "made_ms": made.made_ms,
+            "true_to": None if result.true_to is None else str(result.true_to),
+            "tables": {name: table.rows for name, table in made.tables.items()}}  # fmt: skip
+
+
+def _ms(at: Any) -> int | None:
+    return None if at is None else round(at.timestamp() * 1_000)

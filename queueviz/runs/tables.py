@@ -1,0 +1,131 @@
+"""What the last good run left, read with pyarrow: never more rows at a time than somebody asked for.
+
+A new result may take the place of the one being read; then it is read again from the new one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from queueviz.runs import places
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.pipeline.results import Manifest, manifest_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+TRIES = 3
+BATCH_ROWS = 16_384
+WIDE = ("offset", "seq", "position")  # how columns end whose numbers may need 64 bits: strings in JSON
+
+
+class Rows(NamedTuple):
+    """`is_cut`: there are more."""
+
+    rows: list[dict[str, Any]]
+    is_cut: bool
+
+
+class Result:
+    """One job's tables of one sandbox.  Iterating needs no lock: each reading begins with the newest manifest."""
+
+    def __init__(self, job: str, slug: str) -> None:
+        self.slug = slug
+        self._out = places.result_of(job, slug)
+        self.manifest = self._newest()
+
+    @property
+    def true_to(self) -> int | None:
+        """The last journal entry it is made from."""
+        return None if self.manifest is None else self.manifest.true_to.get(self.slug)
+
+    def columns(self, table: str) -> list[str]:
+        return self._again(lambda dataset: list(dataset.schema.names), table, [])
+
+    def batches(self, table: str, columns: Sequence[str], where: Any = None) -> list[pa.RecordBatch]:
+        """Every row that fits, column by column, for arithmetic; `where` is an expression of pyarrow."""
+        return self._again(lambda dataset: list(dataset.to_batches(columns=list(columns), filter=where,
+                                                                   batch_size=BATCH_ROWS)), table, [])
+
+    def rows(self, table: str, *, where: Any = None, most: int, after: int = 0) -> Rows:
+        """In the order they lie there, `after` so many."""
+        return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows([], False))
+
+    def first(self, table: str, order: Sequence[str], *, where: Any = None, most: int) -> Rows:
+        """The rows that come first in that order; only so many are ever kept."""
+        return self._again(lambda dataset: _least(dataset, where, order, most), table, Rows([], False))
+
+    def _newest(self) -> Manifest | None:
+        try:
+            return manifest_of(self._out)
+        except CorruptRecord as why:
+            log.warning("%s", why)
+            return None
+
+    def _again(self, read: Callable[[Any], T], name: str, nothing: T) -> T:
+        import pyarrow.dataset
+
+        for left in reversed(range(TRIES)):
+            table = self.manifest.tables.get(name) if self.manifest is not None else None
+            if table is None:
+                return nothing
+            path = self._out / table.path
+            try:
+                path.stat()
+                files = sorted(str(file) for file in path.rglob("*.parquet"))  # beside them lies what Spark noted
+                return read(pyarrow.dataset.dataset(files, format="parquet")) if files else nothing
+            except (OSError, ValueError) as why:  # of pyarrow both
+                before, self.manifest = self.manifest, self._newest()
+                if not left or self.manifest == before:
+                    raise CorruptRecord(f"{path} cannot be read: {why}") from why
+        return nothing
+
+
+def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
+    found: list[dict[str, Any]] = []
+    for batch in dataset.to_batches(filter=where, batch_size=BATCH_ROWS):
+        skipped = min(after, batch.num_rows)
+        after -= skipped
+        found += batch.slice(skipped, most + 1 - len(found)).to_pylist()
+        if len(found) > most:
+            break
+    return Rows(found[:most], len(found) > most)
+
+
+def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
+    import pyarrow as pa
+
+    kept: Any = None
+    keys = [(name, "ascending") for name in order]
+    for batch in dataset.to_batches(filter=where, batch_size=BATCH_ROWS):
+        table = pa.Table.from_batches([batch])
+        table = table if kept is None else pa.concat_tables([kept, table])
+        kept = table.sort_by(keys).slice(0, most + 1) if table.num_rows > most else table
+    if kept is None:
+        return Rows([], False)
+    kept = kept.sort_by(keys)
+    return Rows(kept.slice(0, most).to_pylist(), kept.num_rows > most)
+
+
+def equals(**values: object) -> Any:
+    """The expression that each of these columns has that value; None stands for any."""
+    from pyarrow import dataset
+
+    found = None
+    for name, value in values.items():
+        if value is not None:
+            one = dataset.field(name) == value
+            found = one if found is None else found & one
+    return found
+
+
+def plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """For JSON: numbers that a browser would round are strings."""
+    for row in rows:
+        yield {name: str(value) if isinstance(value, int) and name.endswith(WIDE) else value
+               for name, value in row.items()}
