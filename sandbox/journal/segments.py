@@ -141,19 +141,38 @@ def first_seq(directory: Path) -> int | None:
     return int(paths[0].stem) if paths else None
 
 
+def last_seq(directory: Path) -> int | None:
+    """The newest seq on disk, of whole lines only; somebody may be writing.  None when there is none."""
+    for path in reversed(segments(directory)):
+        try:
+            _, seq = _last_whole(path.read_bytes())
+        except FileNotFoundError:  # trimmed meanwhile
+            continue
+        if seq is not None:
+            return seq
+    return None
+
+
 def mend_tail(directory: Path) -> int | None:
     """Cut a half-written last line away; returns the last seq on disk, None when there is none."""
     for path in reversed(segments(directory)):
         data = path.read_bytes()
-        whole = data.rfind(b"\n") + 1
+        whole, seq = _last_whole(data)
         if whole < len(data):
             with path.open("r+b") as file:
                 file.truncate(whole)
-        if whole:
-            last = data[data.rfind(b"\n", 0, whole - 1) + 1 : whole]
-            return int(orjson.loads(last)["seq"])
+        if seq is not None:
+            return seq
         path.unlink()
     return None
+
+
+def _last_whole(data: bytes) -> tuple[int, int | None]:
+    """Where the last whole line ends, and its seq."""
+    whole = data.rfind(b"\n") + 1
+    if not whole:
+        return 0, None
+    return whole, int(orjson.loads(data[data.rfind(b"\n", 0, whole - 1) + 1 : whole])["seq"])
 
 
 def next_seq(directory: Path, *, crashed: bool) -> int:

@@ -1,11 +1,13 @@
 """One run after the other on one warm session: progress told, failures in a sentence, the last good result kept."""
 
+import logging
 import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sandbox.journal.segments import last_seq
 from sandbox.kernel.clock import wall_ms
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline import results
@@ -16,6 +18,8 @@ from sandbox.pipeline.launch import Order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 0.5
 Tell = Callable[[dict[str, Any]], None]
@@ -49,10 +53,11 @@ class Runner:
                 source = Source({name: Path(path) for name, path in order.stores.items()},
                                 {name: Path(path) for name, path in order.journals.items()})
                 out.mkdir(parents=True, exist_ok=True)
-                tables = job.run(Given(session, source, order.options, out))
+                true_to = ends_of(source)
+                tables = job.run(Given(session, source, order.options, out, true_to))
                 rows = {name: write(out, order, job, name, table) for name, table in tables.items()}
             made = {name: results.Table(f"run-{order.run}/{name}", count) for name, count in rows.items()}
-            results.publish(out, results.Manifest(job.name, order.run, made, {}, wall_ms(),
+            results.publish(out, results.Manifest(job.name, order.run, made, true_to, wall_ms(),
                                                   {"stores": order.stores, "journals": order.journals}))
             self._tell(order.run, state="done", tables=rows)
         except Exception as why:
@@ -63,6 +68,8 @@ class Runner:
                 self._tell(order.run, state="failed", why=sentence_of(why))
         finally:
             self._now = None
+            if self._session is not None:
+                forget(self._session)
 
     def leave(self) -> None:
         """Nobody listens any more: what is at work is not worth its end."""
@@ -135,6 +142,20 @@ def job_of(order: Order) -> Job:
     if unknown := sorted(set(order.options) - set(job.options)):
         raise WrongOption(f"{job.name} has no option {', '.join(unknown)}. Options are: {', '.join(job.options)}.")
     return job
+
+
+def ends_of(source: Source) -> dict[str, int]:
+    """The last entry of each journal as the run begins; what is written from then on is for the next one."""
+    return {sandbox: seq for sandbox, directory in source.journals.items()
+            if (seq := last_seq(directory)) is not None}
+
+
+def forget(session: "SparkSession") -> None:
+    """What a job kept to read it twice."""
+    try:
+        session.catalog.clearCache()
+    except Exception as why:  # a session that died: whoever needs it next will hear
+        log.info("nothing to forget: %s", why)
 
 
 def tag_of(run: str) -> str:

@@ -16,12 +16,13 @@ class Source(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What one run has: `options` are the job's own, as texts."""
+    """What one run has: `options` are the job's own, as texts; `true_to`: the last entry of each journal to read."""
 
     session: "SparkSession"
     source: Source
     options: Mapping[str, str]
     out: Path
+    true_to: Mapping[str, int] = {}
 
 
 class Job(NamedTuple):

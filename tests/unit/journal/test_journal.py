@@ -151,6 +151,19 @@ def test_a_half_written_line_is_cut_and_no_number_is_used_twice(tmp_path: Path) 
     assert [row["seq"] for row in segments.rows_since(tmp_path, 0)] == [41]
 
 
+def test_the_last_entry_is_found_while_the_next_is_being_written(tmp_path: Path) -> None:
+    assert segments.last_seq(tmp_path) is None
+    writer = SegmentWriter(tmp_path)
+    for seq in (41, 42):
+        writer.append(Entry(seq, 0, None, LocksLost("b", 1)))
+    writer.flush()
+    with segments.segments(tmp_path)[0].open("ab") as file:
+        file.write(b'{"seq":43,"at_')
+    (tmp_path / f"{43:020}.ndjson").write_bytes(b'{"seq":43')
+    assert segments.last_seq(tmp_path) == 42
+    assert (tmp_path / f"{43:020}.ndjson").exists(), "a reader mends nothing"
+
+
 def test_a_crash_loses_only_what_was_not_written_through(tmp_path: Path) -> None:
     writer = SegmentWriter(tmp_path)
     writer.append(Entry(0, 1, None, LocksLost("b", 1)))
