@@ -156,7 +156,7 @@ def test_the_last_entry_is_found_while_the_next_is_being_written(tmp_path: Path)
     writer = SegmentWriter(tmp_path)
     for seq in (41, 42):
         writer.append(Entry(seq, 0, None, LocksLost("b", 1)))
-    writer.flush()
+    writer.close()
     with segments.segments(tmp_path)[0].open("ab") as file:
         file.write(b'{"seq":43,"at_')
     (tmp_path / f"{43:020}.ndjson").write_bytes(b'{"seq":43')
