@@ -1,4 +1,4 @@
-"""`manage.py bench append|send|tcp|wire|pull|live|idle|board`: measure, and print the figures as a table or as JSON."""
+"""`manage.py bench append|send|tcp|wire|pull|live|idle|board|pipeline`: measure, and print figures as a table or JSON."""
 
 import argparse
 import json
@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "idle", "board")
+BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "idle", "board", "pipeline")
+QUICK = ("wire", "pipeline")
 
 
 class Command(BaseCommand):
@@ -15,20 +16,20 @@ class Command(BaseCommand):
 
     help = ("Measure one part: append (the store), send and pull (the wire), tcp (the wire with sockets), wire "
             "(Apache's benchmark against our broker and Apache's; needs Java, Maven), live (event to browser frame), "
-            "idle (a sandbox nobody looks at), board (one reading).")
+            "idle (a sandbox nobody looks at), board (one reading), pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("bench", choices=BENCHES)
         parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-        parser.add_argument("--quick", action="store_true", help="of wire: a few seconds each, for a first look")
+        parser.add_argument("--quick", action="store_true", help="of wire and pipeline: less of it, for a first look")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
             module = import_module(f"tests.bench.{bench}")
         except ModuleNotFoundError as why:
             raise CommandError(f"The bench {bench} needs the development requirements: {why}.") from why
-        figures = module.run(quick=True) if options["quick"] and bench == "wire" else module.run()
+        figures = module.run(quick=True) if options["quick"] and bench in QUICK else module.run()
         if options["json"]:
             self.stdout.write(json.dumps(figures, default=str))
             return
