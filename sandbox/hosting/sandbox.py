@@ -79,7 +79,7 @@ class Sandbox:
         self.whereabouts = Whereabouts(self.nodes, self.actors)
         self.links = Links(self.network, self.journal, self.whereabouts.name_of)
         self.links.restore(record.links)
-        self.wire = WireRecorder(self.network, self.clock, ground.wall, self.journal, self.limits,
+        self.wire = WireRecorder(self.network, self.listening, self.clock, ground.wall, self.journal, self.limits,
                                  self.whereabouts.name_of)
         self.nodes.skew(record.skews)
         self.nodes.keep_locks(record.lock_lives)

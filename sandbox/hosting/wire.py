@@ -1,7 +1,7 @@
 """The frames on links somebody looks at; what nobody looks at is neither kept nor told.
 
-`network.tap` is set only while a view is open: a view asks again and again, and `KEEP_S` after the last time its
-link is forgotten.
+The taps of the network and of the real ports are set only while a view is open: a view asks again and again, and
+`KEEP_S` after the last time its link is forgotten.
 """
 
 from collections import Counter, deque
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sandbox.control.limits import SandboxLimits
 from sandbox.hosting.ground import Network
+from sandbox.hosting.listening import Listening
 from sandbox.journal.events import CommandExchanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock, TimerHandle
@@ -116,9 +117,10 @@ class WireRecorder:
     `wire_frame_bytes` bytes are kept, twice where a link is busy.
     """
 
-    def __init__(self, network: Network, clock: Clock, wall: Clock, journal: Journal, limits: SandboxLimits,
-                 name_of: Callable[[str], str | None]) -> None:
+    def __init__(self, network: Network, listening: Listening, clock: Clock, wall: Clock, journal: Journal,
+                 limits: SandboxLimits, name_of: Callable[[str], str | None]) -> None:
         self._network = network
+        self._listening = listening
         self._clock = clock
         self._wall = wall
         self._journal = journal
@@ -142,6 +144,10 @@ class WireRecorder:
             a, b = self._name_of(client), self._name_of(server)
             if a is not None and b is not None:
                 open_now[Link(a, b)] += 1
+        for stranger in self._listening.connections.open.values():
+            serves = self._name_of(stranger.port)
+            if serves is not None:
+                open_now[Link(stranger.name, serves)] += 1
         rows = {}
         for link in sorted(open_now.keys() | self._watched.keys()):
             watched = self._watched.get(link)
@@ -176,6 +182,7 @@ class WireRecorder:
     def _listen(self) -> None:
         if not self.is_recording:
             self._before, self._network.tap = self._network.tap, self._hear
+            self._listening.guard.tap = self._note
         if self._timer is None:
             self._timer = self._wall.call_later(LOOK_S, self._look)
 
@@ -196,6 +203,7 @@ class WireRecorder:
             self._timer = None
         if self.is_recording:
             self._network.tap, self._before = self._before, None
+            self._listening.guard.tap = None
         self._names.clear()
 
     def _hear(self, sender: str, receiver: str, command: RemotingCommand) -> None:
@@ -209,7 +217,8 @@ class WireRecorder:
         finally:
             self._hearing = False
 
-    def _note(self, sender: str, receiver: str, command: RemotingCommand) -> None:
+    def _note(self, sender: str, receiver: str, command: RemotingCommand, data: bytes | None = None) -> None:
+        """`data`: as it was on a real wire, where others may write a header in their own way."""
         a, b = self._name(sender), self._name(receiver)
         if a is None or b is None:
             return
@@ -219,7 +228,7 @@ class WireRecorder:
         if watched is None:
             return
         try:
-            data = encode(command)
+            data = data or encode(command)
         except ProtocolViolation:
             return  # no such frame can be
         frame = Frame(self._next_no, self._clock.now_ms(), command, data[:self._limits.wire_frame_bytes], len(data),
@@ -233,5 +242,6 @@ class WireRecorder:
 
     def _name(self, address: str) -> str | None:
         if address not in self._names:
-            self._names[address] = self._name_of(address)
+            self._names[address] = self._name_of(address) or next(
+                (one.name for one in self._listening.connections.open.values() if one.address == address), None)
         return self._names[address]

@@ -47,6 +47,11 @@ class WireConnection:
         self.ended_ms: int | None = None
         self.why: str | None = None  # it ended, as ClientDisconnected says it
 
+    @property
+    def name(self) -> str:
+        """Of a client nobody of ours is: its id once it has said so, until then its address."""
+        return self.client_id or self.address
+
     def cut(self) -> None:
         """End it from here, by order."""
         self.channel.why_closed = "cut"

@@ -45,7 +45,8 @@ class FrameDecoder:
         """What has come of a frame that is not whole yet."""
         return len(self._tail)
 
-    def feed(self, data: bytes) -> list[RemotingCommand]:
+    def feed(self, data: bytes, raw: list[bytes] | None = None) -> list[RemotingCommand]:
+        """The commands that are whole now; `raw` is given the frame of each."""
         if self.violation is not None:
             raise self.violation
         if self._tail:
@@ -55,14 +56,14 @@ class FrameDecoder:
             data, self._tail = bytes(self._tail), bytearray()
         commands: list[RemotingCommand] = []
         try:
-            self._cut(data, commands)
+            self._cut(data, commands, raw)
         except ProtocolViolation as why:
             self.violation = why
             if not commands:
                 raise
         return commands
 
-    def _cut(self, data: bytes, commands: list[RemotingCommand]) -> None:
+    def _cut(self, data: bytes, commands: list[RemotingCommand], raw: list[bytes] | None) -> None:
         at, end = 0, len(data)
         while end - at >= 8:
             total, mark = _LENGTHS.unpack_from(data, at)
@@ -80,6 +81,8 @@ class FrameDecoder:
                 commands.append(_decode_json(data[head:body], data[body:stop] or None))
             else:
                 commands.append(decode_parts(mark >> 24, data[head:body], data[body:stop] or None))
+            if raw is not None:
+                raw.append(data[at:stop])
             at = stop
         else:
             self._need = 8

@@ -71,7 +71,7 @@ class TcpChannel:
                 return
         else:
             frame = encode(command)
-        self._stream.write(frame)
+        self._say(command, frame)
 
     def close(self, why: str = "closed") -> None:
         if self.is_open and why != "closed":
@@ -86,8 +86,10 @@ class TcpChannel:
     # For the stream.
 
     def heard(self, data: bytes) -> None:
+        tap = self._guard.tap if self._guard is not None else None
+        raw: list[bytes] | None = None if tap is None else []
         try:
-            commands = self._decoder.feed(data)
+            commands = self._decoder.feed(data, raw)
         except ProtocolViolation as why:
             greets = self._last_code is None and data.startswith(TLS_RECORD)
             self._violated(ProtocolViolation(NO_TLS) if greets else why)
@@ -95,6 +97,9 @@ class TcpChannel:
         if self._guard is not None and self._decoder.held_bytes != self._unfinished_bytes:
             self._count_unfinished(self._guard, self._decoder.held_bytes)
         if commands:
+            if tap is not None and raw is not None:
+                for command, frame in zip(commands, raw, strict=True):
+                    tap(self.remote, self.local, command, frame)
             if self._held_back:
                 self._held_back += commands
             else:
@@ -170,7 +175,7 @@ class TcpChannel:
                 pending[c.opaque] = now_s
         for c in refused:
             guard.too_many_pending(self.remote)
-            self._stream.write(encode(c.reply(ResponseCode.SYSTEM_BUSY, remark=OVERLOAD)))
+            self._say(c.reply(ResponseCode.SYSTEM_BUSY, remark=OVERLOAD))
         return [c for c in commands if c not in refused] if refused else commands
 
     def _forget_unanswered(self, before_s: float) -> int:
@@ -190,6 +195,12 @@ class TcpChannel:
             self._end(tcp_guard.UNFINISHED, f"{guard.unfinished_bytes} bytes of unfinished frames are held")
             self._stream.abort()
 
+    def _say(self, command: RemotingCommand, frame: bytes | None = None) -> None:
+        frame = frame or encode(command)
+        if self._guard is not None and self._guard.tap is not None:
+            self._guard.tap(self.local, self.remote, command, frame)
+        self._stream.write(frame)
+
     # What ends it.
 
     def _violated(self, why: ProtocolViolation) -> None:
@@ -208,9 +219,9 @@ class TcpChannel:
     def _send_failure(self, command: RemotingCommand, why: ProtocolViolation) -> None:
         self._end(tcp_guard.TOO_LARGE, f"an answer cannot be sent: {why}"[:200], self._last_code)
         try:
-            self._stream.write(encode(RemotingCommand(
+            self._say(RemotingCommand(
                 ResponseCode.SYSTEM_ERROR, flag=FLAG_RESPONSE, opaque=command.opaque, remark=str(why)[:1_000],
-                serialize_type=command.serialize_type)))
+                serialize_type=command.serialize_type))
         except ProtocolViolation as also:
             self._violated(also)
 

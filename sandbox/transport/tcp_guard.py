@@ -2,11 +2,13 @@
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 from sandbox.journal.events import ConnectionRefused, LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.remoting.command import RemotingCommand
 from sandbox.transport.tcp_limits import TcpLimits
 
 log = logging.getLogger(__name__)
@@ -22,6 +24,9 @@ PENDING = "pending_requests"  # a refused request; its connection goes on
 REASONS = (CONNECTIONS, PROTOCOL, TOO_LARGE, UNREAD, UNFINISHED, IDLE, TLS, PENDING)
 
 TELL_EVERY_S = 1.0
+
+Tap = Callable[[str, str, RemotingCommand, bytes], None]
+"""Who sent it, who receives it, and its frame as it was on the wire."""
 
 
 class Reader(Protocol):
@@ -44,6 +49,7 @@ class TcpGuard:
         self.limits = limits
         self.clock = clock
         self._journal = journal
+        self.tap: Tap | None = None  # sees every command that comes or goes
         self.connections = 0
         self.unfinished_bytes = 0
         self.unread_bytes = 0  # as last counted: what was read since is still in it

@@ -44,9 +44,8 @@ class Talk:
         return name
 
     def _stranger(self, connection: WireConnection) -> str:
-        name = connection.client_id or connection.address
-        self.strangers[name] = None
-        return name
+        self.strangers[connection.name] = None
+        return connection.name
 
     def _client_ids(self) -> dict[str, str]:
         """Of connections whose client has sent a heartbeat."""
