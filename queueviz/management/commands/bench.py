@@ -1,4 +1,4 @@
-"""`manage.py bench append|send|tcp|wire|pull|live|idle|board|pipeline`: measure, and print figures as a table or JSON."""
+"""`manage.py bench append|send|tcp|wire|pull|live|idle|board|pipeline`: measure; prints figures as a table or JSON."""
 
 import argparse
 import json
