@@ -167,7 +167,7 @@ def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch],
             if not batch.num_rows:
                 continue
             if sender is None:
-                connector = loop.run_until_complete(_made())
+                connector = TcpConnector()
                 number = f"{os.getpid()}#{next(NUMBERS)}"
                 sender = Sender(target.cluster, naming, clock=clock, chance=Chance(f"{number} {wall_ms()}"),
                                 connector=connector, instance_name=number, asks=asks)
@@ -180,7 +180,3 @@ def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch],
             loop.run_until_complete(connector.close())
         clock.close()
         loop.close()
-
-
-async def _made() -> TcpConnector:
-    return TcpConnector()  # made on the loop it belongs to
