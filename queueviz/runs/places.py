@@ -24,11 +24,25 @@ def home() -> Path:
 
 def sources_of(slug: str) -> Sources | None:
     """None: there is no such sandbox in this data home."""
-    directory = home() / "sandboxes" / slug
+    return sources_in(home() / "sandboxes" / slug)
+
+
+def sources_in(directory: Path) -> Sources | None:
+    """Of the sandbox whose directory that is; None: it is none's."""
+    slug = directory.name
     if not (directory / "sandbox.json").is_file():
         return None
     stores = {f"{slug}/{path.name}": str(path) for path in sorted(directory.iterdir()) if (path / "commitlog").is_dir()}
     return Sources(stores, {slug: str(directory / "journal")})
+
+
+def sources_of_class(directory: Path) -> Sources | None:
+    """Of all sandboxes that have a directory below this one; None: there is no such sandbox."""
+    below = sorted(directory.iterdir()) if directory.is_dir() else []
+    if not (found := [sources for path in below if (sources := sources_in(path)) is not None]):
+        return None
+    return Sources({name: path for each in found for name, path in each.stores.items()},
+                   {slug: path for each in found for slug, path in each.journals.items()})
 
 
 def result_of(job: str, slug: str) -> Path:

@@ -27,6 +27,8 @@ def main() -> None:
     threading.Thread(target=listen, args=(orders, runner), daemon=True).start()
     while (order := orders.get()) is not None:
         runner.run(order)
+        if runner.is_useless:
+            break
     runner.close()
 
 

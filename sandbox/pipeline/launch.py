@@ -17,16 +17,12 @@ from typing import IO, Any, NamedTuple
 import orjson
 
 from sandbox.pipeline.java import java_home
+from sandbox.pipeline.where import Where, look_for
+
+__all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
 
 ENDED = frozenset({"done", "failed", "cancelled"})
 GOODBYE_S = 20.0  # Spark says goodbye to its executors
-
-
-class Where(NamedTuple):
-    """A master or a Connect server; neither: `local[*]`."""
-
-    master: str | None = None
-    remote: str | None = None
 
 
 class Order(NamedTuple):
@@ -45,7 +41,8 @@ class Child:
 
     def __init__(self, where: Where, home: Path, environment: Mapping[str, str], *,
                  errors: IO[bytes] | None = None) -> None:
-        """`home`: a directory of ours for scratch files.  Raises NoJava."""
+        """`home`: a directory of ours for scratch files.  Raises NoJava, and NoSpark where there is none."""
+        look_for(where, environment)
         arguments = [sys.executable, "-m", "sandbox.pipeline"]
         if where.remote is not None:
             arguments += ["--remote", where.remote]

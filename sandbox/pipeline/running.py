@@ -1,7 +1,7 @@
 """One run after the other on one warm session: progress told, failures in a sentence, the last good result kept."""
 
 import logging
-import re
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.journal.segments import last_seq
 from sandbox.kernel.clock import wall_ms
-from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline import results
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.export import EXPORT, FORMATS
 from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, one_of
 from sandbox.pipeline.launch import Order
+from sandbox.pipeline.sentences import SPARK_GONE, last_words, sentence_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +35,7 @@ class Runner:
         self._session: SparkSession | None = None
         self._cancelled: set[str] = set()
         self._now: str | None = None
+        self.is_useless = False  # its Spark is gone; another process is needed
 
     def run(self, order: Order) -> None:
         """To its end, whatever that is."""
@@ -45,6 +46,7 @@ class Runner:
         self._now = order.run
         try:
             job = job_of(order)
+            make_room(out)
             self._tell(order.run, state="starting")
             session = self._opened()
             if order.run in self._cancelled:
@@ -52,7 +54,6 @@ class Runner:
             with Progress(session, order.run, lambda **told: self._tell(order.run, **told)):
                 source = Source({name: Path(path) for name, path in order.stores.items()},
                                 {name: Path(path) for name, path in order.journals.items()})
-                out.mkdir(parents=True, exist_ok=True)
                 true_to = ends_of(source)
                 tables = job.run(Given(session, source, order.options, out, true_to))
                 rows = {name: write(out, order, job, name, table) for name, table in tables.items()}
@@ -65,7 +66,9 @@ class Runner:
             if order.run in self._cancelled:
                 self._tell(order.run, state="cancelled")
             else:
-                self._tell(order.run, state="failed", why=sentence_of(why))
+                sentence = sentence_of(why, said=last_words(sys.stderr.fileno()))
+                self.is_useless = sentence == SPARK_GONE
+                self._tell(order.run, state="failed", why=sentence)
         finally:
             self._now = None
             if self._session is not None:
@@ -82,7 +85,7 @@ class Runner:
             self._session.interruptTag(tag_of(run))
 
     def close(self) -> None:
-        if self._session is not None:
+        if self._session is not None and not self.is_useless:
             self._session.stop()
 
     def _opened(self) -> "SparkSession":
@@ -144,6 +147,14 @@ def job_of(order: Order) -> Job:
     return job
 
 
+def make_room(out: Path) -> None:
+    """The result's directory.  Raises WrongOption where there is a file, OSError where none can be."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise WrongOption(f"{out} is a file, or lies below one: a result needs a directory.") from None
+
+
 def ends_of(source: Source) -> dict[str, int]:
     """The last entry of each journal as the run begins; what is written from then on is for the next one."""
     return {sandbox: seq for sandbox, directory in source.journals.items()
@@ -179,18 +190,3 @@ def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> i
     else:
         writer.parquet(str(path))
     return int(seen.get["rows"])
-
-
-def sentence_of(why: BaseException) -> str:
-    """What a person is told: the engine's own sentences as they are, Spark's in one line."""
-    if isinstance(why, SandboxError | WrongOption):
-        return str(why)
-    text = str(why)
-    if said := re.findall(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", text, re.MULTILINE):
-        return str(said[-1])
-    if "Could not parse Master URL" in text:
-        return "The master is no address of a Spark cluster: write it as spark://host:7077, local[4] or yarn."
-    if "No space left on device" in text:
-        return "The disk is full. Make room, and run it again."
-    first = next((line.strip() for line in text.splitlines() if line.strip()), type(why).__name__)
-    return first[:300]

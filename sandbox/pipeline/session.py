@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from sandbox.pipeline.sinks.rocketmq import RocketSink
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
+from sandbox.pipeline.where import NoSpark
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -27,6 +28,7 @@ SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }
+SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"
 LOCAL = "local[*]"
 
@@ -35,6 +37,7 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     """`local[*]` by default; a cluster by `master`, or a Connect server by `remote`, which has its own settings."""
     builder: Any = SparkSession.builder.appName("QueueViz")
     if remote is not None:
+        _wait_for_server(remote)
         builder = builder.remote(remote)
     else:
         builder = builder.master(master or LOCAL).config("spark.driver.memory", DRIVER_MEMORY)
@@ -48,6 +51,18 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     session.dataSource.register(JournalSource)
     session.dataSource.register(RocketSink)
     return session
+
+
+def _wait_for_server(remote: str) -> None:
+    """Raises NoSpark when who answers there is no Connect server; Spark's own client would try for ten minutes."""
+    import grpc  # type: ignore[import-untyped]
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    with DefaultChannelBuilder(remote).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(SERVER_READY_S)
+        except grpc.FutureTimeoutError:
+            raise NoSpark(f"Who answers at {remote} is no Spark Connect server.") from None
 
 
 def packed(directory: Path) -> Path:

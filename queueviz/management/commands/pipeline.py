@@ -3,8 +3,9 @@
 import argparse
 import os
 import secrets
+import signal
 import sys
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from tqdm import tqdm
 
+from queueviz.runs.places import sources_of, sources_of_class
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.sentences import sentence_of
 
 
 class Command(BaseCommand):
@@ -27,6 +30,8 @@ class Command(BaseCommand):
         where = parser.add_mutually_exclusive_group(required=True)
         where.add_argument("--store", type=Path, metavar="DIR", help="a broker's store, ours or Apache's")
         where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
+        where.add_argument("--class", type=Path, metavar="DIR", dest="students",
+                           help="all sandboxes below a directory, such as simulate_class makes")
         engine = parser.add_mutually_exclusive_group()
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
@@ -40,19 +45,7 @@ class Command(BaseCommand):
         stores, journals, name = source_of(given, home)
         out = given["out"] or home / "pipeline" / given["job"] / name
         order = Order(secrets.token_hex(4), given["job"], stores, journals, str(out.resolve()), options_of(given))
-        ended = None
-        with tempfile.TemporaryFile() as words:
-            try:
-                with Child(Where(given["master"], given["remote"]), home / "pipeline" / ".spark", os.environ,
-                           errors=words) as child:
-                    child.order(order)
-                    ended = self._follow(child, quiet=given["json"])
-            except SandboxError as why:
-                raise CommandError(str(why), returncode=1) from None
-            if ended is None:
-                words.seek(0)
-                sys.stderr.buffer.write(words.read()[-2_000:])
-                raise CommandError("Spark's process ended before the job did; its last words are above.", returncode=1)
+        ended = self._run(order, Where(given["master"], given["remote"]), home, quiet=given["json"])
         if given["json"]:
             self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
         if ended["state"] != "done":
@@ -60,6 +53,28 @@ class Command(BaseCommand):
         if not given["json"]:
             for table, rows in ended["tables"].items():
                 self.stdout.write(f"{table}: {rows} rows in {order.out}")
+
+    def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
+        """What it said last.  Raises CommandError where it said nothing that ends a run."""
+        scratch = home / "pipeline" / ".spark"
+        log = scratch / f"{order.run}.log"
+        code = None
+        try:
+            scratch.mkdir(parents=True, exist_ok=True)
+            with log.open("w+b") as words, Child(where, scratch, os.environ, errors=words) as child:
+                with suppress(BrokenPipeError):  # gone already
+                    child.order(order)
+                if (ended := self._follow(child, quiet=quiet)) is not None:
+                    log.unlink()
+                    return ended
+            code = child.exit_code
+        except SandboxError as why:
+            log.unlink(missing_ok=True)
+            raise CommandError(str(why), returncode=1) from None
+        except OSError as why:
+            raise CommandError(sentence_of(why), returncode=1) from None
+        how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
+        raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
 
     def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
         """Until its end; None: the process was gone before."""
@@ -78,12 +93,17 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
     if given["store"] is not None:
         root = given["store"].resolve()
         return {root.name: str(root)}, {}, root.name
-    slug = given["sandbox"]
-    directory = home / "sandboxes" / slug
-    if not (directory / "sandbox.json").is_file():
-        raise CommandError(f"There is no sandbox {slug} in {home}.", returncode=1)
-    stores = {path.name: str(path) for path in sorted(directory.iterdir()) if (path / "commitlog").is_dir()}
-    return stores, {slug: str(directory / "journal")}, slug
+    if given["students"] is not None:
+        directory = given["students"].resolve()
+        name, sources = directory.name, sources_of_class(directory)
+        if sources is None:
+            raise CommandError(f"There is no sandbox below {directory}: simulate_class makes such a directory.",
+                               returncode=1)
+    else:
+        name, sources = given["sandbox"], sources_of(given["sandbox"])
+        if sources is None:
+            raise CommandError(f"There is no sandbox {name} in {home}.", returncode=1)
+    return *sources, name
 
 
 def options_of(given: dict[str, Any]) -> dict[str, str]:

@@ -1,0 +1,75 @@
+"""What a person is told when a run fails: one sentence, whoever found the reason."""
+
+import errno
+import re
+from pathlib import Path
+
+from sandbox.kernel.errors import SandboxError
+from sandbox.pipeline.jobs.job import WrongOption
+
+LONGEST = 300
+LAST_WORDS_BYTES = 16_384
+SPARK_GONE = "Spark's Java process ended in the middle of the run; most often the machine has run out of memory."
+NO_ROOM = "The disk is full. Make room, and run it again."
+
+_OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
+_KNOWN = (
+    (re.compile("No space left on device|Disk quota exceeded"), NO_ROOM),
+    (re.compile("File too large"), "A file of the result is larger than this process may write (ulimit -f)."),
+    (re.compile("Could not parse Master URL"),
+     "The master is no address of a Spark cluster: write it as spark://host:7077, local[4] or yarn."),
+    (re.compile("All masters are unresponsive|Cannot call methods on a stopped SparkContext"
+                "|Application has been killed|SparkContext was shut down|cancelled because SparkContext"),
+     "The Spark cluster took the application away, or never took it: nobody who answers there is a Spark master that "
+     "will have it."),
+    (re.compile("INVALID_CONNECT_URL"), "The address of the Spark Connect server is written as sc://host:15002."),
+    (re.compile("Java heap space|OutOfMemoryError|GC overhead limit"),
+     "Spark ran out of memory. Ask for less at once, or give it more with spark.driver.memory."),
+    (re.compile("Answer from Java side is empty|Error while (?:sending or )?receiving|Py4JNetworkError"
+                "|Connection (?:refused|reset by peer)"), SPARK_GONE),
+)
+_JAVA_SAYS = (re.compile(r'Exception in thread "main" [\w.$]+: (.+)'), re.compile(r"^Error: (.+)", re.MULTILINE))
+
+
+def sentence_of(why: BaseException, *, said: str = "") -> str:
+    """The engine's own sentences as they are, Spark's in one line.  `said`: the end of the process's standard error."""
+    if isinstance(why, SandboxError | WrongOption):
+        return str(why)
+    if isinstance(why, OSError) and why.strerror and not isinstance(why, ConnectionError):
+        return NO_ROOM if why.errno in (errno.ENOSPC, errno.EDQUOT) else _about_file(why)
+    text = str(why)
+    if found := _OURS.findall(text):
+        return str(found[-1])
+    if "JAVA_GATEWAY_EXITED" in text:
+        return _not_begun(said)
+    for known, sentence in _KNOWN:
+        if known.search(text) or known.search(type(why).__name__):
+            return sentence
+    first = next((line.strip() for line in text.splitlines() if line.strip()), type(why).__name__)
+    return first[:LONGEST]
+
+
+def last_words(descriptor: int) -> str:
+    """What was written to a file behind this descriptor last; nothing where it is no file."""
+    path = Path(f"/proc/self/fd/{descriptor}")
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - LAST_WORDS_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _about_file(why: OSError) -> str:
+    reason = (why.strerror or "").lower()
+    return f"{why.filename} cannot be used: {reason}." if why.filename else f"The system says: {reason}."
+
+
+def _not_begun(said: str) -> str:
+    """Java ended before there was a session: it says why on its standard error."""
+    for pattern in _JAVA_SAYS:
+        if found := pattern.findall(said):
+            return f"Spark did not start: {str(found[-1]).strip().rstrip('.')[:LONGEST]}."
+    return "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"

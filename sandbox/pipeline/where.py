@@ -1,0 +1,73 @@
+"""Where Spark is to run: told apart from nonsense before a process is started, and from nobody being there.
+
+Spark itself takes a minute to say that no master answers, and ten to say so of a Connect server.
+"""
+
+import re
+import socket
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sandbox.kernel.errors import SandboxError
+
+CONNECT_S = 5.0
+CONNECT_PORT = 15_002
+MASTERS = "spark://host:7077, local[4], local-cluster[2,1,1024], yarn or k8s://https://host:443"
+_HERE = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[[1-9]\d*,[1-9]\d*,[1-9]\d*\]")
+_ELSEWHERE = re.compile(r"k8s://\S+")
+_SPARK = re.compile(r"spark://([^\s,/]+:\d+(?:,[^\s,/]+:\d+)*)")
+_REMOTE = re.compile(r"sc://([^\s,/;:]+|\[[0-9a-fA-F:]+\])(?::(\d+))?(?:/(;\S*)?)?")
+
+
+class NoSpark(SandboxError):
+    """There is no Spark where it was looked for; the sentence says what to do."""
+
+
+class Where(NamedTuple):
+    """A master or a Connect server; neither: `local[*]`."""
+
+    master: str | None = None
+    remote: str | None = None
+
+
+def look_for(where: Where, environment: Mapping[str, str]) -> None:
+    """Raises NoSpark when that is no address of Spark's, or nobody answers there."""
+    if where.remote is not None:
+        _look_for_server(where.remote)
+    elif where.master is not None:
+        _look_for_master(where.master, environment)
+
+
+def _look_for_master(master: str, environment: Mapping[str, str]) -> None:
+    if master == "yarn":
+        if not any(environment.get(name) for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR")):
+            raise NoSpark("The master yarn is found by its configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR.")
+    elif found := _SPARK.fullmatch(master):
+        problems = [_problem(address) for address in found.group(1).split(",")]
+        if all(problems):
+            raise NoSpark(f"No Spark master answers at {master}: {problems[0]}.")
+    elif not _HERE.fullmatch(master) and not _ELSEWHERE.fullmatch(master):
+        raise NoSpark(f"The master {master} is no address of a Spark cluster: write it as {MASTERS}.")
+
+
+def _look_for_server(remote: str) -> None:
+    found = _REMOTE.fullmatch(remote)
+    if not found:
+        raise NoSpark(f"{remote} is no address of a Spark Connect server: write it as sc://host:15002.")
+    host, port = found.group(1), found.group(2) or CONNECT_PORT
+    if problem := _problem(f"{host}:{port}"):
+        raise NoSpark(f"No Spark Connect server answers at {remote}: {problem}.")
+
+
+def _problem(address: str) -> str | None:
+    """Why nobody can be reached there; None: somebody can."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except TimeoutError:
+        return f"{host} did not answer within {CONNECT_S:g} s"
+    except socket.gaierror:
+        return f"there is no machine called {host}"
+    except (OSError, OverflowError) as why:
+        return str(getattr(why, "strerror", None) or why).lower()
+    return None

@@ -1,0 +1,132 @@
+"""What stands in a run's way is said in one sentence, the exit code is not 0, and the last good result stays."""
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE, last_words, sentence_of
+from sandbox.pipeline.where import NoSpark, Where, look_for
+from tests.server.server import ROOT, environment, free_port
+
+spark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+WITHIN_S = 240.0
+
+
+@contextmanager
+def listener() -> Iterator[int]:
+    """A port where somebody takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+# Where Spark is to run.
+
+@pytest.mark.parametrize("master", ["local", "local[4]", "local[*]", "local[2,3]", "local-cluster[2,1,1024]",
+                                    "k8s://https://10.0.0.1:443"])
+def test_a_master_as_spark_writes_it_is_taken(master: str) -> None:
+    look_for(Where(master=master), {})
+
+
+@pytest.mark.parametrize("master", ["loca[2]", "local[0]", "local[x]", "spark://host", "spark://:7077", "host:7077", "",
+                                    "local-cluster[2,1]", "mesos://host:5050", "spark://host:70 77"])
+def test_another_master_is_refused_with_what_would_be_right(master: str) -> None:
+    with pytest.raises(NoSpark) as said:
+        look_for(Where(master=master), {})
+    assert str(said.value).startswith(f"The master {master} is no address of a Spark cluster: write it as spark://")
+
+
+def test_yarn_needs_to_know_where_its_configuration_is() -> None:
+    with pytest.raises(NoSpark, match=r"^The master yarn is found by its configuration: set HADOOP_CONF_DIR"):
+        look_for(Where(master="yarn"), {})
+    look_for(Where(master="yarn"), {"YARN_CONF_DIR": "/etc/hadoop"})
+
+
+def test_a_master_or_a_server_nobody_runs_is_noticed_before_spark_is_started() -> None:
+    port = free_port()
+    with pytest.raises(NoSpark, match=rf"^No Spark master answers at spark://127\.0\.0\.1:{port}: connection ref"):
+        look_for(Where(master=f"spark://127.0.0.1:{port}"), {})
+    with pytest.raises(NoSpark, match=rf"^No Spark Connect server answers at sc://127\.0\.0\.1:{port}: connection ref"):
+        look_for(Where(remote=f"sc://127.0.0.1:{port}"), {})
+    with listener() as there:
+        look_for(Where(master=f"spark://127.0.0.1:{port},127.0.0.1:{there}"), {})
+        look_for(Where(remote=f"sc://127.0.0.1:{there}/;user_id=me"), {})
+
+
+@pytest.mark.parametrize("remote", ["127.0.0.1:15002", "sc://", "sc://host:port", "sc://host:1/path", "spark://h:1"])
+def test_another_remote_is_refused_with_what_would_be_right(remote: str) -> None:
+    with pytest.raises(NoSpark, match=r"is no address of a Spark Connect server: write it as sc://host:15002\.$"):
+        look_for(Where(remote=remote), {})
+
+
+# Sentences.
+
+JAVA_LAST_WORDS = 'WARN x\nException in thread "main" org.apache.spark.SparkException: Could not parse it.\n\tat java\n'
+
+
+@pytest.mark.parametrize(("why", "said", "sentence"), [
+    (StoreError("The store is gone."), "", "The store is gone."),
+    (Exception("x\nsandbox.kernel.errors.StoreError: The queue ends at 5.\n at"), "", "The queue ends at 5."),
+    (Exception("java.io.IOException: No space left on device"), "", NO_ROOM),
+    (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/out"), "", NO_ROOM),
+    (OSError(errno.EROFS, os.strerror(errno.EROFS), "/out"), "", "/out cannot be used: read-only file system."),
+    (Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"), JAVA_LAST_WORDS,
+     "Spark did not start: Could not parse it."),
+    (Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "",
+     "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"),
+    (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "", SPARK_GONE),
+    (Exception("\n\n  What nobody knows.  \n more"), "", "What nobody knows."),
+])  # fmt: skip
+def test_every_reason_is_one_sentence(why: Exception, said: str, sentence: str) -> None:
+    assert sentence_of(why, said=said) == sentence
+
+
+def test_the_last_words_are_read_where_standard_error_is_a_file(tmp_path: Path) -> None:
+    with (tmp_path / "words").open("wb", buffering=0) as words:
+        words.write(b"x" * 100_000 + JAVA_LAST_WORDS.encode())
+        assert last_words(words.fileno()).endswith(JAVA_LAST_WORDS)
+    reading, writing = os.pipe()
+    assert last_words(writing) == "", "nothing to read again"
+    os.close(reading)
+    os.close(writing)
+
+
+# The command, as people see it.
+
+def command(home: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "manage.py", "pipeline", *map(str, arguments)], cwd=ROOT,
+                          env=environment(home) | more, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+
+
+def refused(home: Path, *arguments: str | Path, **more: str) -> str:
+    """Its one sentence."""
+    done = command(home, *arguments, **more)
+    assert done.returncode == 1, done.stderr
+    [line] = done.stderr.splitlines()
+    return line.removeprefix("CommandError: ")
+
+
+def test_what_is_wrong_with_the_wish_is_said_without_spark(tmp_path: Path, golden: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    port = free_port()
+    store = ("export", "--store", golden)
+    assert refused(tmp_path, *store, "--master", "loca[2]").startswith("The master loca[2] is no address of a Spark")
+    assert refused(tmp_path, *store, "--remote", f"sc://127.0.0.1:{port}") == (
+        f"No Spark Connect server answers at sc://127.0.0.1:{port}: connection refused.")
+    assert refused(tmp_path, *store, "--out", tmp_path / "file") == (
+        f"{tmp_path}/file is a file, or lies below one: a result needs a directory.")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert refused(tmp_path, *store, "--out", "/proc/nowhere") == (
+        "/proc/nowhere cannot be used: no such file or directory.")
+    assert refused(tmp_path, "exprot", "--store", golden).startswith("There is no job exprot. Jobs are: export")
+    assert refused(tmp_path, "export", "--class", tmp_path) == (
+        f"There is no sandbox below {tmp_path}: simulate_class makes such a directory.")
+    assert refused(tmp_path, "export", "--sandbox", "nobody") == f"There is no sandbox nobody in {tmp_path}."
+    assert not list((tmp_path / "pipeline" / ".spark").glob("*.log"))
