@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.results import NAME, manifest_of
 from sandbox.pipeline.sources.records import SCHEMA, rows_of
 from tests.golden.golden_stores import rows
@@ -46,7 +47,7 @@ def test_csv_and_parquet_hold_the_same_messages(run: Run, golden: Path, tmp_path
 
 
 @pytest.mark.parametrize(("job", "options", "why"), [
-    ("exprot", {}, "There is no job exprot. Jobs are: export."),
+    ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
     ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet."),
     ("export", {"colour": "red"}, "export has no option colour. Options are: format, topic, queueId."),
 ])  # fmt: skip

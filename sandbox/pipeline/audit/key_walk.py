@@ -1,0 +1,49 @@
+"""What an index must hold, derived from the log: hash, position and store time of every key, in the log's order."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sandbox.message.string_hash import java_hash
+from sandbox.message.sys_flag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
+from sandbox.pipeline.audit.log_columns import LogFile, Records
+from sandbox.pipeline.audit.store_log import Stopped, StoreLog
+from sandbox.pipeline.audit.texts import Texts
+from sandbox.pipeline.audit.topics import topics_in
+from sandbox.pipeline.sources.places import Longs
+
+_UNSIGNED = 0xFFFF_FFFF
+
+
+class LogKeys(NamedTuple):
+    """A run of the log up to `end`: one value an entry that must be, in order."""
+
+    end: int
+    hash: Longs
+    physical: Longs
+    store_ms: Longs
+
+    def part(self, start: int, stop: int | None = None) -> "LogKeys":
+        return LogKeys(self.end, *(column[start:stop] for column in self[1:]))
+
+
+def keys_between(log: StoreLog, begin: int, end: int) -> Iterator[LogKeys]:
+    """Of the records that begin in `[begin, end]`."""
+    logs = [one for one in log.logs if one.end > begin and one.start <= end]
+    for found in log.walk(logs, begin):
+        if not isinstance(found, Stopped):
+            file, records = found
+            physical = records.at + file.log.start
+            yield _keys_of(file, records.part((physical >= begin) & (physical <= end)))
+
+
+def _keys_of(file: LogFile, found: Records) -> LogKeys:
+    end = int(file.log.start + found.at[-1] + found.size[-1]) if len(found) else 0
+    found = found.part((found.sys_flag & TRANSACTION_MASK) != TRANSACTION_ROLLBACK)
+    topics, topic_of = topics_in(file, found)
+    heads = np.array([java_hash(f"{topic}#") & _UNSIGNED for topic in topics], np.uint32)
+    texts = Texts([file.view[at : at + length] for at, length
+                   in zip(found.text_at.tolist(), found.text_bytes.tolist(), strict=True)])
+    keys = texts.keys(heads[topic_of] if len(found) else np.zeros(0, np.uint32))
+    return LogKeys(end, keys.hash, file.log.start + found.at[keys.row], found.store_ms[keys.row])

@@ -1,0 +1,202 @@
+"""Files of the log: checksums of bodies, and for each record its queue's unit (spec store-format 2, 4, 8)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox.message import properties as names
+from sandbox.message.sys_flag import OUT_OF_QUEUE
+from sandbox.pipeline.audit.found import Found, Notes, Part
+from sandbox.pipeline.audit.log_columns import LogFile, Records
+from sandbox.pipeline.audit.queue_units import EXT_LIMIT, QueueUnits
+from sandbox.pipeline.audit.store_log import Stopped, StoreLog
+from sandbox.pipeline.audit.texts import Texts
+from sandbox.pipeline.audit.topics import topics_in
+from sandbox.pipeline.sources.places import UNIT, Log, Longs, queues_of
+from sandbox.store.findings import missing_unit_text, two_records_text, wrong_unit_text
+from sandbox.store.reader_files import OpenFiles
+from sandbox.store.results import QueueUnit
+from sandbox.store.verify import DELAY_LEVELS_MS, SCHEDULE_TOPIC, due_after_ms
+
+MAX_OPEN_QUEUES = 256
+
+
+class Place(NamedTuple):
+    """A store and its log as they were when the work was divided; `open`: not closed, so its end may be on its way.
+
+    `delay_levels_ms`: None where nobody told; then a due time counts if it is whole seconds after the store time.
+    """
+
+    name: str
+    root: Path
+    logs: tuple[Log, ...]
+    open: bool
+    delay_levels_ms: tuple[int, ...] | None
+
+
+def audit_log(place: Place, logs: Sequence[Log]) -> Part:
+    """These files of the store's log, which follow one another."""
+    return _LogAudit(place).run(logs)
+
+
+class _LogAudit:
+    """One run over a few files."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._log = StoreLog(place.root, place.logs)
+        self._notes = Notes()
+        self._opened = OpenFiles(MAX_OPEN_QUEUES)
+        self._known = set(queues_of(place.root))
+        self._queues: dict[tuple[str, int], QueueUnits] = {}
+        self._begins: dict[tuple[str, int], int] = {}
+
+    def run(self, logs: Sequence[Log]) -> Part:
+        with self._opened:
+            # before the log is read: whoever writes puts the unit after its record
+            newest = self._newest() if logs[-1] == self._log.logs[-1] or self._may_end(logs) else np.zeros(0, np.int64)
+            stops: list[Stopped] = []
+            for found in self._log.walk(logs):
+                if isinstance(found, Stopped):
+                    stops.append(found)
+                else:
+                    self._check(*found)
+            ends = [stop for stop in stops if stop.resume is None]
+            pointed = bool(ends) and bool(((newest >= ends[0].position) & (newest < self._reach(ends[0]))).any())
+            return self._notes.part(self._place.name, stops=stops, pointed_at=pointed)
+
+    def _may_end(self, logs: Sequence[Log]) -> bool:
+        """The files behind may be there and still be empty: a broker makes them before it needs them."""
+        after = [log for log in self._log.logs if log.start >= logs[-1].end]
+        return not any((file := self._log.file(log)) is not None and file.holds(0) for log in after)
+
+    def _reach(self, stop: Stopped) -> int:
+        """Where the file would end that has the stop."""
+        log = self._log.log_at(stop.position) or self._log.logs[-1]
+        return log.start + self._log.file_bytes
+
+    def _newest(self) -> Longs:
+        """Where the last units of all queues point."""
+        units = [self._queue(name).newest()["physical"] for name in sorted(self._known)]
+        return np.concatenate(units).astype(np.int64) if units else np.zeros(0, np.int64)
+
+    def _check(self, file: LogFile, found: Records) -> None:
+        counts = self._notes.counts
+        counts["records"] += len(found)
+        counts["record_bytes"] += int(found.size.sum())
+        counts["log_end"] = max(counts["log_end"], int(file.log.start + found.at[-1] + found.size[-1]))
+        self._check_bodies(file, found)
+        view = file.view
+        queued = found.part((found.sys_flag & OUT_OF_QUEUE) == 0)
+        counts["not_for_queues"] += len(found) - len(queued)
+        topics, topic_of = topics_in(file, queued)
+        texts = Texts([view[at : at + length] for at, length
+                       in zip(queued.text_at.tolist(), queued.text_bytes.tolist(), strict=True)])
+        codes = texts.tags_codes()
+        levels = self._place.delay_levels_ms or DELAY_LEVELS_MS
+        for number, topic in enumerate(topics):
+            if topic == SCHEDULE_TOPIC:
+                for row, level in texts.texts_of(names.DELAY).items():
+                    due_ms = due_after_ms(level, levels) if topic_of[row] == number else None
+                    codes[row] = codes[row] if due_ms is None else queued.store_ms[row] + due_ms
+        pairs = topic_of << 32 | queued.queue_id & 0xFFFF_FFFF
+        order = np.argsort(pairs, kind="stable")
+        cuts = np.flatnonzero(np.diff(pairs[order])) + 1
+        for rows in np.split(order, cuts):
+            if len(rows):
+                name = topics[int(topic_of[rows[0]])], int(queued.queue_id[rows[0]])
+                self._check_units(name, file.log.start, queued.part(rows), codes[rows])
+
+    def _check_bodies(self, file: LogFile, found: Records) -> None:
+        view = file.view
+        ends = found.body_at + found.body_bytes
+        said = np.fromiter((crc32(view[begin:end]) for begin, end
+                            in zip(found.body_at.tolist(), ends.tolist(), strict=True)), np.int64, len(found))
+        self._notes.counts["bodies"] += len(found)
+        for row in np.flatnonzero(((said & 0x7FFF_FFFF) != found.crc) & (found.body_bytes > 0)):
+            at = int(found.at[row])
+            topic = str(view[found.topic_at[row] : found.topic_at[row] + found.topic_bytes[row]], "utf-8", "replace")
+            self._notes.add(Found("crc", f"commitlog/{file.log.start:020}", at,
+                                  f"body CRC is {int(said[row]) & 0x7FFF_FFFF:08X}, the record says "
+                                  f"{int(found.crc[row]):08X}", topic, int(found.queue_id[row]),
+                                  int(found.queue_offset[row])))
+
+    def _check_units(self, name: tuple[str, int], base: int, found: Records, codes: Longs) -> None:
+        """Records of one queue against its units."""
+        if name not in self._known:
+            self._notes.counts["without_queue"] += len(found)
+            return
+        expected = np.zeros(len(found), UNIT)
+        expected["physical"], expected["size"], expected["tags"] = base + found.at, found.size, codes
+        order = np.argsort(found.queue_offset, kind="stable")
+        offsets, expected = found.queue_offset[order], expected[order]
+        queue = self._queue(name)
+        actual = queue.at(offsets)
+        different = actual != expected
+        if not different.any():
+            self._notes.counts["units"] += len(found)
+            return
+        gone = (offsets < queue.first) | (expected["physical"] < self._begin(name))
+        self._notes.counts["before_queue"] += int(gone.sum())
+        self._notes.counts["units"] += int((~gone & ~different).sum())
+        rows = np.flatnonzero(different & ~gone)
+        settled = self._settled(queue, found.store_ms[order], expected, actual, rows)
+        home = self._log.leads_home(actual[rows], offsets[rows], *name)
+        for row, at_home in zip(rows.tolist(), home.tolist(), strict=True):
+            offset, unit, should = int(offsets[row]), _unit(actual[row]), _unit(expected[row])
+            path, position = queue.file_of(offset)
+            if row in settled:
+                self._notes.counts["units"] += 1
+            elif unit.store_bytes <= 0:
+                if self._place.open and offset >= queue.end:
+                    self._notes.counts["not_dispatched"] += 1
+                elif self._place.open and queue.has_dropped(offset):
+                    self._notes.counts["before_queue"] += 1
+                else:
+                    self._notes.add(Found("missing_unit", path, position,
+                                          missing_unit_text(offset, should.physical_offset), *name, offset))
+            elif at_home and unit.physical_offset != should.physical_offset:
+                self._notes.add(Found("two_records", path, position,
+                                      two_records_text(max(unit.physical_offset, should.physical_offset)),
+                                      *name, offset))
+            else:
+                self._notes.add(Found("wrong_unit", path, position, wrong_unit_text(offset, unit, should),
+                                      *name, offset))
+
+    def _settled(self, queue: QueueUnits, store_ms: Longs, expected: NDArray[Any], actual: NDArray[Any],
+                 rows: Longs) -> set[int]:
+        """Rows whose tags code alone differs, and by rights: it is an address, or the broker has other delay levels."""
+        alike = (actual["physical"] == expected["physical"]) & (actual["size"] == expected["size"])
+        same = [row for row in rows.tolist() if alike[row]]
+        settled = {row for row in same if actual[row]["tags"] <= EXT_LIMIT
+                   and queue.extended(int(actual[row]["tags"])) in (None, expected[row]["tags"])}
+        if queue.topic == SCHEDULE_TOPIC and self._place.delay_levels_ms is None:
+            waits_ms = {row: int(actual[row]["tags"]) - int(store_ms[row]) for row in same}
+            settled.update(row for row, wait_ms in waits_ms.items() if wait_ms > 0 and wait_ms % 1_000 == 0)
+        return settled
+
+    def _queue(self, name: tuple[str, int]) -> QueueUnits:
+        if name not in self._queues:
+            self._queues[name] = QueueUnits(self._place.root, *name, self._opened)
+        return self._queues[name]
+
+    def _begin(self, name: tuple[str, int]) -> int:
+        """Where the record of the queue's first unit stands: older ones are of files, or of a topic, deleted since."""
+        if name not in self._begins:
+            queue = self._queue(name)
+            first = queue.first_real()
+            units = queue.stretch(first, first + 1)
+            gone = len(units) > 0 and 0 <= units["physical"][0] < self._log.start
+            home = gone or (len(units) > 0 and self._log.leads_home(units, np.array([first], np.int64), *name)[0])
+            self._begins[name] = int(units["physical"][0]) if home and units["size"][0] > 0 else 0
+        return self._begins[name]
+
+
+def _unit(value: Any) -> QueueUnit:
+    return QueueUnit(int(value["physical"]), int(value["size"]), int(value["tags"]))
+
+

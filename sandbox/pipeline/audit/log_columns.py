@@ -1,0 +1,166 @@
+"""The records of one log file as columns, checked all at once (spec store-format 2.1).
+
+Records are found by following their lengths; what stands in their heads is gathered by NumPy from a view that has an
+integer beginning at every byte of the mapped file.
+"""
+
+import mmap
+from collections.abc import Iterator
+from struct import Struct
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from sandbox.message import record
+from sandbox.message.record import Blank, Broken, Layout
+from sandbox.message.sys_flag import BORN_HOST_V6, STORE_HOST_V6
+from sandbox.pipeline.sources.places import Log, Longs
+
+RECORDS_AT_ONCE = 65_536
+
+_SIZE = Struct(">i")
+_HEAD_BYTES = record.FIXED_BYTES - 3  # up to and with BODYLEN
+
+
+class Records(NamedTuple):
+    """One value a record; `at` and all `_at` are bytes of the file."""
+
+    at: Longs
+    size: Longs
+    crc: Longs
+    queue_id: Longs
+    queue_offset: Longs
+    sys_flag: Longs
+    store_ms: Longs
+    body_at: Longs
+    body_bytes: Longs
+    topic_at: Longs
+    topic_bytes: Longs
+    text_at: Longs
+    text_bytes: Longs
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def part(self, chosen: Any) -> "Records":
+        """A slice, or those a mask chooses."""
+        return Records(*(column[chosen] for column in self))
+
+
+class Stop(NamedTuple):
+    """Where a file has no record any more, and why; `Blank` where it is filled up as it should be."""
+
+    at: int
+    found: Blank | Broken
+
+
+class LogFile:
+    """One file of the log, mapped as long as this is referred to."""
+
+    def __init__(self, log: Log) -> None:
+        """Raises FileNotFoundError."""
+        self.log = log
+        with open(log.path, "rb") as file:
+            held: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if log.end > log.start else b""
+        self.view = memoryview(held)
+        self.bytes = np.frombuffer(self.view, np.uint8)
+
+    def records(self, at: int) -> Iterator[Records | Stop]:
+        """Everything from `at`, where one begins, and at last the stop."""
+        while True:
+            places = self._chain(at)
+            found, sound = self.columns(places)
+            count = len(places) if sound.all() else int(np.argmin(sound))
+            if count and self._is_torn(found, count - 1):
+                count -= 1
+            if count:
+                yield found.part(slice(0, count))
+                at = int(places[count - 1] + found.size[count - 1])
+            if count < len(places) or not count:
+                yield Stop(at, self.stop_at(at))
+                return
+
+    def stop_at(self, at: int) -> Blank | Broken:
+        """What stands where no record does."""
+        found = self.examined(at)
+        if isinstance(found, Blank) and at + found.size != len(self.view):
+            return Broken(None, f"a blank of {found.size} bytes does not end its file")
+        if isinstance(found, Layout):
+            torn = found.physical_offset == at + self.log.start
+            return Broken(found.size, "its last bytes were never written" if torn
+                          else f"the record says it stands at {found.physical_offset}")
+        return Blank(0) if at == len(self.view) else found
+
+    def examined(self, at: int) -> Layout | Blank | Broken:
+        """As `record.examine`; a length beyond the file is one that does not fit."""
+        return record.examine(self.view, at, len(self.view), check_crc=False)
+
+    def holds(self, at: int) -> bool:
+        """A sound record begins there."""
+        found = self.examined(at)
+        return isinstance(found, Layout) and found.physical_offset == self.log.start + at
+
+    def columns(self, at: Longs) -> tuple[Records, NDArray[np.bool_]]:
+        """What stands at these places, and which of them are records; the columns of the others mean nothing."""
+        length = len(self.view)
+        begin = np.minimum(np.maximum(at, 0), max(0, length - _HEAD_BYTES - 2 * record.V6_EXTRA_BYTES - 4))
+        if not len(at) or length < _HEAD_BYTES + 2 * record.V6_EXTRA_BYTES + 4:
+            return Records(*(np.zeros(len(at), np.int64) for _ in Records._fields)), np.zeros(len(at), bool)
+        size, magic = self._ints(begin), self._ints(begin + record.MAGIC_AT)
+        flags = self._ints(begin + record.SYS_FLAG_AT)
+        born = record.V6_EXTRA_BYTES * ((flags & BORN_HOST_V6) != 0)
+        head_end = begin + _HEAD_BYTES + born + record.V6_EXTRA_BYTES * ((flags & STORE_HOST_V6) != 0)
+        end = begin + size
+        sound = (begin == at) & (end <= length) & ((magic == record.MAGIC) | (magic == record.MAGIC_V2))
+        sound &= self._longs(begin + record.PHYSICAL_OFFSET_AT) == at + self.log.start
+        body_bytes = self._ints(head_end - 4)
+        wide = magic == record.MAGIC_V2
+        sound &= (body_bytes >= 0) & (head_end + body_bytes + 3 + wide <= end)
+        field = np.where(sound, head_end + body_bytes, 0)
+        topic_bytes = self.bytes[field].astype(np.int64)
+        topic_bytes = np.where(wide, topic_bytes << 8 | self.bytes[field + 1], topic_bytes)
+        topic_at = field + 1 + wide
+        sound &= topic_at + topic_bytes + 2 <= end
+        field = np.where(sound, topic_at + topic_bytes, 0)
+        text_bytes = self.bytes[field].astype(np.int64) << 8 | self.bytes[field + 1]
+        sound &= (text_bytes <= record.MAX_PROPERTIES_BYTES) & (field + 2 + text_bytes == end)
+        store_ms = self._longs(begin + record.STORE_MS_AT + born)
+        return Records(at, size, self._ints(begin + record.BODY_CRC_AT), self._ints(begin + record.QUEUE_ID_AT),
+                       self._longs(begin + record.QUEUE_OFFSET_AT), flags, store_ms, head_end, body_bytes, topic_at,
+                       topic_bytes, field + 2, text_bytes), sound
+
+    def same_text(self, at: Longs, text: bytes) -> NDArray[np.bool_]:
+        """Where these very bytes stand."""
+        inside = at + len(text) <= len(self.view)
+        windows = sliding_window_view(self.bytes, len(text))[np.where(inside, at, 0)]
+        same: NDArray[np.bool_] = inside & (windows == np.frombuffer(text, np.uint8)).all(axis=1)
+        return same
+
+    def _is_torn(self, found: Records, row: int) -> bool:
+        """The log's last record, with its text's end missing: no length and no checksum tells."""
+        end = int(found.text_at[row] + found.text_bytes[row])
+        return bool(found.text_bytes[row]) and not self.bytes[end - 1 : end + record.BLANK_BYTES].any()
+
+    def _chain(self, at: int) -> Longs:
+        """Where records begin, by their lengths alone."""
+        view, unpack, last = self.view, _SIZE.unpack_from, len(self.view) - record.FIXED_BYTES
+        places: list[int] = []
+        while at <= last and len(places) < RECORDS_AT_ONCE:
+            size = unpack(view, at)[0]
+            if size < record.FIXED_BYTES:
+                break
+            places.append(at)
+            at += size
+        return np.array(places, np.int64)
+
+    def _ints(self, at: Longs) -> Longs:
+        return self._gathered(at, ">i4", 4)
+
+    def _longs(self, at: Longs) -> Longs:
+        return self._gathered(at, ">i8", 8)
+
+    def _gathered(self, at: Longs, kind: str, width: int) -> Longs:
+        everywhere = np.ndarray((len(self.view) - width + 1,), kind, buffer=self.view, strides=(1,))
+        return everywhere[at].astype(np.int64)

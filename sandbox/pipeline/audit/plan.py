@@ -1,0 +1,101 @@
+"""The audit of many stores, divided into pieces by names and sizes alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from sandbox.pipeline.audit.found import Part
+from sandbox.pipeline.audit.index_audit import audit_index
+from sandbox.pipeline.audit.log_audit import Place, audit_log
+from sandbox.pipeline.audit.lost import Lost
+from sandbox.pipeline.audit.queue_audit import QueueFile, audit_queues
+from sandbox.pipeline.sources.places import Log, log_files, queues_of
+from sandbox.store.reader_files import FileRun, OpenFiles
+
+PIECE_BYTES = 64 * 1024 * 1024  # of log files; smaller files share a piece
+QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which looks into the log
+
+T = TypeVar("T")
+
+
+class LogPiece(NamedTuple):
+    """Some files of a store's log, which follow one another."""
+
+    place: Place
+    logs: tuple[Log, ...]
+
+    def run(self) -> Part:
+        return audit_log(self.place, self.logs)
+
+
+class QueuePiece(NamedTuple):
+    """Some files of queues."""
+
+    place: Place
+    files: tuple[QueueFile, ...]
+    lost: Lost
+
+    def run(self) -> Part:
+        return audit_queues(self.place, self.files, self.lost)
+
+
+class IndexPiece(NamedTuple):
+    """One index file."""
+
+    place: Place
+    name: str
+    lost: Lost
+
+    def run(self) -> Part:
+        return audit_index(self.place, (self.name,), self.lost)
+
+
+Piece = LogPiece | QueuePiece | IndexPiece
+
+
+def places_of(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None) -> list[Place]:
+    return [Place(name, root, tuple(log_files(root)), (root / "abort").exists(), delay_levels_ms)
+            for name, root in sorted(stores.items())]
+
+
+def log_pieces(places: Sequence[Place]) -> list[LogPiece]:
+    """What is to be done first."""
+    return [LogPiece(place, tuple(logs)) for place in places
+            for logs in _shared(place.logs, PIECE_BYTES, lambda log: log.end - log.start)]
+
+
+def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Piece]:
+    """What is to be done when it is known what the logs have lost."""
+    pieces: list[Piece] = []
+    for place in places:
+        files = _queue_files(place.root)
+        pieces += [QueuePiece(place, tuple(some), lost[place.name])
+                   for some in _shared(files, QUEUE_PIECE_BYTES, lambda file: file.size_bytes)]
+        pieces += [IndexPiece(place, name, lost[place.name]) for name in _index_names(place.root)]
+    return pieces
+
+
+def _queue_files(root: Path) -> list[QueueFile]:
+    with OpenFiles() as opened:
+        return [QueueFile(topic, queue_id, file.start, file.size_bytes) for topic, queue_id in queues_of(root)
+                for file in FileRun(root / "consumequeue" / topic / str(queue_id), opened).files]
+
+
+def _index_names(root: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in (root / "index").iterdir() if path.name.isdigit())
+    except FileNotFoundError:
+        return []
+
+
+def _shared(files: Sequence[T], limit: int, size_of: Callable[[T], int]) -> list[list[T]]:
+    """Runs of files of at most `limit` bytes together, or of one that is larger."""
+    shared: list[list[T]] = []
+    room = 0
+    for file in files:
+        if not shared or size_of(file) > room:
+            shared.append([])
+            room = limit
+        shared[-1].append(file)
+        room -= size_of(file)
+    return shared

@@ -1,0 +1,67 @@
+"""Files of queues: each unit leads to a record that says it is this very message, or to one deleted by rights."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sandbox.pipeline.audit.found import Found, Notes, Part
+from sandbox.pipeline.audit.log_audit import Place
+from sandbox.pipeline.audit.lost import Lost
+from sandbox.pipeline.audit.queue_units import UNITS_AT_ONCE, QueueUnits
+from sandbox.pipeline.audit.store_log import StoreLog
+from sandbox.pipeline.sources.places import UNIT_BYTES, Longs, log_files
+from sandbox.store.findings import orphan_unit_text
+from sandbox.store.reader_files import OpenFiles
+from sandbox.store.reader_queue import FILLER_BYTES
+
+
+class QueueFile(NamedTuple):
+    """A file of a queue; `start` is the position that names it, in bytes."""
+
+    topic: str
+    queue_id: int
+    start: int
+    size_bytes: int
+
+
+def audit_queues(place: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
+    """These files.  `lost`: what the audit of the log has found missing."""
+    notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
+    with OpenFiles() as opened:
+        for file in files:
+            queue = QueueUnits(place.root, file.topic, file.queue_id, opened)
+            start = file.start // UNIT_BYTES
+            for begin in range(start, min(queue.end, (file.start + file.size_bytes) // UNIT_BYTES), UNITS_AT_ONCE):
+                stop = min(begin + UNITS_AT_ONCE, (file.start + file.size_bytes) // UNIT_BYTES)
+                _check(notes, place, log, queue, np.arange(begin, stop), lost, into)
+    return notes.part(place.name, into=into)
+
+
+def _check(notes: Notes, place: Place, log: StoreLog, queue: QueueUnits, offsets: Longs, lost: Lost,
+           into: dict[int, tuple[int, int]]) -> None:
+    units = queue.at(offsets)
+    real = (units["size"] > 0) & (units["size"] != FILLER_BYTES)
+    real &= (units["physical"] < 0) | (units["physical"] >= log.start)
+    units, offsets = units[real], offsets[real]
+    notes.counts["queue_units"] += len(units)
+    home = log.leads_home(units, offsets, queue.topic, queue.queue_id)
+    for begin, end in lost.stretches:
+        home &= (units["physical"] < begin) | (units["physical"] >= end)
+    for row in np.flatnonzero(~home).tolist():
+        offset, physical = int(offsets[row]), int(units["physical"][row])
+        if (queue.topic, queue.queue_id, offset) in lost.named:
+            continue
+        stretch = lost.stretch_of(physical)
+        if stretch is not None:
+            into[stretch] = into.get(stretch, (0, 0))[0] + 1, 0
+        elif place.open and (physical >= lost.log_end or physical < _log_start(place)):
+            notes.counts["queue_units"] -= 1  # written, or deleted, since we began
+        else:
+            notes.add(Found("orphan_unit", *queue.file_of(offset), orphan_unit_text(offset, physical), queue.topic,
+                            queue.queue_id, offset))
+
+
+def _log_start(place: Place) -> int:
+    """Where the log begins by now."""
+    return next((log.start for log in log_files(place.root)), 0)

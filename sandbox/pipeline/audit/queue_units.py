@@ -1,0 +1,109 @@
+"""The units of one queue by queue offset, as they stand on disk now (spec store-format 4)."""
+
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox.pipeline.sources.places import UNIT, UNIT_BYTES, Longs
+from sandbox.store.reader_files import FileRun, OpenFiles
+from sandbox.store.reader_queue import FILLER_BYTES
+
+UNITS_AT_ONCE = 65_536
+BLOCK = 2_048  # units looked at together for the end of a queue
+NEWEST = 64  # units looked at for one beyond the log's end
+
+EXT_LIMIT = -0x8000_0001  # a tags code up to here is an address (RocketMQ: `ConsumeQueueExt.MAX_ADDR`)
+_EXT_BEGIN = -(1 << 63)
+_EXT = Struct(">hqq")  # size, tags code, store time; a bit map follows
+
+
+class QueueUnits:
+    """One queue.  Files may vanish at the front and grow at the end meanwhile."""
+
+    def __init__(self, root: Path, topic: str, queue_id: int, opened: OpenFiles) -> None:
+        self.topic, self.queue_id = topic, queue_id
+        self.run = FileRun(root / "consumequeue" / topic / str(queue_id), opened)
+        self._ext = FileRun(root / "consumequeue_ext" / topic / str(queue_id), opened)
+        self.first = self.run.start // UNIT_BYTES
+        self.end = self._end()
+
+    def at(self, offsets: Longs) -> NDArray[Any]:
+        """The units at these ascending places; zeros where the files have none."""
+        found = np.zeros(len(offsets), UNIT)
+        cuts = np.flatnonzero(np.diff(offsets) > UNITS_AT_ONCE) + 1
+        for part in np.split(np.arange(len(offsets)), cuts):
+            if len(part):
+                low = int(offsets[part[0]])
+                units = self.stretch(low, int(offsets[part[-1]]) + 1)
+                inside = part[offsets[part] - low < len(units)]
+                found[inside] = units[offsets[inside] - low]
+        return found
+
+    def stretch(self, start: int, stop: int) -> NDArray[Any]:
+        """The units of `[start, stop)`, zeros where a file is missing between; fewer at the end of all files."""
+        start, stop = max(0, start), min(stop, self.run.end // UNIT_BYTES)
+        pieces: list[NDArray[Any]] = []
+        while start < stop:
+            file = self.run.find(start * UNIT_BYTES)
+            data = self.run.read(start * UNIT_BYTES, (stop - start) * UNIT_BYTES) if file is not None else b""
+            count = len(data) // UNIT_BYTES
+            if count == 0:
+                following = [one.start // UNIT_BYTES for one in self.run.files if one.start // UNIT_BYTES > start]
+                count = min([*following, stop]) - start
+                pieces.append(np.zeros(count, UNIT))
+            else:
+                pieces.append(np.frombuffer(data, UNIT, count))
+            start += count
+        return np.concatenate(pieces) if pieces else np.zeros(0, UNIT)
+
+    def newest(self) -> NDArray[Any]:
+        """Some of the last units."""
+        return self.stretch(max(self.first, self.end - NEWEST), self.end)
+
+    def extended(self, code: int) -> int | None:
+        """The tags code an address leads to; None where the extension is gone, which RocketMQ does not mind."""
+        data = self._ext.read(code - _EXT_BEGIN, _EXT.size)
+        return int(_EXT.unpack(data)[1]) if len(data) == _EXT.size else None
+
+    def has_dropped(self, offset: int) -> bool:
+        """Its file has been deleted since the files were looked at."""
+        self.run.refresh()
+        return offset * UNIT_BYTES < self.run.start
+
+    def file_of(self, offset: int) -> tuple[str, int]:
+        """Path within the store, and the byte in it; the name a missing file would have had."""
+        position = offset * UNIT_BYTES
+        file = self.run.find(position)
+        start = file.start if file is not None else _start_of(position, self.run)
+        return f"consumequeue/{self.topic}/{self.queue_id}/{start:020}", position - start
+
+    def _end(self) -> int:
+        """One beyond the last written unit; a few zeros before do not hide it."""
+        for file in reversed(self.run.files):
+            first, room = file.start // UNIT_BYTES, file.size_bytes // UNIT_BYTES
+            low, high = 0, -(-room // BLOCK)  # the first block with nothing in it
+            while low < high:
+                middle = (low + high) // 2
+                block = self.stretch(first + middle * BLOCK, min(first + room, first + (middle + 1) * BLOCK))
+                low, high = (middle + 1, high) if (block["size"] > 0).any() else (low, middle)
+            if low:
+                block = self.stretch(first + (low - 1) * BLOCK, min(first + room, first + low * BLOCK))
+                return first + (low - 1) * BLOCK + int(np.flatnonzero(block["size"] > 0)[-1]) + 1
+        return self.first
+
+    def first_real(self) -> int:
+        """The first place that is no filler."""
+        for start in range(self.first, self.end, BLOCK):
+            real = np.flatnonzero(self.stretch(start, min(self.end, start + BLOCK))["size"] != FILLER_BYTES)
+            if len(real):
+                return start + int(real[0])
+        return self.end
+
+
+def _start_of(position: int, run: FileRun) -> int:
+    """Where the file began that would hold this place."""
+    size = run.files[0].size_bytes if run.files else 0
+    return position - position % size if size else 0

@@ -1,0 +1,113 @@
+"""The whole log of a store: walked from anywhere, and asked whether units lead home."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox.message.record import Broken
+from sandbox.pipeline.audit.log_columns import LogFile, Records
+from sandbox.pipeline.sources.places import EVERYTHING, Log, Longs, places
+
+MAX_MAPPED = 4
+
+
+class Stopped(NamedTuple):
+    """What stands at `position` of the log is no record; `resume` is where one is again, None where the log ends."""
+
+    position: int
+    file: str
+    why: str
+    resume: int | None
+    untouched: bool
+
+
+class StoreLog:
+    """`logs`: the files as they were when the work was divided; one that is gone by now is passed over."""
+
+    def __init__(self, root: Path, logs: Sequence[Log]) -> None:
+        self.root, self.logs = root, logs
+        self._starts = np.array([log.start for log in logs], np.int64)
+        self._mapped: OrderedDict[str, LogFile | None] = OrderedDict()
+
+    @property
+    def start(self) -> int:
+        return self.logs[0].start if self.logs else 0
+
+    @property
+    def file_bytes(self) -> int:
+        """What each file should have."""
+        return max((log.end - log.start for log in self.logs), default=0)
+
+    def file(self, log: Log) -> LogFile | None:
+        """Mapped; None when it is gone."""
+        if log.path not in self._mapped:
+            while len(self._mapped) >= MAX_MAPPED:
+                self._mapped.popitem(last=False)
+            try:
+                self._mapped[log.path] = LogFile(log)
+            except FileNotFoundError:
+                self._mapped[log.path] = None
+        self._mapped.move_to_end(log.path)
+        return self._mapped[log.path]
+
+    def log_at(self, position: int) -> Log | None:
+        """The file that has this position."""
+        index = int(np.searchsorted(self._starts, position, "right")) - 1
+        return self.logs[index] if index >= 0 and position < self.logs[index].end else None
+
+    def walk(self, logs: Sequence[Log], start: int = 0) -> Iterator[tuple[LogFile, Records] | Stopped]:
+        """Every record of these files that begins at `start` or later, and every place where there is none."""
+        for log in logs:
+            file = self.file(log)
+            if file is None or log.end <= start:
+                continue
+            at: int | None = start - log.start if start > log.start and file.holds(start - log.start) else 0
+            while at is not None:
+                begin, at = at, None
+                for found in file.records(begin):
+                    if isinstance(found, Records):
+                        yield file, found
+                    elif isinstance(found.found, Broken):
+                        stopped = self._stopped(file, found.at, found.found)
+                        if stopped.resume is not None and log.start <= stopped.resume < log.end:
+                            at = stopped.resume - log.start
+                        yield stopped
+
+    def leads_home(self, units: NDArray[Any], offsets: Longs, topic: str, queue_id: int) -> NDArray[np.bool_]:
+        """Which units point to a record that says it is this very message."""
+        name = topic.encode()
+        home = np.zeros(len(units), bool)
+        physical = units["physical"].astype(np.int64)
+        index = np.searchsorted(self._starts, physical, "right") - 1
+        for number in np.unique(index[index >= 0]):
+            rows = np.flatnonzero(index == number)
+            file = self.file(self.logs[number])
+            if file is None:
+                continue
+            found, sound = file.columns(physical[rows] - self.logs[number].start)
+            sound &= (found.size == units["size"][rows]) & (found.queue_offset == offsets[rows])
+            sound &= (found.queue_id == queue_id) & (found.topic_bytes == len(name))
+            rows, found = rows[sound], found.part(sound)
+            if len(rows) and name:
+                home[rows] = file.same_text(found.topic_at, name)
+        return home
+
+    def _stopped(self, file: LogFile, at: int, broken: Broken) -> Stopped:
+        """Where to go on: where a queue says that a record begins, or at the next file that begins with one."""
+        log = file.log
+        later = places(self.root, EVERYTHING, log.start + at + 1, log.end).physical
+        resume = next((int(physical) for physical in later if file.holds(int(physical) - log.start)), None)
+        if resume is None:
+            resume = next((one.start for one in self.logs if one.start > log.start and self._begins(one)), None)
+        untouched = not file.bytes[at : at + 8].any()
+        return Stopped(log.start + at, log.path, broken.why, resume, untouched)
+
+    def _begins(self, log: Log) -> bool:
+        file = self.file(log)
+        return file is not None and file.holds(0)
+
+

@@ -1,0 +1,25 @@
+"""Which topics the records of a file are of, by comparing all names of one length together."""
+
+from collections import Counter
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from sandbox.pipeline.audit.log_columns import LogFile, Records
+from sandbox.pipeline.sources.places import Longs
+
+
+def topics_in(file: LogFile, found: Records) -> tuple[list[str], Longs]:
+    """Different topics, and the number of each record's."""
+    topics: list[str] = []
+    numbers = np.zeros(len(found), np.int64)
+    for length, count in sorted(Counter(found.topic_bytes.tolist()).items()):
+        rows = np.flatnonzero(found.topic_bytes == length) if count < len(found) else np.arange(len(found))
+        windows = (sliding_window_view(file.bytes, length)[found.topic_at[rows]] if length
+                   else np.zeros((len(rows), 0), np.uint8))
+        while len(rows):
+            same = (windows == windows[0]).all(axis=1)
+            numbers[rows[same]] = len(topics)
+            topics.append(windows[0].tobytes().decode("utf-8", "replace"))
+            rows, windows = rows[~same], windows[~same]
+    return topics, numbers

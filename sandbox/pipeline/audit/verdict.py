@@ -1,0 +1,154 @@
+"""From what the pieces found to the findings of a store: one for what happened, none for what follows from it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sandbox.pipeline.audit.found import Found, Part
+from sandbox.pipeline.audit.log_audit import Place
+from sandbox.pipeline.audit.lost import FOREVER, Lost
+from sandbox.pipeline.audit.store_log import Stopped, StoreLog
+from sandbox.store.findings import (
+    FILE_SIZES_TEXT,
+    MAX_FINDINGS,
+    torn_record_text,
+    torn_tail_text,
+    unreadable_text,
+)
+
+CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_entries", "not_for_queues",
+           "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "log_start", "log_end",
+           "omitted")
+"""What `checked` counts; `log_start` and `log_end` are positions: the audit is true from here to there."""
+
+
+class Verdict(NamedTuple):
+    """Of one store."""
+
+    store: str
+    findings: list[Found]
+    checked: dict[str, int]
+
+
+def lost_of(place: Place, parts: Iterable[Part]) -> Lost:
+    """From the audit of the log files."""
+    parts = [part for part in parts if part.store == place.name]
+    stops, torn = _ends(parts)
+    log_end = max((part.counts.get("log_end", 0) for part in parts), default=0)
+    stretches = [(stop.position, FOREVER if stop.resume is None else stop.resume) for stop in stops
+                 if stop.resume is not None or torn]
+    if (beyond := _beyond(place, stops)) is not None:
+        stretches.append((beyond, FOREVER))
+    stretches += [(before, after) for before, after in _gaps(place)
+                  if not any(start <= before < end for start, end in stretches)]
+    named = frozenset((found.topic, found.queue_id, found.queue_offset + n) for part in parts for found in part.found
+                      if found.topic is not None and found.queue_id is not None and found.queue_offset is not None
+                      and found.file.startswith("consumequeue") for n in range(found.items))
+    return Lost(tuple(sorted(stretches)), log_end, named)
+
+
+def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> Verdict:
+    """`first`: of the log; `second`: of queues and index."""
+    first = [part for part in first if part.store == place.name]
+    second = [part for part in second if part.store == place.name]
+    counts: Counter[str] = Counter()
+    into: dict[int, tuple[int, int]] = {}
+    for part in (*first, *second):
+        for name, count in part.counts.items():
+            counts[name] = max(counts[name], count) if name == "log_end" else counts[name] + count
+        for begin, (units, entries) in part.into.items():
+            before = into.get(begin, (0, 0))
+            into[begin] = before[0] + units, before[1] + entries
+    findings = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
+    findings = sorted(joined(findings), key=lambda found: (found.file, found.position))
+    counts["omitted"] = sum(part.omitted for part in (*first, *second)) + max(0, len(findings) - MAX_FINDINGS)
+    counts["log_start"] = StoreLog(place.root, place.logs).start
+    return Verdict(place.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})
+
+
+def joined(findings: Iterable[Found]) -> list[Found]:
+    """Missing units side by side become one finding, wherever the pieces of work were cut."""
+    runs: list[Found] = []
+    for found in sorted(findings, key=_by_queue):
+        last = runs[-1] if runs else None
+        if last is not None and found.kind == last.kind == "missing_unit" and found.queue_offset is not None and (
+                last.queue_offset is not None and (found.topic, found.queue_id) == (last.topic, last.queue_id)
+                and found.queue_offset == last.queue_offset + last.items):
+            runs[-1] = last._replace(items=last.items + found.items)
+        else:
+            runs.append(found)
+    return [run._replace(says=f"{run.says}, and none for the next {run.items - 1}")
+            if run.kind == "missing_unit" and run.items > 1 else run for run in runs]
+
+
+def _by_queue(found: Found) -> tuple[str, str, int, int]:
+    return found.kind, found.topic or "", found.queue_id or 0, found.queue_offset or 0
+
+
+def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]]) -> list[Found]:
+    stops, torn = _ends(parts)
+    log = StoreLog(place.root, place.logs)
+    findings: list[Found] = []
+    beyond = _beyond(place, stops)
+    short = {one.start: one for one in place.logs if one.end - one.start < log.file_bytes}
+    for stop in stops:
+        file = log.log_at(stop.position)
+        start = file.start if file is not None else stop.position
+        cut = short.pop(start, None) if stop.resume is not None or torn else None
+        said = _said(stop, torn=torn, open_now=place.open)
+        if said is None:
+            continue
+        kind, text = said
+        text += _leading(into, stop.position)
+        text += f"; the file has {cut.end - cut.start} bytes instead of {log.file_bytes}" if cut is not None else ""
+        findings.append(Found(kind, f"commitlog/{start:020}", stop.position - start, text))
+    for before, after in _gaps(place):
+        if not any(stop.position <= before < (stop.resume or 0) for stop in stops):
+            findings.append(Found("gap", f"commitlog/{before:020}", 0,
+                                  f"the next file begins at {after}{_leading(into, before)}"))
+    if beyond is not None and (leading := _leading(into, beyond)):
+        findings.append(Found("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
+    findings += [Found("file_sizes", f"commitlog/{start:020}", one.end - one.start, FILE_SIZES_TEXT)
+                 for start, one in sorted(short.items())]
+    return findings
+
+
+def _leading(into: dict[int, tuple[int, int]], begin: int) -> str:
+    units, entries = into.get(begin, (0, 0))
+    return f"; {units} queue units and {entries} index entries lead there" if units or entries else ""
+
+
+def _beyond(place: Place, stops: Sequence[Stopped]) -> int | None:
+    """Where the log of a closed store is over without a stop: its last file is full, and what came after it is gone."""
+    if place.open or not place.logs or (stops and stops[-1].resume is None):
+        return None
+    return place.logs[-1].end
+
+
+def _said(stop: Stopped, *, torn: bool, open_now: bool) -> tuple[str, str] | None:
+    """Kind and text; None for an end as it may be."""
+    if stop.resume is not None:
+        return "unreadable", unreadable_text(stop.why, stop.resume - stop.position)
+    if torn:
+        return "torn_record", torn_record_text(stop.why)
+    if stop.untouched or open_now:
+        return None
+    return "torn_tail", torn_tail_text(stop.why)
+
+
+def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
+    """Stops that are not explained by one before, ascending; and whether queues lead beyond the last."""
+    kept: list[Stopped] = []
+    for stop in sorted((stop for part in parts for stop in part.stops), key=lambda one: one.position):
+        if not kept or (kept[-1].resume is not None and stop.position >= kept[-1].resume):
+            kept.append(stop)
+    if not kept or kept[-1].resume is not None:
+        return kept, False
+    return kept, any(part.pointed_at for part in parts if kept[-1] in part.stops)
+
+
+def _gaps(place: Place) -> list[tuple[int, int]]:
+    """Where a file is missing between two."""
+    size = StoreLog(place.root, place.logs).file_bytes
+    return [(one.start + size, following.start) for one, following in zip(place.logs, place.logs[1:], strict=False)
+            if following.start > one.start + size]

@@ -1,0 +1,15 @@
+"""The whole audit in this process, piece by piece: for tests, and to say what the parallel one must say."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
+from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
+
+
+def audit(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None) -> list[Verdict]:
+    places = places_of(stores, delay_levels_ms)
+    first = [piece.run() for piece in log_pieces(places)]
+    lost = {place.name: lost_of(place, first) for place in places}
+    second = [piece.run() for piece in derived_pieces(places, lost)]
+    return [verdict_of(place, first, second) for place in places]

@@ -1,0 +1,83 @@
+"""Does a store agree with itself: are queues and index what its log says, and are the bodies what was sent?
+
+Queues and index are derived from the log again and compared byte for byte.  That a store is written meanwhile, keeps
+its last hours only, or was killed, is no finding; `checked` says what was looked at, and from where to where in the
+log.  The work is handed out twice: files of the log first, then files of queues and index, which need to know what the
+log has lost.
+"""
+
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sandbox.pipeline.audit.found import Part
+from sandbox.pipeline.audit.plan import Piece, derived_pieces, log_pieces, places_of
+from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.sources.store_options import store_at
+from sandbox.store.config import parse_delay_levels
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+FINDINGS = ("sandbox STRING, store STRING, kind STRING, file STRING, position BIGINT, topic STRING, queue STRING, "
+            "queue_offset BIGINT, says STRING")
+CHECKED = "sandbox STRING, store STRING, what STRING, items BIGINT"
+DELAY_LEVELS = "delay_levels"
+MAX_TASKS = 1_024
+
+
+def run(given: Given) -> "Mapping[str, DataFrame]":
+    if not given.source.stores:
+        raise WrongOption("There is no store to audit: no broker of this sandbox has stored anything yet.")
+    stores = {name: store_at(path) for name, path in given.source.stores.items()}
+    places = places_of(stores, _levels(given.options.get(DELAY_LEVELS)))
+    first = done(given.session, log_pieces(places))
+    lost = {place.name: lost_of(place, first) for place in places}
+    second = done(given.session, derived_pieces(places, lost))
+    verdicts = [verdict_of(place, first, second) for place in places]
+    findings = [row for verdict in verdicts for row in findings_of(verdict)]
+    checked = [(sandbox_of(verdict.store), verdict.store, what, items) for verdict in verdicts
+               for what, items in verdict.checked.items()]
+    return {"findings": given.session.createDataFrame(findings, FINDINGS).coalesce(1),
+            "checked": given.session.createDataFrame(checked, CHECKED).coalesce(1)}
+
+
+def done(session: "SparkSession", pieces: Sequence[Piece]) -> list[Part]:
+    """All pieces, each in a task of its own as long as there are not too many."""
+
+    def work(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow
+
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                part = pickle.dumps(pieces[number].run())
+                yield pyarrow.RecordBatch.from_pydict({"part": pyarrow.array([part], pyarrow.binary())})
+
+    tasks = min(len(pieces), MAX_TASKS)
+    rows = session.range(0, len(pieces), 1, tasks).mapInArrow(work, "part BINARY").collect() if pieces else []
+    return [pickle.loads(row.part) for row in rows]  # our own workers' words
+
+
+def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
+    """Rows of `findings`."""
+    sandbox, broker = sandbox_of(verdict.store), verdict.store.rpartition("/")[2]
+    return [(sandbox, verdict.store, found.kind, found.file, found.position, found.topic,
+             None if found.queue_id is None else f"{broker}:{found.queue_id}", found.queue_offset, found.says)
+            for found in verdict.findings]
+
+
+def sandbox_of(store: str) -> str:
+    """`payments-1` of `payments-1/broker-a`; a single directory is its own."""
+    return store.partition("/")[0]
+
+
+def _levels(text: str | None) -> tuple[int, ...] | None:
+    try:
+        return parse_delay_levels(text) if text else None
+    except ValueError as why:
+        raise WrongOption(f"--option {DELAY_LEVELS} is as a broker's messageDelayLevel, 1s 5s 10s: {why}.") from None
+
+
+STORE_AUDIT = Job("store_audit", "Does a store agree with itself?", run, (DELAY_LEVELS,))
