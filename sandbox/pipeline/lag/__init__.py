@@ -1,0 +1,1 @@
+"""How far groups were behind, second by second, folded from a journal's entries: plain Python, no Spark."""

@@ -1,0 +1,104 @@
+"""One queue as the journal tells it: where it ends, and when its messages were stored."""
+
+from bisect import bisect_right
+from typing import Any
+
+RUNS_KEPT = 4_096
+"""Turns of one queue whose time is remembered, from the oldest message a group still has to consume.
+
+Above it neighbours are joined, so that the wait of a message is told too long by a thousandth of the oldest wait.
+"""
+
+
+class QueueEnds:
+    """`min_offset`, `max_offset`, and `produced`: messages of the second that is open.  None is unknown."""
+
+    __slots__ = ("_first", "_joined_ms", "_stored_ms", "max_offset", "min_offset", "produced")
+
+    def __init__(self, min_offset: int | None = None, max_offset: int | None = None) -> None:
+        self.min_offset = min_offset
+        self.max_offset = max_offset
+        self.produced: int | None = 0
+        self._first: list[int] = []  # a run begins at this offset …
+        self._stored_ms: list[int | None] = []  # … and was stored then; None: nobody knows when
+        self._joined_ms = 1
+
+    def stored(self, first: int, count: int, at_ms: int) -> None:
+        """A turn's messages.  Told twice (by a slave with the master's name), they count once."""
+        end = first + count
+        known = self.max_offset
+        if known is not None and end <= known:
+            return
+        if known is not None and first > known:  # some in between were not told
+            self.ends_at(first, counted=False)
+        new = end - first if known is None else end - max(first, known)
+        if self.produced is not None:
+            self.produced += new
+        self.max_offset = end
+        self._remember(end - new, at_ms)
+
+    def ends_at(self, end: int, *, counted: bool) -> None:
+        """The queue ends there; when what is new was stored is unknown.  `counted`: so is how much of it just now."""
+        if end != self.max_offset:
+            if self.max_offset is None or end < self.max_offset:
+                self.forget_times()
+            self._remember(self.max_offset or 0, None)
+            self.max_offset = end
+            if not counted:
+                self.produced = None
+
+    def lose(self) -> None:
+        """What was known of its end may be wrong now."""
+        self.max_offset = None
+        self.forget_times()
+
+    def forget_times(self) -> None:
+        self._first.clear()
+        self._stored_ms.clear()
+        self._joined_ms = 1
+
+    def stored_ms(self, offset: int) -> int | None:
+        """When the message there was stored; None: unknown."""
+        at = bisect_right(self._first, offset) - 1
+        return self._stored_ms[at] if at >= 0 else None
+
+    def forget_below(self, offset: int) -> None:
+        """Nobody will ask for messages before this one."""
+        at = bisect_right(self._first, offset) - 1
+        if at > 0:
+            del self._first[:at]
+            del self._stored_ms[:at]
+            if len(self._first) < RUNS_KEPT // 4:
+                self._joined_ms = 1
+
+    def to_json(self) -> list[Any]:
+        return [self.min_offset, self.max_offset, self.produced, self._first, self._stored_ms, self._joined_ms]
+
+    @classmethod
+    def from_json(cls, value: list[Any]) -> "QueueEnds":
+        queue = cls(value[0], value[1])
+        queue.produced, queue._first, queue._stored_ms, queue._joined_ms = value[2:]
+        return queue
+
+    def _remember(self, first: int, at_ms: int | None) -> None:
+        last = self._stored_ms[-1] if self._stored_ms else None
+        if self._stored_ms and _same(last, at_ms, self._joined_ms):
+            return
+        self._first.append(first)
+        self._stored_ms.append(at_ms)
+        while len(self._first) > RUNS_KEPT:
+            self._join()
+
+    def _join(self) -> None:
+        """Coarser by half: of runs within the same stretch of time the first stands for all."""
+        self._joined_ms *= 2
+        kept = [at for at, stored_ms in enumerate(self._stored_ms)
+                if at == 0 or not _same(self._stored_ms[at - 1], stored_ms, self._joined_ms)]
+        self._first = [self._first[at] for at in kept]
+        self._stored_ms = [self._stored_ms[at] for at in kept]
+
+
+def _same(one: int | None, other: int | None, stretch_ms: int) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one // stretch_ms == other // stretch_ms

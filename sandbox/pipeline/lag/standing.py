@@ -1,0 +1,225 @@
+"""A sandbox as its journal tells it: queues, who consumes them, and how far each group has committed.
+
+The lag is the Board's (`hosting.snapshot.board.lag_of`): messages stored and not committed; a queue without a stored
+offset counts whole.  Broadcasting members have rows of their own, `broker-a:0@client id`: what they commit is in a file
+of theirs, up to five seconds behind what the Board reads from their memory.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sandbox.pipeline.lag.queue_ends import QueueEnds
+from sandbox.pipeline.lag.rows import WIDTHS_MS, Figures, Roll
+
+UNKNOWN = -2
+NO_RECORD = -1
+READABLE = 4
+BROADCASTING = "BROADCASTING"
+BUILT_IN_GROUPS = "CID_RMQ_SYS_"
+
+Key = tuple[str, str, int]  # topic, broker, queue id
+
+
+class Slot:
+    """One group on one queue: what it has committed, and in the open second."""
+
+    __slots__ = ("committed", "consumed", "group", "key", "member", "rolls", "start")
+
+    def __init__(self, group: str, key: Key, member: str, committed: int) -> None:
+        self.group, self.key, self.member = group, key, member
+        self.committed = committed  # or UNKNOWN, NO_RECORD
+        self.consumed: int | None = 0
+        self.start: int | None = None  # where a member began that found no record
+        self.rolls = {name: Roll() for name in WIDTHS_MS}
+
+    @property
+    def queue(self) -> str:
+        """As the Board names its rows."""
+        _, broker, queue_id = self.key
+        return f"{broker}:{queue_id}@{self.member}" if self.member else f"{broker}:{queue_id}"
+
+    def commits(self, offset: int, previous: int | None, by: str) -> None:
+        before = self.start if previous is None else previous
+        if by not in ("reset", "admin") and self.consumed is not None:  # those move, and consume nothing
+            self.consumed = None if before is None else self.consumed + max(0, offset - before)
+        self.committed = offset
+
+    def figures(self, queue: QueueEnds, end_ms: int) -> Figures:
+        """At the end of a second, which begins anew with it."""
+        consumed, self.consumed = self.consumed, 0
+        return Figures(queue.produced, consumed, *self._lag(queue, end_ms))
+
+    def _lag(self, queue: QueueEnds, end_ms: int) -> tuple[int | None, int | None]:
+        if queue.max_offset == 0:  # nothing to be behind of, whoever committed what
+            return 0, 0
+        begin = queue.min_offset if self.committed == NO_RECORD else self.committed
+        if queue.max_offset is None or begin is None or begin == UNKNOWN:
+            return None, None
+        lag = max(0, queue.max_offset - begin)
+        if lag == 0:
+            return 0, 0
+        stored_ms = queue.stored_ms(begin)
+        return lag, None if stored_ms is None else max(0, end_ms - stored_ms)
+
+
+class Standing:
+    """Everything above.  `is_known`: what no entry has told of is not there, rather than unknown."""
+
+    def __init__(self) -> None:
+        self.is_known = False
+        self.commits_are_known = False
+        self.misses_messages = False  # of the open second
+        self.misses_commits = False  # of the open second
+        self.queues: dict[Key, QueueEnds] = {}
+        self.readable: dict[tuple[str, str], int] = {}  # topic, broker: read queues
+        self.subscribed: set[tuple[str, str]] = set()  # group, topic
+        self.models: dict[str, str] = {}
+        self.unclean: set[str] = set()  # brokers that were killed, or are to be another node
+        self.slots: dict[tuple[str, Key, str], Slot] = {}
+        self._shown: list[Slot] | None = None
+
+    # What events tell.
+
+    def topic(self, topic: str, broker: str, read_queues: int, permission: int, how: str) -> None:
+        self._shown = None
+        if how == "deleted":
+            self.readable.pop((topic, broker), None)
+            for key in [key for key in self.queues if key[:2] == (topic, broker)]:
+                del self.queues[key]
+        else:
+            self.readable[topic, broker] = read_queues if permission & READABLE else 0
+
+    def subscribe(self, group: str, topic: str, *, on: bool) -> None:
+        self._shown = None
+        if on:
+            self.subscribed.add((group, topic))
+        else:
+            self.subscribed.discard((group, topic))
+
+    def leave(self, group: str, client_id: str) -> None:
+        """A broadcasting member takes its rows along."""
+        if self.models.get(group) == BROADCASTING:
+            self._shown = None
+            for name in [name for name in self.slots if name[0] == group and name[2] == client_id]:
+                del self.slots[name]
+
+    def delete_group(self, group: str, broker: str) -> None:
+        """Whether its offsets went with it is not told."""
+        self.subscribed = {pair for pair in self.subscribed if pair[0] != group}
+        for slot in self.slots.values():
+            if slot.group == group and slot.key[1] == broker:
+                slot.committed = UNKNOWN
+        self._shown = None
+
+    def queue(self, key: Key) -> QueueEnds:
+        if (queue := self.queues.get(key)) is None:
+            queue = self.queues[key] = QueueEnds(0, 0) if self.is_known else QueueEnds()
+        return queue
+
+    def slot(self, group: str, key: Key, client_id: str | None) -> Slot:
+        member = (client_id or "") if self.models.get(group) == BROADCASTING else ""
+        name = (group, key, member)
+        if (slot := self.slots.get(name)) is None:
+            slot = self.slots[name] = Slot(group, key, member, NO_RECORD if self.commits_are_known else UNKNOWN)
+            self._shown = None
+        return slot
+
+    def draw(self, snapshot: dict[str, Any]) -> None:
+        """A keyframe: all of it, but for brokers that are down."""
+        self._shown = None
+        was_known, self.is_known, self.commits_are_known = self.is_known, True, True
+        for row in snapshot["topics"]:
+            topic = row["topic"]
+            for place in row["queues"]:
+                queue = self.queue((topic, place["broker"], place["queue_id"]))
+                queue.min_offset = int(place["min"])
+                queue.ends_at(int(place["max"]), counted=queue.max_offset is None)
+                if not was_known:
+                    self.readable[topic, place["broker"]] = row["read_queues"] if row["permission"] & READABLE else 0
+        if all(row["state"] == "running" for row in snapshot["brokers"]):
+            self._keep_groups({row["group"] for row in snapshot["groups"]})
+        for row in snapshot["groups"]:
+            self.models[row["group"]] = row["model"]
+            self.subscribed |= {(row["group"], wanted["topic"]) for wanted in row["subscription"]}
+            if row["model"] != BROADCASTING:
+                for place in row["queues"]:
+                    slot = self.slot(row["group"], (place["topic"], place["broker"], place["queue_id"]), None)
+                    slot.committed = NO_RECORD if place["committed"] is None else int(place["committed"])
+
+    def _keep_groups(self, names: set[str]) -> None:
+        self.subscribed = {pair for pair in self.subscribed if pair[0] in names}
+        self.slots = {name: slot for name, slot in self.slots.items() if name[0] in names}
+
+    # What is not known any more.
+
+    def lose_broker(self, broker: str) -> None:
+        """It starts again with what its disk has kept, which no event tells."""
+        for key, queue in self.queues.items():
+            if key[1] == broker:
+                queue.lose()
+        for slot in self.slots.values():
+            if slot.key[1] == broker and not slot.member:
+                slot.committed = UNKNOWN
+
+    def lose_commits(self) -> None:
+        self.commits_are_known, self.misses_commits = False, True
+        for slot in self.slots.values():
+            slot.committed = UNKNOWN
+
+    def lose_all(self) -> None:
+        self.is_known, self.misses_messages = False, True
+        self.lose_commits()
+        for queue in self.queues.values():
+            queue.lose()
+
+    # Seconds.
+
+    def second(self, end_ms: int) -> Iterator[tuple[Slot, Figures]]:
+        """Every group's figures at the end of the open second; then the next one is open."""
+        for slot in self.shown():
+            figures = slot.figures(self.queue(slot.key), end_ms)
+            if self.misses_messages:
+                figures = figures._replace(produced=None)
+            if self.misses_commits:
+                figures = figures._replace(consumed=None)
+            yield slot, figures
+        for queue in self.queues.values():
+            queue.produced = 0
+        self.misses_messages = self.misses_commits = False
+
+    def shown(self) -> list[Slot]:
+        """Those of groups that subscribe or have committed, on queues that can be read; sorted."""
+        if self._shown is None:
+            self._shown = self._listed()
+        return self._shown
+
+    def trim(self) -> None:
+        """Forget when messages were stored that every group is through with."""
+        lowest: dict[Key, int] = {}
+        for slot in self.shown():
+            begin = self.queue(slot.key).min_offset if slot.committed == NO_RECORD else slot.committed
+            known = lowest.get(slot.key)
+            if begin is not None and begin != UNKNOWN:
+                lowest[slot.key] = begin if known is None else min(known, begin)
+            else:
+                lowest[slot.key] = 0
+        for key, offset in lowest.items():
+            self.queues[key].forget_below(offset)
+
+    def _listed(self) -> list[Slot]:
+        pairs = set(self.subscribed) | {(slot.group, slot.key[0]) for slot in self.slots.values()
+                                        if slot.committed != NO_RECORD}
+        for group, topic in pairs:
+            if self.models.get(group) != BROADCASTING:
+                for key in self._keys_of(topic):
+                    self.slot(group, key, None)
+        found = [slot for slot in self.slots.values()
+                 if (slot.group, slot.key[0]) in pairs and not slot.group.startswith(BUILT_IN_GROUPS)
+                 and slot.key[2] < self.readable.get(slot.key[:2], 0)
+                 and bool(slot.member) == (self.models.get(slot.group) == BROADCASTING)]
+        return sorted(found, key=lambda slot: (slot.group, slot.key, slot.member))
+
+    def _keys_of(self, topic: str) -> Iterable[Key]:
+        return [(topic, broker, queue_id) for (name, broker), count in sorted(self.readable.items()) if name == topic
+                for queue_id in range(count)]
+
