@@ -61,7 +61,7 @@ def fill(root: Path, log_bytes: int, log_file_bytes: int) -> int:
 
 def _message(n: int, topic: str, queue_id: int, noise: bytes, chance: random.Random) -> InboundMessage:
     size, at, tag = chance.randint(*BODY_BYTES), chance.randrange(MIB - BODY_BYTES[1]), TAGS[n % len(TAGS)]
-    text = b"UNIQ_KEY\x017F000001%024X\x02KEYS\x01key-%d\x02TAGS\x01%s\x02region\x01eu-%d" % (
+    text = b"UNIQ_KEY\x017F000001%024X\x02KEYS\x01key-%d\x02TAGS\x01%s\x02region\x01eu-%d\x02" % (
         n, n % 10_000, tag.encode(), n % 7)
     return InboundMessage(topic, queue_id, noise[at : at + size], text, tags_code(tag), 0, 0, START_MS + n, HOST)
 
@@ -75,7 +75,7 @@ def trickle(root: Path, rate: int, seconds: float) -> int:
         time.sleep(max(0.0, began + turn / PUTS_PER_S - time.monotonic()))
         born_ms = wall_ms()
         for n in range(count, count + each):
-            text = b"KEYS\x01key-%d" % n
+            text = b"KEYS\x01key-%d\x02" % n
             store.put_message(InboundMessage("orders", n % QUEUES, bytes(500), text, 0, 0, 0, born_ms, HOST))
         store.dispatch()
         count += each

@@ -7,18 +7,19 @@ properties: one Arrow array over the mapped file itself, its slots between the w
 import mmap
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sandbox.message.msg_id import host_text
 from sandbox.message.record import FIXED_BYTES, MAGIC, MAGIC_V2, V6_EXTRA_BYTES
 from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_HOST_V6
 from sandbox.pipeline.sources.places import EVERYTHING, Log, Places, log_files, places
+from sandbox.pipeline.sources.property_columns import Properties
 
 BATCH_ROWS = 8_192
 STORE = "store"  # the first column where several stores are read at once: the name of the one a message is in
@@ -28,6 +29,7 @@ _HEAD = np.dtype([
     ("physical", ">i8"), ("sys_flag", ">i4"), ("born_ms", ">i8"), ("born_host", "V8"), ("store_ms", ">i8"),
     ("store_host", "V8"), ("reconsume_times", ">i4"), ("prepared_offset", ">i8"), ("body_bytes", ">i4")])
 assert _HEAD.itemsize == HEAD_BYTES
+_HEAD_AS_BYTES = np.dtype(f"V{HEAD_BYTES}")
 
 SCHEMA = pa.schema([
     ("topic", pa.string()), ("queueId", pa.int32()), ("queueOffset", pa.int64()), ("physicalOffset", pa.int64()),
@@ -69,13 +71,17 @@ class _Piece:
         length = len(data)
         at = found.physical - base
         inside = (at >= 0) & (found.size > 0) & (at + found.size <= length) & (at + HEAD_BYTES <= length)
-        found, at = found.part(inside), at[inside]
-        everywhere = np.ndarray((max(0, length - HEAD_BYTES + 1),), _HEAD, buffer=data, strides=(1,))
-        head = everywhere[at] if len(at) else np.empty(0, _HEAD)
+        if not inside.all():
+            found, at = found.part(inside), at[inside]
+        # As plain bytes: NumPy copies a structure field by field.
+        everywhere = np.ndarray((max(0, length - HEAD_BYTES + 1),), _HEAD_AS_BYTES, buffer=data, strides=(1,))
+        head = (everywhere[at] if len(at) else np.empty(0, _HEAD_AS_BYTES)).view(_HEAD)
         magic = head["magic"]
         fits = (head["size"] == found.size) & (head["physical"] == found.physical) & (
             (magic == MAGIC) | (magic == MAGIC_V2)) & (head["queue_offset"] == found.queue_offset)
-        self.found, self.head, self.at = found.part(fits), head[fits], at[fits]
+        if not fits.all():
+            found, head, at = found.part(fits), head[fits], at[fits]
+        self.found, self.head, self.at = found, head, at
         self._read_lengths()
 
     def _read_lengths(self) -> None:
@@ -121,6 +127,8 @@ class _Piece:
 
     def keep_times(self, from_ms: int | None, to_ms: int | None) -> None:
         """Only messages stored in `[from_ms, to_ms)`."""
+        if from_ms is None and to_ms is None:
+            return
         chosen = np.ones(len(self.found), bool)
         if from_ms is not None:
             chosen &= self.store_ms >= from_ms
@@ -134,20 +142,19 @@ class _Piece:
     def pieces(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> pa.Array:
         """Stretches of the file as binary values."""
         count = len(start)
-        offsets = np.empty(2 * count + 1, np.int64)
+        small = len(self.data) < 1 << 31
+        offsets = np.empty(2 * count + 1, np.int32 if small else np.int64)
         offsets[0:-1:2], offsets[1::2] = start, end
         offsets[-1] = end[-1] if count else 0
-        whole = pa.Array.from_buffers(pa.large_binary(), 2 * count, [None, pa.py_buffer(offsets),
-                                                                     pa.py_buffer(self.data)])
-        return whole.take(pa.array(np.arange(0, 2 * count, 2))).cast(pa.binary())
+        whole = pa.Array.from_buffers(pa.binary() if small else pa.large_binary(), 2 * count,
+                                      [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+        taken = whole.take(pa.array(np.arange(0, 2 * count, 2)))
+        return taken if small else taken.cast(pa.binary())
 
-    def properties(self) -> pa.Array:
-        """The property texts; bytes that are no UTF-8 are replaced, as Java does."""
-        return _text(self.pieces(self.properties_at, self.properties_end))
-
-    def property(self, name: str) -> pa.Array:
-        found = pc.extract_regex(self.properties(), f"(?s)(?:^|\x02){name}\x01(?P<value>[^\x02]*)")
-        return pc.struct_field(found, "value")
+    @cached_property
+    def properties(self) -> Properties:
+        """Bytes that are no UTF-8 are replaced, as Java does."""
+        return Properties(_text(self.pieces(self.properties_at, self.properties_end)))
 
     def body(self) -> pa.Array:
         bodies = self.pieces(self.body_at, self.body_end)
@@ -161,11 +168,12 @@ class _Piece:
 
     def host(self, name: str, at: int, v6: int) -> pa.Array:
         """`ip:port`.  There are few different ones."""
-        different, rows = np.unique(self.head[name], return_inverse=True)
-        texts = [host_text(value.tobytes()) for value in different]
+        encoded = pa.array(np.ascontiguousarray(self.head[name]).view(np.int64)).dictionary_encode()
+        texts = pa.array([host_text(value.tobytes()) for value in encoded.dictionary.to_numpy()], pa.string())
+        found = texts.take(encoded.indices)
         if not len(self.long_hosts):
-            return pa.array(texts, pa.string()).take(pa.array(rows))
-        values = [texts[row] for row in rows]
+            return found
+        values = found.to_pylist()
         for row in self.long_hosts:
             flags, begin = int(self.sys_flag[row]), int(self.at[row]) + at
             if name == "store_host" and flags & BORN_HOST_V6:
@@ -181,28 +189,16 @@ class _Piece:
         return int.from_bytes(self.data[at : at + length], "big", signed=True)
 
 
-def _properties_map(piece: _Piece) -> pa.Array:
-    """Names and values by turns, cut out of the texts as a whole."""
-    entries = pc.split_pattern(piece.properties(), "\x02")
-    flat, parents = pc.list_flatten(entries), pc.list_parent_indices(entries)
-    pairs = pc.extract_regex(flat, "(?s)^(?P<name>[^\x01]*)\x01(?P<value>.*)$")
-    there = pc.is_valid(pairs)
-    pairs, parents = pairs.filter(there), parents.filter(there)
-    counts = np.bincount(parents.to_numpy(), minlength=len(piece.found))
-    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
-    return pa.MapArray.from_arrays(offsets, pc.struct_field(pairs, "name"), pc.struct_field(pairs, "value"))
-
-
 _COLUMNS: dict[str, Callable[[_Piece], pa.Array]] = {
     "topic": lambda piece: piece.topics(),
     "queueId": lambda piece: piece.column("queue_id", np.int32),
     "queueOffset": lambda piece: piece.column("queue_offset", np.int64),
     "physicalOffset": lambda piece: piece.column("physical", np.int64),
-    "keys": lambda piece: piece.property("KEYS"),
-    "tags": lambda piece: piece.property("TAGS"),
+    "keys": lambda piece: piece.properties.value("KEYS"),
+    "tags": lambda piece: piece.properties.value("TAGS"),
     "tagsCode": lambda piece: pa.array(piece.found.tags),
     "body": lambda piece: piece.body(),
-    "properties": _properties_map,
+    "properties": lambda piece: piece.properties.column(),
     "bornTimestamp": lambda piece: piece.column("born_ms", np.int64),
     "storeTimestamp": lambda piece: pa.array(piece.store_ms),
     "bornHost": lambda piece: piece.host("born_host", 48, BORN_HOST_V6),
