@@ -116,8 +116,11 @@ def free_ports(*apart: int) -> int:
 
 @contextmanager
 def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PROPERTIES,
-               accounts: str | None = None) -> Iterator[Server]:
-    """Our broker and name server in one process; `store` as of Apache's, `accounts` as `plain_acl.yml` has them."""
+               accounts: str | None = None, certificate: Path | None = None) -> Iterator[Server]:
+    """Our broker and name server in one process; `store` as of Apache's, `accounts` as `plain_acl.yml` has them.
+
+    `certificate`, with its key in the same file: TLS is spoken, too.
+    """
     with tempfile.TemporaryDirectory(prefix="interop-") as home:
         root = Path(home)
         directory = store or root / "store"
@@ -129,6 +132,8 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
         if accounts is not None:
             (root / "plain_acl.yml").write_text(accounts)
             command += ["--acl", str(root / "plain_acl.yml")]
+        if certificate is not None:
+            command += ["--certificate", str(certificate)]
         with process(command, root / "log", b"name server") as started:
             yield Server("ours", address, address, directory, started.pid)
 
@@ -136,12 +141,12 @@ def our_server(*, store: Path | None = None, properties: Mapping[str, str] = PRO
 @contextmanager
 def apache_server(release: str = APACHE_4, *, store: Path | None = None,
                   properties: Mapping[str, str] = PROPERTIES, accounts: str | None = None,
-                  at: Server | None = None) -> Iterator[Server]:
+                  certificate: Path | None = None, at: Server | None = None) -> Iterator[Server]:
     """Apache's name server and broker of a release in one process, on all addresses of this machine.
 
     `store` may be a store directory that somebody has written; without it the store is empty and gone afterwards.
     `accounts` as 4.9's `plain_acl.yml` has them, with aclEnable among the properties; 5.x has other settings instead.
-    `at`: on the ports of one that was there before.
+    `certificate` as of ours; without it a made-up one.  `at`: on the ports of one that was there before.
     Raises Unavailable where Maven or its artifacts are not here.  At its end the broker shuts down as it should.
     """
     classpath = java_classpath(release, "broker")
@@ -152,7 +157,10 @@ def apache_server(release: str = APACHE_4, *, store: Path | None = None,
         if accounts is not None:
             (root / "conf").mkdir()
             (root / "conf" / "plain_acl.yml").write_text(accounts)
+        secure = [] if certificate is None else ["-Dtls.test.mode.enable=false", *(
+            f"-Dtls.server.{what}Path={certificate}" for what in ("cert", "key"))]
         command = ["java", "-Xmx512m", "-XX:+UseSerialGC", f"-Duser.home={home}", f"-Drocketmq.home.dir={home}",
+                   *secure,
                    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/java.nio=ALL-UNNAMED",
                    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",  # without it 4.9 cannot shut its store
                    "-cp", classpath, "interop.ApacheBroker", home, str(directory), str(namesrv), str(broker),

@@ -1,17 +1,11 @@
 """Our clients over real sockets: connecting, failing to, and what both ends see of an end."""
 
 import asyncio
-import datetime
-import ipaddress
 import socket
 import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from sandbox.kernel.clock import ScaledClock
 from sandbox.kernel.errors import ConnectFailed, ProtocolViolation
@@ -22,6 +16,7 @@ from sandbox.transport.tcp_client import TcpConnector
 from sandbox.transport.tcp_guard import TcpGuard
 from sandbox.transport.tcp_limits import TcpLimits
 from sandbox.transport.tcp_server import TcpServer
+from tests.certificates import write_certificate
 from tests.unit.transport.tcp_stage import Node, Port, in_time, request
 
 KIB = 1024
@@ -224,19 +219,7 @@ async def test_bytes_between_a_master_and_its_slave_arrive_in_order_both_ways() 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Key and certificate of 127.0.0.1 in one file, signed by itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "queueviz test")])
-    begins = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-            .serial_number(1).not_valid_before(begins).not_valid_after(begins + datetime.timedelta(days=36_500))
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
-            .sign(key, hashes.SHA256()))
-    path = tmp_path_factory.mktemp("tls") / "node.pem"
-    path.write_bytes(made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
-    return path
+    return write_certificate(tmp_path_factory.mktemp("tls") / "node.pem")
 
 
 def server_side(certificate: Path) -> ssl.SSLContext:
