@@ -51,10 +51,10 @@ def overlay(real: Path, beside: Path) -> Path:
     (home / "bin").mkdir(parents=True, exist_ok=True)
     for entry in real.iterdir():
         if entry.name != "bin":
-            _link(entry, home / entry.name)
+            link(entry, home / entry.name)
     for entry in (real / "bin").iterdir():
         if entry.name != "java":
-            _link(entry, home / "bin" / entry.name)
+            link(entry, home / "bin" / entry.name)
     java = home / "bin" / "java"
     draft = java.with_suffix(f".{os.getpid()}")
     draft.write_text(f"""#!/usr/bin/env bash
@@ -69,12 +69,13 @@ exec '{real}/bin/java' "${{arguments[@]}}"
     return home
 
 
-def _link(target: Path, link: Path) -> None:
-    if link.is_symlink() and link.resolve() == target.resolve():
+def link(target: Path, name: Path) -> None:
+    """A symbolic link of that name, made or changed in one step."""
+    if name.is_symlink() and name.resolve() == target.resolve():
         return
-    draft = link.with_name(f"{link.name}.{os.getpid()}")
+    draft = name.with_name(f"{name.name}.{os.getpid()}")
     draft.symlink_to(target)
-    draft.replace(link)
+    draft.replace(name)
 
 
 def _on_path(environment: Mapping[str, str]) -> str | None:

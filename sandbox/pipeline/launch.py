@@ -3,25 +3,30 @@
 It reads orders and prints what becomes of them, both as JSON, one a line; everything else it has to say goes to its
 standard error.  Nothing of Spark is imported here.
 
-    order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {}} or {"cancel": run}
+    order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {}}, {"cancel": run}
+            or {"end": run} for one that follows
     told    {"run", "state": "starting"} · {"run", "state": "running", "stage", "done", "tasks"}
             {"run", "state": "done", "tables": {name: rows}} · {"run", "state": "failed", "why"} · {…, "cancelled"}
 """
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import orjson
 
-from sandbox.pipeline.java import java_home
+from sandbox.pipeline.java import java_home, link
 from sandbox.pipeline.where import Where, look_for
 
 __all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
 
 ENDED = frozenset({"done", "failed", "cancelled"})
+ROOT = Path(__file__).parents[2]
 GOODBYE_S = 20.0  # Spark says goodbye to its executors
 
 
@@ -49,8 +54,13 @@ class Child:
         elif where.master is not None:
             arguments += ["--master", where.master]
         home.mkdir(parents=True, exist_ok=True)
+        env = environment_of(environment, home)
+        self._ends = ExitStack()
+        if where.has_workers_here and "SPARK_HOME" not in env:
+            scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
+            env["SPARK_HOME"] = spark_home(Path(scratch))
         self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                         env=environment_of(environment, home), cwd=Path(__file__).parents[2])
+                                         env=env, cwd=ROOT)
 
     def __enter__(self) -> "Child":
         return self
@@ -73,6 +83,10 @@ class Child:
     def cancel(self, run: str) -> None:
         self._say({"cancel": run})
 
+    def end(self, run: str) -> None:
+        """One that follows has followed long enough: it says `done`."""
+        self._say({"end": run})
+
     def told(self) -> Iterator[dict[str, Any]]:
         """What it says, as it says it; ends with the process."""
         assert self._process.stdout is not None
@@ -90,6 +104,7 @@ class Child:
             process.kill()
             process.wait()
         process.stdout.close()
+        self._ends.close()
 
     def kill(self) -> None:
         """For one that does not hear any more; `close` it all the same."""
@@ -102,8 +117,22 @@ class Child:
 
 
 def environment_of(given: Mapping[str, str], home: Path) -> dict[str, str]:
-    """With Java, our own Python in the workers too, and every socket on this machine alone."""
+    """With Java, our own Python in the workers too, and every socket on this machine alone.
+
+    Nothing says where our code is: whoever needs it gets it from the session (`session.packed`).
+    """
     java = java_home(given, home)
     return {"SPARK_LOCAL_IP": "127.0.0.1", **given, "JAVA_HOME": java, "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
             "SPARK_LOCAL_DIRS": given.get("SPARK_LOCAL_DIRS", str(home))}
+
+
+def spark_home(beside: Path) -> str:
+    """PySpark's own directory, but for `work`, where workers on this machine put what they are sent."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    for entry in Path(spec.submodule_search_locations[0]).iterdir():
+        if entry.name != "work":
+            link(entry, beside / entry.name)
+    return str(beside)

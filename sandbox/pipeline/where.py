@@ -29,6 +29,11 @@ class Where(NamedTuple):
     master: str | None = None
     remote: str | None = None
 
+    @property
+    def has_workers_here(self) -> bool:
+        """Is a whole cluster started on this machine, for as long as the run takes?"""
+        return self.master is not None and self.master.startswith("local-cluster")
+
 
 def look_for(where: Where, environment: Mapping[str, str]) -> None:
     """Raises NoSpark when that is no address of Spark's, or nobody answers there."""
