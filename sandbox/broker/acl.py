@@ -40,9 +40,7 @@ class AccessControl:
         """Raises AclError for a configuration RocketMQ does not take."""
         self._clock = clock
         self.version = DataVersion(0, clock.now_ms())
-        self._rules = {account.access_key: Rules.of(account) for account in config.accounts}
-        self._white = [white_address(text) for text in config.global_white_addresses]
-        self.config = config
+        self._take(config)
 
     def check(self, c: RemotingCommand, remote: str) -> None:
         """Raises BrokerRefused (1)."""
@@ -60,6 +58,11 @@ class AccessControl:
         if not is_signed(c, rules.account.secret_key):
             raise _refused(f"Check signature failed for accessKey={access_key}")
         self._check_permissions(c, rules)
+
+    def replace(self, config: AclConfig) -> None:
+        """From the next request on.  Raises AclError; then everything stays."""
+        self._take(config)
+        self.version = self.version.next(self._clock.now_ms())
 
     def put(self, account: Account) -> None:
         """Add an account, or replace the one with its key.  Raises AclError."""
@@ -87,6 +90,12 @@ class AccessControl:
         self._white = [white_address(text) for text in texts]
         self.config = self.config._replace(global_white_addresses=texts)
         self._changed()
+
+    def _take(self, config: AclConfig) -> None:
+        rules = {account.access_key: Rules.of(account) for account in config.accounts}
+        white = [white_address(text) for text in config.global_white_addresses]
+        self._rules, self._white = rules, white
+        self.config: AclConfig = config
 
     def _changed(self) -> None:
         accounts = tuple(rules.account for rules in self._rules.values())

@@ -62,7 +62,7 @@ class Broker:
         self.transactions = parts.transactions
         self._transaction_check = parts.transaction_check
         self._to_clients = parts.to_clients
-        self._access = parts.access
+        self.access = parts.access
         self.connections.on_gone = self._forget
         self._registration = Registration(config, clock, connector, name_servers,
                                           lambda: (self.topics.version, self.topics.table))
@@ -206,8 +206,8 @@ class Broker:
             if c.flag & FLAG_RESPONSE:
                 self._to_clients.answered(c, channel)
                 return None
-            if self._access is not None:
-                self._access.check(c, channel.remote)
+            if self.access is not None:
+                self.access.check(c, channel.remote)
             if handler is not None:
                 answer = handler(c, channel)  # None: answered later (a parked pull, a flush)
             else:

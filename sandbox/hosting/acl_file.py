@@ -1,6 +1,7 @@
 """Accounts of `manage.py broker`: a file as Apache's `plain_acl.yml` (spec remoting 5)."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,47 @@ import yaml
 
 from sandbox.broker.acl_config import MAX_ACCOUNTS, AclConfig, AclError, Rules, white_address
 from sandbox.hosting.headless_plan import CannotStart
+from sandbox.kernel.clock import Clock
+
+log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 1 << 20
+LOOK_S = 5.0  # RocketMQ: FileWatchService
+
+
+class AccountsFile:
+    """Read again when it has changed; until it can be read, everything stays as it was."""
+
+    def __init__(self, path: Path, clock: Clock, changed: Callable[[AclConfig], None]) -> None:
+        self._path = path
+        self._clock = clock
+        self._changed = changed
+        self._seen = self._state()
+        self._timer = clock.call_later(LOOK_S, self._look)
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        self._timer = self._clock.call_later(LOOK_S, self._look)
+        now = self._state()
+        if now == self._seen:
+            return
+        self._seen = now
+        try:
+            self._changed(read_accounts(self._path))
+        except CannotStart as why:
+            log.error("%s The accounts stay as they were.", why)
+        else:
+            log.info("the accounts %s were read again", self._path)
+
+    def _state(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
 
 
 def read_accounts(path: Path) -> AclConfig:

@@ -14,7 +14,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.broker import Broker
+from sandbox.hosting.acl_file import AccountsFile
 from sandbox.hosting.broker_node import store_host
 from sandbox.hosting.ground import LiveGround
 from sandbox.hosting.headless_plan import (
@@ -81,6 +83,7 @@ class Headless:
         self.plan: Plan
         self.brokers: list[Broker] = []
         self.name_server: NameServer | None = None
+        self._accounts: AccountsFile | None = None
 
     async def start(self) -> None:
         """Raises CannotStart; then everything that was begun is ended."""
@@ -107,6 +110,8 @@ class Headless:
         if self.name_server is not None:
             await self._registered(self.name_server)
         self._keep_time()
+        if self._options.accounts_file is not None:
+            self._accounts = AccountsFile(self._options.accounts_file, self.clock, self._admit)
 
     def line(self) -> str:
         """Who listens where."""
@@ -122,6 +127,8 @@ class Headless:
     async def stop(self) -> bool:
         """Say goodbye, write everything down, close every connection.  False: a store could not be closed cleanly."""
         clean = True
+        if self._accounts is not None:
+            self._accounts.close()
         for broker in self.brokers:
             try:
                 broker.stop()
@@ -217,6 +224,11 @@ class Headless:
                     changed.clear()
                     await changed.wait()
         self.journal.unsubscribe(changed.set)
+
+    def _admit(self, accounts: AclConfig) -> None:
+        for broker in self.brokers:
+            if broker.access is not None:
+                broker.access.replace(accounts)
 
     def _keep_time(self) -> None:
         """The machine's clock may be set forward; a broker's never goes back."""

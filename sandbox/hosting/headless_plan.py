@@ -39,6 +39,7 @@ class Options:
     name_servers: Sequence[str] = ()
     public: bool = False
     accounts: AclConfig | None = None  # None: nobody is asked who he is
+    accounts_file: Path | None = None  # where they stand, and are looked for again
 
 
 class BrokerPlan(NamedTuple):

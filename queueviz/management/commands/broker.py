@@ -36,7 +36,8 @@ class Command(BaseCommand):
             options = Options(store=given["store"], listen=given["listen"], properties=properties(given["properties"]),
                               brokers=given["brokers"], slave_of=given["slave_of"],
                               name_servers=given["name_server"], public=given["public"],
-                              accounts=read_accounts(given["acl"]) if given["acl"] else None)
+                              accounts=read_accounts(given["acl"]) if given["acl"] else None,
+                              accounts_file=given["acl"])
             tls = server_tls(given["certificate"], given["key"]) if given["certificate"] else None
             clean = asyncio.run(serve(options, self._say, tls=tls))
         except CannotStart as why:

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.broker.acl_config import Account
-from sandbox.hosting.acl_file import MAX_FILE_BYTES, read_accounts
+from sandbox.broker.acl import AccessControl
+from sandbox.broker.acl_config import Account, AclConfig, AclError
+from sandbox.hosting.acl_file import LOOK_S, MAX_FILE_BYTES, AccountsFile, read_accounts
 from sandbox.hosting.headless_plan import CannotStart, Options, make_plan
+from sandbox.kernel.clock import ScaledClock
+from sandbox.sim.loop import SimLoop
 
 APACHES = """
 globalWhiteRemoteAddresses:
@@ -79,3 +82,43 @@ def test_every_broker_of_the_process_has_the_accounts(path: Path, tmp_path: Path
 def test_access_control_without_accounts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="name the accounts with --acl"):
         make_plan(Options(store=tmp_path / "store", properties={"aclEnable": "true"}))
+
+
+def test_a_file_that_changes_is_read_again_within_five_seconds_and_a_broken_one_changes_nothing(
+        path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path.write_text(APACHES)
+    loop = SimLoop()
+    clock = ScaledClock(loop, start_ms=0)
+    taken: list[AclConfig] = []
+    watched = AccountsFile(path, clock, taken.append)
+    loop.run_for(60)
+    assert taken == [], "nothing has changed"
+    path.write_text(APACHES.replace("rocketmq2", "rocketmq3"))
+    loop.run_for(LOOK_S)
+    assert [account.access_key for account in taken[-1].accounts] == ["RocketMQ", "rocketmq3"]
+    path.write_text("accounts: [")
+    loop.run_for(LOOK_S)
+    path.unlink()
+    loop.run_for(LOOK_S)
+    assert len(taken) == 1
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
+        f"The accounts {path} are no YAML in line 1. The accounts stay as they were.",
+        f"The accounts {path} cannot be read: no such file or directory. The accounts stay as they were."]
+    path.write_text(APACHES)
+    loop.run_for(LOOK_S)
+    assert len(taken) == 2
+    watched.close()
+
+
+def test_new_accounts_count_from_the_next_request_on(path: Path) -> None:
+    path.write_text(APACHES)
+    loop = SimLoop()
+    control = AccessControl(read_accounts(path), ScaledClock(loop, start_ms=0))
+    path.write_text(APACHES.replace("rocketmq2", "rocketmq3"))
+    before = control.version
+    control.replace(read_accounts(path))
+    assert (control.account("rocketmq2"), control.account("rocketmq3") is None) == (None, False)
+    assert control.version.counter == before.counter + 1
+    with pytest.raises(AclError):
+        control.replace(AclConfig((Account("short", "12345678"),)))
+    assert control.account("rocketmq3") is not None
