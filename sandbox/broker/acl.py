@@ -40,6 +40,7 @@ class AccessControl:
         """Raises AclError for a configuration RocketMQ does not take."""
         self._clock = clock
         self.version = DataVersion(0, clock.now_ms())
+        self.config = config
         self._take(config)
 
     def check(self, c: RemotingCommand, remote: str) -> None:
@@ -95,7 +96,7 @@ class AccessControl:
         rules = {account.access_key: Rules.of(account) for account in config.accounts}
         white = [white_address(text) for text in config.global_white_addresses]
         self._rules, self._white = rules, white
-        self.config: AclConfig = config
+        self.config = config
 
     def _changed(self) -> None:
         accounts = tuple(rules.account for rules in self._rules.values())
