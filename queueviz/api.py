@@ -114,18 +114,21 @@ def act(request: HttpRequest, slug: str) -> dict[str, str]:
 
 
 @api.get("/sandboxes/{slug:slug}/events", summary="What happened, as NDJSON")
-def events(request: HttpRequest, slug: str, after: int | None = None) -> HttpResponse:
+def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponse:
     """The journal after `after`, at most 10 000 lines. 410 with `first_seq` where older ones were trimmed."""
+    most = max(1, min(most, MOST_LINES))
     attaching.demand(access.seat_at(visitor.of_request(request), slug, "see"))
     port = engine.port()
-    found = engine.answer(port.entries(slug, -1 if after is None else after, LINES_AT_ONCE))
+    at_once = min(LINES_AT_ONCE, most)
+    found = engine.answer(port.entries(slug, -1 if after is None else after, at_once))
     if after is not None and after + 1 < found.first_seq:
         hint = f"Start again with after={found.first_seq - 1}."
         said = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(found.first_seq)}
         return HttpResponse(orjson.dumps(said), status=410, content_type=JSON)
     lines = [orjson.dumps(row) for row in found.rows]
-    while len(found.rows) == LINES_AT_ONCE and len(lines) < MOST_LINES:
-        found = engine.answer(port.entries(slug, int(found.next_seq) - 1, min(LINES_AT_ONCE, MOST_LINES - len(lines))))
+    while len(found.rows) == at_once and len(lines) < most:
+        at_once = min(LINES_AT_ONCE, most - len(lines))
+        found = engine.answer(port.entries(slug, int(found.next_seq) - 1, at_once))
         lines += [orjson.dumps(row) for row in found.rows]
     return HttpResponse(b"".join(line + b"\n" for line in lines), content_type="application/x-ndjson")
 

@@ -6,7 +6,7 @@ from django.views.i18n import set_language
 
 from queueviz import slugs
 from queueviz.api_runs import api
-from queueviz.pages import accounts, fidelity, health, home, keep, sandbox
+from queueviz.pages import accounts, audit, fidelity, health, history, home, keep, pipeline, sandbox
 
 register_converter(slugs.AttachedName, "attached")
 
@@ -22,16 +22,24 @@ urlpatterns = [
     path("s/<slug:slug>/", sandbox.page, name="sandbox"),
     path("s/<slug:slug>/actions/", sandbox.actions, name="actions"),
     path("s/<slug:slug>/ask/<slug:name>/", sandbox.ask, name="ask"),
+    path("s/<slug:slug>/part/runs/", pipeline.runs, name="runs"),
+    path("s/<slug:slug>/part/freshness/<str:job>/", pipeline.freshness, name="freshness"),
     path("s/<slug:slug>/part/<slug:name>/", sandbox.part, name="part"),
     path("s/<slug:slug>/keep/<slug:what>/", keep.keep, name="keep"),
     path("s/<slug:slug>/clients/<str:client>/", sandbox.page, {"tab": "client"}, name="client"),
     path("s/<slug:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="message"),
+    path("s/<slug:slug>/audit/", audit.audit, name="audit"),
+    path("s/<slug:slug>/history/", history.history, name="history"),
+    path("s/<slug:slug>/pipeline/", pipeline.pipeline, name="pipeline"),
     path("s/<slug:slug>/<slug:tab>/", sandbox.page, name="sandbox-page"),
     path("k/<attached:slug>/", sandbox.page, name="cluster"),
     path("k/<attached:slug>/actions/", sandbox.actions, name="cluster-actions"),
     path("k/<attached:slug>/ask/<slug:name>/", sandbox.ask, name="cluster-ask"),
     path("k/<attached:slug>/part/<slug:name>/", sandbox.part, name="cluster-part"),
     path("k/<attached:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="cluster-message"),
+    path("k/<attached:slug>/audit/", audit.audit, name="cluster-audit"),
+    path("k/<attached:slug>/history/", history.history, name="cluster-history"),
+    path("k/<attached:slug>/pipeline/", pipeline.pipeline, name="cluster-pipeline"),
     path("k/<attached:slug>/<slug:tab>/", sandbox.page, name="cluster-page"),
     path("api/", api.urls),
     path("healthz", health.health, name="healthz"),

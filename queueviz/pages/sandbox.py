@@ -61,7 +61,7 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     try:
         answer = acting.ask(who, slug, name, given)
     except SandboxError as refused:
-        return _refused(request, refused)
+        return refusal_beside(request, refused)
     context = {"sandbox": seat.sandbox, "root": root_of(slug), "can": seat.can, "answer": answer, "asked": given,
                "question": name, "attached": seat.is_attached}  # fmt: skip
     try:
@@ -77,7 +77,7 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         seq = acting.act(who, slug, forms.fields_of(request.POST))
     except (SandboxError, access.Forbidden) as refused:
-        return _refused(request, refused)
+        return refusal_beside(request, refused)
     answer = HttpResponse(status=204)
     answer["HX-Trigger"] = json.dumps({ACTED: {"seq": str(seq)}})
     return answer
@@ -128,7 +128,8 @@ def _row(sandbox: Any) -> dict[str, Any]:
     return {"slug": sandbox.slug, "name": sandbox.name, "expires_at": expires_at.isoformat() if expires_at else None}
 
 
-def _refused(request: HttpRequest, refused: Exception) -> HttpResponse:
+def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:
+    """The sentence as a partial, for where the form is."""
     status, said = refusals.describe(refused)
     if status == 404 and isinstance(refused, ActionRefused):
         status = 422  # what the form names is unknown, the address is not: the sentence stands beside the field

@@ -26,6 +26,7 @@ def leave(job: str, slug: str, tables: dict[str, list[dict[str, Any]]], *, true_
           made_ms: int = 1_795_142_525_350, run: str = "r1") -> Path:
     """What `run` found out; rows may leave out columns, which are null then."""
     out = places.result_of(job, slug)
+    out.mkdir(parents=True, exist_ok=True)
     made = {}
     for name, rows in tables.items():
         columns = COLUMNS[job, name].split()

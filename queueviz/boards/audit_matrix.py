@@ -1,0 +1,142 @@
+"""What became of messages, group by group: counts by verdict, and each queue's messages side by side.
+
+Values in, values out: rows of the job `delivery_audit` become what the page Audit draws.  A verdict has a fill, a glyph
+and a word; the fill of the worst one is drawn where several messages share a place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from queueviz.boards import rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OUT_OF_ORDER = "out_of_order"  # no verdict of a message, but found beside it
+VERDICTS = {
+    "once": pgettext_lazy("verdict", "once"),
+    "duplicate": _("more than once"),
+    "lost": pgettext_lazy("verdict", "lost"),
+    "waiting": pgettext_lazy("verdict", "waiting"),
+    OUT_OF_ORDER: _("out of order"),
+    "handed_over": _("handed over"),
+    "unknown": pgettext_lazy("verdict", "unknown"),
+}
+SENTENCES = {
+    "once": _("Consumed once."),
+    "duplicate": _("Given to a listener, or to a real client, more than once."),
+    "lost": _("The group has committed beyond it, and no listener was ever given it."),
+    "waiting": _("Not committed beyond yet, or to be given again after a failure."),
+    OUT_OF_ORDER: _("Consumed after a later message of the same key."),
+    "handed_over": _("Pulled by a real client: it shows us pulls and commits, not what its listener does."),
+    "unknown": _("The journal left out what happened there, or no longer has it."),
+}
+CAUSES = {
+    "crash_before_commit": _("crash before commit"),
+    "rebalance_hand_over": _("hand-over in a rebalance"),
+    "retry": pgettext_lazy("cause", "retry"),
+    "reset": pgettext_lazy("cause", "reset"),
+    "unknown": _("cause unknown"),
+}
+WORST_FIRST = ("lost", "duplicate", "unknown", "handed_over", "waiting", "once")
+BINS = 240  # of one queue's strip
+
+
+class Count(NamedTuple):
+    verdict: str
+    word: object
+    messages: int
+    seq: str  # of an event that shows one; "" where there is none
+    causes: tuple[tuple[str, object, int], ...] = ()
+
+
+class Line(NamedTuple):
+    """One group on one topic."""
+
+    group: str
+    topic: str
+    counts: tuple[Count, ...]
+    total: int
+
+
+class Piece(NamedTuple):
+    """Neighbours with one fill, in percent of the strip's width."""
+
+    verdict: str
+    x: float
+    width: float
+
+
+class Strip(NamedTuple):
+    """The messages of one queue, oldest left."""
+
+    queue: str
+    first: int
+    last: int
+    per_bin: int  # messages that share a place; 1: each has its own
+    pieces: tuple[Piece, ...]
+    counts: tuple[tuple[str, object, int], ...]
+
+
+def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], tuple[int, int]]) -> list[Line]:
+    """A line per group and topic.  `breaks`: how many order breaks there are, and the event of one of them."""
+    found: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in summary:
+        found[row["group"], row["topic"]][row["verdict"]].append(row)
+    return [_line(pair, found[pair], breaks.get(pair, (0, 0))) for pair in sorted(found)]
+
+
+def _line(pair: tuple[str, str], told: Mapping[str, list[Mapping[str, Any]]], breaks: tuple[int, int]) -> Line:
+    counts = []
+    for verdict, word in VERDICTS.items():
+        mine = told.get(verdict, [])
+        if verdict == OUT_OF_ORDER:
+            counts.append(Count(verdict, word, breaks[0], str(breaks[1]) if breaks[0] else ""))
+            continue
+        causes = tuple((row["cause"], CAUSES.get(row["cause"], row["cause"]), row["messages"])
+                       for row in sorted(mine, key=lambda row: -row["messages"]) if row["cause"])
+        seqs = [row["example_seq"] for row in mine if row["example_seq"] is not None]
+        counts.append(Count(verdict, word, sum(row["messages"] for row in mine), str(seqs[0]) if seqs else "", causes))
+    return Line(*pair, tuple(counts), sum(row["messages"] for some in told.values() for row in some))
+
+
+def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:
+    """From the columns queue, queue_offset and verdict of one group and topic, in any order."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not batches:
+        return []
+    table = pa.Table.from_batches(batches).combine_chunks()
+    queues = np.array(table["queue"].to_pylist(), dtype=object)
+    offsets = table["queue_offset"].to_numpy()
+    ranks = np.array([_rank(verdict) for verdict in table["verdict"].to_pylist()], dtype=np.int8)
+    named = sorted(set(queues), key=rows.order)
+    return [_strip(queue, offsets[queues == queue], ranks[queues == queue]) for queue in named]
+
+
+def _strip(queue: str, offsets: Any, ranks: Any) -> Strip:
+    import numpy as np
+
+    first, last = int(offsets.min()), int(offsets.max())
+    per_bin = -(-(last - first + 1) // BINS)
+    bins = (last - first) // per_bin + 1
+    worst = np.full(bins, len(WORST_FIRST), dtype=np.int8)  # nothing there: deleted since
+    np.minimum.at(worst, (offsets - first) // per_bin, ranks)
+    edges = [0, *(np.flatnonzero(np.diff(worst)) + 1).tolist(), bins]
+    pieces = tuple(Piece((*WORST_FIRST, "none")[worst[begin]], 100 * begin / bins, 100 * (end - begin) / bins)
+                   for begin, end in pairwise(edges))
+    told = Counter(WORST_FIRST[rank] for rank in ranks.tolist())
+    counts = tuple((verdict, VERDICTS[verdict], told[verdict]) for verdict in VERDICTS if told[verdict])
+    return Strip(queue, first, last, per_bin, pieces, counts)
+
+
+def _rank(verdict: str) -> int:
+    return WORST_FIRST.index(verdict) if verdict in WORST_FIRST else WORST_FIRST.index("unknown")

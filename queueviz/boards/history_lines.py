@@ -1,0 +1,138 @@
+"""Lines over time from the job `lag_history`: fine where it is near, coarse where it is far, gaps where nobody knows.
+
+Rows come in layers, the coarsest first; each layer goes on where the one before it ended.  A point stands at the end of
+its row's time, as on the Board's chart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards import rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_POINTS = 900  # of a line; more are put together
+MOST_LINES = 12  # the worst; the others are counted
+TABLE_ROWS = 60
+WIDTH_MS = {"seconds": 1_000, "tens": 10_000, "fives": 300_000}
+LAYERS = {  # minutes shown → tables, the coarsest first
+    15: ("seconds",),
+    60: ("tens", "seconds"),
+    360: ("tens", "seconds"),
+    1_440: ("fives", "tens", "seconds"),
+    0: ("fives", "tens", "seconds"),  # all there is
+}
+
+
+class Measure(NamedTuple):
+    """`columns` of the tables; with more than one they are lines of the whole group instead of its queues."""
+
+    word: object
+    unit: object
+    columns: tuple[str, ...]
+    per_s: bool = False
+
+
+MEASURES = {
+    "lag": Measure(_("Lag"), _("messages"), ("lag",)),
+    "age": Measure(_("Age of the oldest"), _("milliseconds"), ("lag_ms",)),
+    "flow": Measure(_("Throughput"), _("messages a second"), ("produced", "consumed"), per_s=True),
+}
+
+
+Read = Callable[[str, int], "Sequence[pa.RecordBatch]"]
+"""A table's rows from that time on: queue, from_ms and a measure's columns."""
+
+
+class Lines(NamedTuple):
+    """`at_ms`: ends of points; `lines`: values by queue (or column), None where unknown; `others`: queues left out."""
+
+    at_ms: list[int]
+    lines: dict[str, list[float | None]]
+    others: int
+    put_together: int  # rows in one point
+
+
+def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) -> Lines:
+    """What is drawn.  Of points put together the worst is kept, of rates their mean."""
+    import numpy as np
+
+    times, found = _joined(tables, read, measure, from_ms)
+    if not times.size:
+        return Lines([], {}, 0, 1)
+    if len(measure.columns) > 1:
+        drawn, others = {column: np.sum(list(queues.values()), axis=0) for column, queues in found.items()}, 0
+    else:
+        queues = found[measure.columns[0]]
+        worst = sorted(queues, key=lambda queue: (-_top(queues[queue]), queue))[:MOST_LINES]
+        drawn, others = {queue: queues[queue] for queue in sorted(worst, key=rows.order)}, len(queues) - len(worst)
+    step = math.ceil(times.size / MOST_POINTS)
+    ends = times[step - 1 :: step] if times.size % step == 0 else np.append(times[step - 1 :: step], times[-1])
+    thin = {name: _thinned(values, step, mean=measure.per_s) for name, values in drawn.items()}
+    return Lines([int(at) for at in ends], thin, others, step)
+
+
+def _joined(tables: Sequence[str], read: Read, measure: Measure,
+            from_ms: int) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Every time there is, and each queue's values at them by column."""
+    import numpy as np
+    import pyarrow as pa
+
+    parts = []
+    for name in tables:
+        batches, width_ms = read(name, from_ms), WIDTH_MS[name]
+        table = pa.Table.from_batches(batches) if batches else None
+        if table is None or not table.num_rows:
+            continue
+        per = width_ms / 1_000 if measure.per_s else 1
+        values = [table[column].cast(pa.float64()).to_numpy() / per for column in measure.columns]
+        ends = table["from_ms"].to_numpy() + width_ms
+        parts.append((ends, np.array(table["queue"].to_pylist(), dtype=object), values))
+        from_ms = int(ends.max())
+    if not parts:
+        return np.array([], dtype=np.int64), {}
+    times = np.unique(np.concatenate([at for at, _, _ in parts]))
+    names = sorted({queue for _, queues, _ in parts for queue in queues}, key=rows.order)
+    found = {c: {queue: np.full(times.size, np.nan) for queue in names} for c in measure.columns}
+    for at, queues, values in parts:
+        where = np.searchsorted(times, at)
+        for queue in set(queues):
+            mine = queues == queue
+            for column, some in zip(measure.columns, values, strict=True):
+                found[column][queue][where[mine]] = some[mine]
+    return times, found
+
+
+def _thinned(values: Any, step: int, *, mean: bool) -> list[float | None]:
+    """A point of several is unknown where one of them is."""
+    import numpy as np
+
+    full = np.append(values, np.repeat(values[-1:], -len(values) % step)).reshape(-1, step)
+    whole = full.mean(axis=1) if mean else full.max(axis=1)
+    return [None if math.isnan(value) else round(value, 3) for value in whole.tolist()]
+
+
+def _top(values: Any) -> float:
+    import numpy as np
+
+    known = values[~np.isnan(values)]
+    return float(known.max()) if known.size else -1.0
+
+
+def table_of(found: Lines) -> list[tuple[int, list[float | None]]]:
+    """The newest points as rows of a table, evenly thinned: time, and a value for each line."""
+    step = max(1, math.ceil(len(found.at_ms) / TABLE_ROWS))
+    return [(found.at_ms[i], [values[i] for values in found.lines.values()])
+            for i in range(len(found.at_ms) - 1, -1, -step)]
+
+
+def span_of(query: Mapping[str, str]) -> int:
+    """Minutes; 0 is everything."""
+    asked = query.get("span", "")
+    return int(asked) if asked.isdecimal() and int(asked) in LAYERS else 60

@@ -1,0 +1,107 @@
+"""Audit: what became of every message, for each group, as the job `delivery_audit` found it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from queueviz.boards.audit_matrix import (
+    CAUSES,
+    OUT_OF_ORDER,
+    SENTENCES,
+    VERDICTS,
+    Line,
+    matrix,
+    strips,
+)  # fmt: skip
+from queueviz.pages.pipeline import fresh, page_context
+from queueviz.runs.tables import Result, equals
+
+JOB = "delivery_audit"
+SHOWN_LINES = 500  # groups on topics
+SHOWN_MESSAGES = 200
+DRAWN_MESSAGES = 200_000  # of one group on one topic; of more there are only counts
+DRAWN_QUEUES = 64
+
+
+class Choice(NamedTuple):
+    """What the address picks: one line of the matrix, and of that one kind of message."""
+
+    group: str
+    topic: str
+    verdict: str | None
+    cause: str | None
+    queue: str | None
+
+
+@require_safe
+def audit(request: HttpRequest, slug: str) -> HttpResponse:
+    context = page_context(request, slug, "audit")
+    if not context["attached"]:
+        result = Result(JOB, slug)
+        context |= fresh(context["sandbox"], JOB, result) | _found(result, request.GET)
+        context["since"] = _since(context["snapshot"], result)
+    return render(request, "queueviz/boards/audit.html", context | {"verdicts": VERDICTS, "sentences": SENTENCES})
+
+
+def _found(result: Result, query: Mapping[str, str]) -> dict[str, Any]:
+    if result.manifest is None:
+        return {"lines": None}
+    summary = result.rows("summary", most=SHOWN_LINES * len(VERDICTS))
+    lines = matrix(summary.rows, _breaks(result))[:SHOWN_LINES]
+    line = _chosen(lines, query)
+    if line is None:
+        return {"lines": lines, "line": None}
+    choice = Choice(line.group, line.topic, _one_of(VERDICTS, query, "verdict"), _one_of(CAUSES, query, "cause"),
+                    query.get("queue") or None)
+    drawn = _strips(result, line)
+    rows = _messages(result, choice)
+    return {"lines": lines, "line": line, "choice": choice, "strips": drawn, "too_many": drawn is None,
+            "messages": rows.rows, "is_cut": rows.is_cut, "most": SHOWN_MESSAGES, "causes": CAUSES,
+            "sentence": SENTENCES.get(choice.verdict or ""), "is_order": choice.verdict == OUT_OF_ORDER}  # fmt: skip
+
+
+def _chosen(lines: list[Line], query: Mapping[str, str]) -> Line | None:
+    asked = query.get("group"), query.get("topic")
+    wanted = [line for line in lines if asked in ((line.group, line.topic), (line.group, None))]
+    return (wanted or lines or [None])[0]
+
+
+def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) -> str | None:
+    value = query.get(name)
+    return value if value in known else None
+
+
+def _breaks(result: Result) -> dict[tuple[str, str], tuple[int, int]]:
+    """Group and topic → how many, and the event of the first."""
+    import pyarrow as pa
+
+    batches = result.batches("order_breaks", ["group", "topic", "seq"])
+    if not batches:
+        return {}
+    counted = pa.Table.from_batches(batches).group_by(["group", "topic"]).aggregate([("seq", "count"), ("seq", "min")])
+    return {(row["group"], row["topic"]): (row["seq_count"], row["seq_min"]) for row in counted.to_pylist()}
+
+
+def _strips(result: Result, line: Line) -> Any:
+    """None: too many to draw."""
+    if line.total > DRAWN_MESSAGES:
+        return None
+    where = equals(group=line.group, topic=line.topic)
+    return strips(result.batches("messages", ["queue", "queue_offset", "verdict"], where))[:DRAWN_QUEUES]
+
+
+def _messages(result: Result, choice: Choice) -> Any:
+    if choice.verdict == OUT_OF_ORDER:
+        where = equals(group=choice.group, topic=choice.topic, queue=choice.queue)
+        return result.first("order_breaks", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
+    where = equals(group=choice.group, topic=choice.topic, verdict=choice.verdict, cause=choice.cause,
+                   queue=choice.queue)
+    return result.first("messages", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
+
+
+def _since(snapshot: Mapping[str, Any], result: Result) -> int | None:
+    """Events the result knows nothing of yet."""
+    return None if result.true_to is None else max(0, int(snapshot["seq"]) - result.true_to)

@@ -1,0 +1,100 @@
+"""History: lag and throughput further back than the Board's five minutes, and on without a seam into what is live."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from queueviz import engine
+from queueviz.boards.board import board_channel
+from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, lines, span_of, table_of
+from queueviz.boards.page import Place
+from queueviz.pages.pipeline import fresh, page_context
+from queueviz.runs.tables import Result, equals
+
+JOB = "lag_history"
+MINUTE_MS = 60_000
+SPANS = {15: ("15 m"), 60: ("1 h"), 360: ("6 h"), 1_440: ("24 h"), 0: ""}
+
+
+@require_safe
+def history(request: HttpRequest, slug: str) -> HttpResponse:
+    context = page_context(request, slug, "history")
+    if not context["attached"]:
+        context |= _drawn(context, Result(JOB, slug))
+    return render(request, "queueviz/boards/history.html", context)
+
+
+def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
+    place: Place = context["place"]
+    pairs = _pairs(place, result)
+    pair = _chosen(pairs, place)
+    name = place.query.get("measure", "lag")
+    name = name if name in MEASURES else "lag"
+    span, now_ms = span_of(place.query), int(context["snapshot"].get("at_ms") or 0)
+    found = _lines(result, pair, MEASURES[name], span, now_ms) if pair else Lines([], {}, 0, 1)
+    channel = board_channel(Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True)))
+                            if pair else place)
+    live = {**context["live"], "channels": {"board": channel} if channel else {}, "group": pair and pair[0],
+            "topic": pair and pair[1], "first": _first(channel),
+            "history": {"at_ms": found.at_ms, "lines": found.lines, "measure": name, "span_ms": span * MINUTE_MS,
+                        "words": _words()}}  # fmt: skip
+    return fresh(context["sandbox"], JOB, result) | {
+        "live": live, "pairs": pairs, "pair": pair, "measures": MEASURES, "measure": name, "spans": SPANS,
+        "span": span, "found": found, "table": table_of(found), "line_names": list(found.lines),
+        "true_at_ms": found.at_ms[-1] if found.at_ms else None}  # fmt: skip
+
+
+def _pairs(place: Place, result: Result) -> list[tuple[str, str]]:
+    """Groups with their topics: those there are, and those the result knows."""
+    import pyarrow as pa
+
+    found = {(str(group["group"]), str(one["topic"])) for group in place.groups
+             for one in group.get("subscription", ()) if not str(one["topic"]).startswith("%")}
+    for table in ("fives", "tens", "seconds"):
+        batches = result.batches(table, ["group", "topic"])
+        if batches:
+            known = pa.Table.from_batches(batches).group_by(["group", "topic"]).aggregate([])
+            found |= {(row["group"], row["topic"]) for row in known.to_pylist()}
+            break
+    return sorted(pair for pair in found if not pair[1].startswith("%"))
+
+
+def _chosen(pairs: list[tuple[str, str]], place: Place) -> tuple[str, str] | None:
+    group, topic = place.query.get("group"), place.query.get("topic")
+    wanted = [pair for pair in pairs if pair[0] == group and topic in (pair[1], None, "")]
+    return (wanted or pairs or [None])[0]
+
+
+def _lines(result: Result, pair: tuple[str, str], measure: Measure, span: int, now_ms: int) -> Lines:
+    from pyarrow import dataset
+
+    from_ms = now_ms - span * MINUTE_MS if span else 0
+    pair_only, columns = equals(group=pair[0], topic=pair[1]), ["queue", "from_ms", *measure.columns]
+
+    def read(table: str, since_ms: int) -> Any:
+        return result.batches(table, columns, pair_only & (dataset.field("from_ms") >= since_ms))
+
+    return lines(LAYERS[span], read, measure, from_ms=from_ms)
+
+
+def _first(channel: str | None) -> dict[str, Any]:
+    """The newest reading of the live part, as every live page has it with its first paint."""
+    if channel is None:
+        return {}
+    [reading] = engine.answer(engine.port().read([channel]))
+    data = getattr(reading, "data", None)
+    if data is None:
+        return {}
+    return {channel: {"seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
+                      "data": data}}  # fmt: skip
+
+
+def _words() -> dict[str, str]:
+    """Of this page alone: what every page is given would weigh on the Board."""
+    return {"now": _("now"), "computed": _("computed"), "live": _("live"), "at": _("{time}, {ago} ago"),
+            "produced": _("in"), "consumed": _("out"), "unknown": _("unknown"),
+            "summary": _("{measure} from {begin} to {end}. Highest: {name} with {value}."),
+            "lag": _("Lag"), "age": _("Age of the oldest"), "flow": _("Throughput")}  # fmt: skip

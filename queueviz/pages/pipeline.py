@@ -1,0 +1,137 @@
+"""Pipeline: what runs on a sandbox's journal and files, how far it is, what it found out; asking and cancelling."""
+
+import json
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods
+
+from queueviz import access, visitor
+from queueviz.boards.board import live_config
+from queueviz.boards.found_table import shown
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Place
+from queueviz.models import PipelineRun
+from queueviz.pages.sandbox import refusal_beside, shell
+from queueviz.runs import asking
+from queueviz.runs.offers import Offer, offers, title_of
+from queueviz.runs.shown import sentence
+from queueviz.runs.tables import Result
+from sandbox.kernel.errors import SandboxError
+
+CHANGED = "queueviz:runs"  # the event on which the list is asked for again
+OPTION = "option."  # before a job's own options, in a form
+PAGES = {"delivery_audit": "audit", "lag_history": "history"}  # jobs with a page of their own
+SHOWN_ROWS = 200
+State = PipelineRun.State
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page; a POST asks for a run (`job`) or cancels one (`cancel`), and answers a form with an empty partial."""
+    if request.method == "POST":
+        return _do(request, slug)
+    context = page_context(request, slug, "pipeline")
+    if not context["attached"]:
+        context |= _list(context["sandbox"]) | {"offers": list(offers().values())} | _found(request, slug)
+    return render(request, "queueviz/boards/pipeline.html", context)
+
+
+@require_GET
+def runs(request: HttpRequest, slug: str) -> HttpResponse:
+    """The list, asked for every second while something is on."""
+    seat = access.seat_at(visitor.of_request(request), slug, "see")
+    if seat.is_attached:
+        raise Http404
+    context = {"root": f"/s/{slug}/", "can": seat.can, **_list(seat.sandbox)}
+    return render(request, "queueviz/partials/runs.html", context)
+
+
+@require_GET
+def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
+    """How new a job's result is, and how far its next one; the page is loaded again when that has come."""
+    seat = access.seat_at(visitor.of_request(request), slug, "see")
+    if seat.is_attached or job not in offers():
+        raise Http404
+    context = {"root": f"/s/{slug}/", "can": seat.can, **fresh(seat.sandbox, job, Result(job, slug))}
+    answer = render(request, "queueviz/partials/freshness.html", context)
+    if request.GET.get("seen") not in (None, _run_of(context["result"])):
+        answer["HX-Refresh"] = "true"
+    return answer
+
+
+def page_context(request: HttpRequest, slug: str, tab: str, *, readings: Any = None, channels: Any = None,
+                 **more: Any) -> dict[str, Any]:
+    """What the three pages share: the shell, and what its modules start from."""
+    seat = access.seat_at(visitor.of_request(request), slug, "see")
+    access.note_visit(seat)
+    context = shell(request, seat, tab)
+    place = Place(slug, context["snapshot"], request.GET)
+    return context | {"place": place, "texts": texts(), "visit": seat,
+                      "live": live_config(place, readings or {}, channels or {}, tab=tab, **more)}  # fmt: skip
+
+
+def fresh(sandbox: Any, job: str, result: Result) -> dict[str, Any]:
+    """`run`: the one that waits or works now, or that came to no good end after the result was made."""
+    newest = asking.newest(sandbox, job)
+    run = newest if newest is not None and newest.run != _run_of(result) and newest.state != State.DONE else None
+    made_ms = result.manifest.made_ms if result.manifest is not None else None
+    return {"job": job, "result": result, "run_id": _run_of(result), "true_to": result.true_to,
+            "age_ms": None if made_ms is None else max(0, _now_ms() - made_ms), "run": run and _shown_run(run),
+            "worker": asking.is_worker_alive()}  # fmt: skip
+
+
+def _do(request: HttpRequest, slug: str) -> HttpResponse:
+    who, given = visitor.of_request(request), request.POST
+    try:
+        if "cancel" in given:
+            asking.cancel(who, slug, given["cancel"])
+        else:
+            names = [name for name in given if name.startswith(OPTION)]
+            options = {name.removeprefix(OPTION): str(given[name]) for name in names}
+            asking.ask_for(who, slug, given.get("job", ""), options)
+    except (SandboxError, access.Forbidden) as refused:
+        return refusal_beside(request, refused)
+    answer = HttpResponse("")
+    answer["HX-Trigger"] = json.dumps({CHANGED: {}})
+    return answer
+
+
+def _list(sandbox: Any) -> dict[str, Any]:
+    found = [_shown_run(run) for run in asking.runs_of(sandbox)]
+    return {"runs": found, "is_on": any(row["is_on"] for row in found), "worker": asking.is_worker_alive()}
+
+
+def _shown_run(run: PipelineRun) -> dict[str, Any]:
+    now = timezone.now()
+    begin, end = run.started_at, run.ended_at or now
+    return {"row": run, "title": title_of(run.job), "why": sentence(run), "page": PAGES.get(run.job),
+            "is_on": not run.is_over, "is_starting": run.state == State.RUNNING and run.stage is None,
+            "took_ms": (end - begin).total_seconds() * 1_000 if begin else None,
+            "age_ms": (now - run.asked_at).total_seconds() * 1_000, "options": sorted(run.options.items()),
+            "share": round(100 * run.tasks_done / run.tasks) if run.tasks else 0}  # fmt: skip
+
+
+def _found(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """The tables of one job's result, one of them with its first rows."""
+    offer: Offer | None = offers().get(request.GET.get("job", ""))
+    if offer is None:
+        return {}
+    result = Result(offer.job, slug)
+    tables = result.manifest.tables if result.manifest is not None else {}
+    chosen = request.GET.get("table", "")
+    chosen = chosen if chosen in tables else next(iter(tables), "")
+    columns, rows = result.columns(chosen), result.rows(chosen, most=SHOWN_ROWS)
+    return {"found": {"offer": offer, "tables": tables, "table": chosen, "rows": shown(columns, rows.rows),
+                      "columns": columns[1:], "is_cut": rows.is_cut, "most": SHOWN_ROWS,
+                      "all": tables[chosen].rows if chosen else 0, "true_to": result.true_to}}  # fmt: skip
+
+
+def _run_of(result: Result) -> str:
+    return result.manifest.run if result.manifest is not None else ""
+
+
+def _now_ms() -> int:
+    return round(timezone.now().timestamp() * 1_000)

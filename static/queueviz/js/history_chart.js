@@ -1,0 +1,178 @@
+/* Lines over time as SVG: the past from the server, the present from the page, one curve. Written anew once a second at
+   most; the cursor is its own two nodes. */
+import { $, attr, el, svg } from "./dom.js";
+import { niceTop } from "./chart.js";
+import { clock, duration, number, rate } from "./format.js";
+
+const PAD = { left: 52, right: 54, top: 14, bottom: 24 }, MINUTE = 60000;
+const STEPS = [10000, 30000, MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE, 2 * 60 * MINUTE, 4 * 60 * MINUTE, 6 * 60 * MINUTE, 12 * 60 * MINUTE, 24 * 60 * MINUTE, 7 * 24 * 60 * MINUTE];
+const day = (ms) => new Date(ms).toISOString().slice(5, 10);
+
+export class HistoryChart {
+  lines = []; // [{name, me, dash, points: [[at_ms, value|null], …]}], oldest first
+  #cursor = null; // at_ms
+
+  constructor(root, { measure, words, legend, readout }) {
+    Object.assign(this, { root, measure, words, legend, readout });
+    this.svg = $("svg", root);
+    new ResizeObserver(() => this.paint()).observe(root);
+    root.addEventListener("pointermove", (event) => this.#point(event.clientX - root.getBoundingClientRect().left));
+    root.addEventListener("pointerleave", () => document.activeElement !== root && this.#move(null));
+    root.addEventListener("blur", () => this.#move(null));
+    root.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  show(lines, { from_ms, to_ms, seam_ms }) {
+    Object.assign(this, { lines, from_ms, to_ms, seam_ms });
+    this.paint();
+  }
+
+  value(v) {
+    if (v === null || v === undefined) return this.words.unknown;
+    return this.measure === "age" ? duration(v) : this.measure === "flow" ? `${rate(v)}/s` : number(Math.round(v));
+  }
+
+  paint() {
+    const width = this.root.clientWidth, height = this.root.clientHeight;
+    if (!width || !this.to_ms) return;
+    this.box = { w: width - PAD.left - PAD.right, h: height - PAD.top - PAD.bottom };
+    let top = 0;
+    for (const line of this.lines) for (const [at, v] of line.points) if (v > top && at >= this.from_ms) top = v;
+    this.top = niceTop(Math.max(top, 1));
+    attr(this.svg, "viewBox", `0 0 ${width} ${height}`);
+    const nodes = [...this.#rows(), ...this.#columns()];
+    if (this.seam_ms > this.from_ms && this.seam_ms < this.to_ms) nodes.push(...this.#seam());
+    const used = [];
+    for (const line of this.lines) {
+      nodes.push(svg("path", { class: `line ${line.me} ${line.dash}`, d: this.#path(line.points) }));
+      const last = line.points.at(-1);
+      if (!last || last[1] === null || last[0] < this.to_ms - (this.to_ms - this.from_ms) / 20) continue;
+      let y = this.y(last[1]);
+      while (used.some((u) => Math.abs(u - y) < 11)) y += 4;
+      used.push(y);
+      if (y < height - 8) nodes.push(svg("text", { class: `name ${line.me}`, x: PAD.left + this.box.w + 6, y: y + 3 }, line.name));
+    }
+    this.marks = svg("g");
+    this.svg.replaceChildren(...nodes, this.marks);
+    this.#legend();
+    this.#summary();
+    this.#mark();
+  }
+
+  x(at) {
+    return PAD.left + ((at - this.from_ms) / (this.to_ms - this.from_ms)) * this.box.w;
+  }
+
+  y(v) {
+    return PAD.top + (1 - v / this.top) * this.box.h;
+  }
+
+  #rows() {
+    const count = this.top === 1 ? 1 : 4, found = [];
+    for (let i = 0; i <= count; i++) {
+      const v = (this.top * i) / count, y = this.y(v);
+      const word = this.measure === "age" ? duration(v) : this.measure === "flow" ? rate(v) : number(Number.isInteger(v) ? v : v.toFixed(1));
+      found.push(svg("path", { class: "grid", d: `M${PAD.left} ${y.toFixed(1)}h${this.box.w}` }), svg("text", { x: PAD.left - 6, y: y + 3, "text-anchor": "end" }, word));
+    }
+    return found;
+  }
+
+  #columns() {
+    const span = this.to_ms - this.from_ms, most = Math.max(2, Math.floor(this.box.w / 74));
+    const step = STEPS.find((s) => span / s <= most) ?? STEPS.at(-1), found = [];
+    for (let at = Math.ceil(this.from_ms / step) * step; at <= this.to_ms; at += step) {
+      const x = this.x(at);
+      const word = step >= 24 * 60 * MINUTE ? day(at) : clock(at, 0, { millis: false }).slice(0, step < MINUTE ? 8 : 5);
+      found.push(svg("path", { class: "grid", d: `M${x.toFixed(1)} ${PAD.top}v${this.box.h + 4}` }), svg("text", { x, y: PAD.top + this.box.h + 16, "text-anchor": "middle" }, word));
+    }
+    return found;
+  }
+
+  #seam() {
+    const x = this.x(this.seam_ms), { computed, live } = this.words;
+    const words = [];
+    if (x - PAD.left > 80) words.push(svg("text", { class: "seamword", x: x - 5, y: PAD.top - 4, "text-anchor": "end" }, computed));
+    if (PAD.left + this.box.w - x > 40) words.push(svg("text", { class: "seamword", x: x + 5, y: PAD.top - 4 }, live));
+    return [svg("path", { class: "seam", d: `M${x.toFixed(1)} ${PAD.top - 10}v${this.box.h + 10}` }), ...words];
+  }
+
+  #path(points) {
+    let d = "", pen = false, before = null;
+    for (const [at, v] of points) {
+      if (at < this.from_ms || v === null) {
+        if (v === null && before !== null) d += "h.01"; // a point alone is a dot
+        pen = false;
+        before = null;
+        continue;
+      }
+      d += `${pen ? "L" : "M"}${this.x(at).toFixed(1)} ${this.y(v).toFixed(1)}`;
+      before = pen ? null : v;
+      pen = true;
+    }
+    return before !== null ? `${d}h.01` : d;
+  }
+
+  #legend() {
+    const key = this.lines.map((line) => line.name + line.me + line.dash).join();
+    if (key === this.drawn) return;
+    this.drawn = key;
+    this.legend.replaceChildren(...this.lines.map((line) => {
+      const mark = svg("svg", { width: 22, height: 8, class: line.me, "aria-hidden": "true" });
+      mark.append(svg("path", { class: line.dash, d: "M1 4h20" }));
+      return el("li", {}, mark, el("span", { class: "mono" }, line.name));
+    }));
+  }
+
+  #summary() {
+    let best = null;
+    for (const line of this.lines) for (const [at, v] of line.points) if (v !== null && at >= this.from_ms && (!best || v > best.v)) best = { v, name: line.name };
+    const said = { measure: this.words[this.measure], begin: clock(this.from_ms, 0, { millis: false }), end: clock(this.to_ms, 0, { millis: false }), name: best?.name ?? "–", value: this.value(best?.v) };
+    attr(this.root, "aria-label", this.words.summary.replace(/\{(\w+)\}/g, (_, name) => said[name]));
+  }
+
+  #times() {
+    const all = new Set();
+    for (const line of this.lines) for (const [at] of line.points) if (at >= this.from_ms) all.add(at);
+    return [...all].sort((a, b) => a - b);
+  }
+
+  #point(x) {
+    if (!this.box) return;
+    const at = this.from_ms + ((x - PAD.left) / this.box.w) * (this.to_ms - this.from_ms), times = this.#times();
+    if (!times.length) return;
+    this.#move(times.reduce((best, t) => (Math.abs(t - at) < Math.abs(best - at) ? t : best)));
+  }
+
+  #key(event) {
+    const times = this.#times(), here = this.#cursor === null ? times.length : times.findIndex((at) => at >= this.#cursor);
+    const to = { ArrowLeft: here - 1, ArrowRight: here + 1, PageUp: here - 20, PageDown: here + 20, Home: 0, End: times.length - 1 }[event.key];
+    if (to === undefined || !times.length) return;
+    event.preventDefault();
+    this.#move(times[Math.min(times.length - 1, Math.max(0, to))]);
+  }
+
+  #move(at) {
+    this.#cursor = at;
+    this.#mark();
+  }
+
+  #mark() {
+    if (!this.marks) return;
+    const at = this.#cursor;
+    if (at === null || at < this.from_ms) {
+      this.marks.replaceChildren();
+      this.readout.textContent = "";
+      return;
+    }
+    const x = this.x(at), found = [], said = [];
+    for (const line of this.lines) {
+      const v = line.points.find((point) => point[0] === at)?.[1];
+      if (v === undefined) continue;
+      said.push(`${line.name} ${this.value(v)}`);
+      if (v !== null) found.push(svg("circle", { class: `at ${line.me}`, cx: x, cy: this.y(v), r: 3.5 }));
+    }
+    this.marks.replaceChildren(svg("path", { class: "cursor", d: `M${x} ${PAD.top}v${this.box.h}` }), ...found);
+    const ago = duration(Math.max(0, this.to_ms - at));
+    this.readout.textContent = [this.words.at.replace("{time}", clock(at, 0, { millis: false })).replace("{ago}", ago), ...said].join(" · ");
+  }
+}
