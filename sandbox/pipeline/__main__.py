@@ -37,6 +37,8 @@ def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
         value: dict[str, Any] = orjson.loads(line)
         if "cancel" in value:
             runner.cancel(value["cancel"])
+        elif "end" in value:
+            runner.end(value["end"])
         else:
             orders.put(Order(**value))
     runner.leave()  # whoever started it is gone, or wants no more

@@ -60,7 +60,8 @@ class Child:
             scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
             env["SPARK_HOME"] = spark_home(Path(scratch))
         self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                         env=env, cwd=ROOT)
+                                         env=env, cwd=ROOT,
+                                         start_new_session=True)  # Ctrl-C is for who started it, who tells it then
 
     def __enter__(self) -> "Child":
         return self

@@ -34,6 +34,7 @@ class Runner:
         self._where = (master, remote)
         self._session: SparkSession | None = None
         self._cancelled: set[str] = set()
+        self._ending: set[str] = set()
         self._now: str | None = None
         self.is_useless = False  # its Spark is gone; another process is needed
 
@@ -50,16 +51,22 @@ class Runner:
             self._tell(order.run, state="starting")
             session = self._opened()
             if order.run in self._cancelled:
-                raise CancelledBefore
+                raise Cancelled
             with Progress(session, order.run, lambda **told: self._tell(order.run, **told)):
                 source = Source({name: Path(path) for name, path in order.stores.items()},
                                 {name: Path(path) for name, path in order.journals.items()})
                 true_to = ends_of(source)
-                tables = job.run(Given(session, source, order.options, out, true_to))
+                tables = job.run(Given(session, source, order.options, out, true_to, order.run,
+                                       lambda: order.run in self._cancelled or order.run in self._ending))
                 rows = {name: write(out, order, job, name, table) for name, table in tables.items()}
-            made = {name: results.Table(f"run-{order.run}/{name}", count) for name, count in rows.items()}
-            results.publish(out, results.Manifest(job.name, order.run, made, true_to, wall_ms(),
-                                                  {"stores": order.stores, "journals": order.journals}))
+            if order.run in self._cancelled:
+                raise Cancelled
+            if not job.publishes:
+                made = {name: results.Table(f"run-{order.run}/{name}", count) for name, count in rows.items()}
+                results.publish(out, results.Manifest(job.name, order.run, made, true_to, wall_ms(),
+                                                      {"stores": order.stores, "journals": order.journals}))
+            elif (manifest := results.manifest_of(out)) is not None:
+                rows = {name: table.rows for name, table in manifest.tables.items()}
             self._tell(order.run, state="done", tables=rows)
         except Exception as why:
             results.discard(out, order.run)
@@ -84,6 +91,10 @@ class Runner:
         if self._session is not None:
             self._session.interruptTag(tag_of(run))
 
+    def end(self, run: str) -> None:
+        """One that stays has stayed long enough; it is done then, not cancelled."""
+        self._ending.add(run)
+
     def close(self) -> None:
         if self._session is not None and not self.is_useless:
             self._session.stop()
@@ -100,8 +111,8 @@ class Runner:
             self._told({"run": run, **told})
 
 
-class CancelledBefore(Exception):
-    """While Spark was starting, when there was nothing of Spark's to interrupt yet."""
+class Cancelled(Exception):
+    """Between Spark's own work, when there was nothing of it to interrupt."""
 
 
 class Progress:

@@ -37,6 +37,7 @@ class Command(BaseCommand):
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
         add("--format", help="of export: ndjson, csv or parquet")
+        add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
         add("--json", action="store_true", help="print the outcome as JSON")
 
@@ -64,7 +65,7 @@ class Command(BaseCommand):
             with log.open("w+b") as words, Child(where, scratch, os.environ, errors=words) as child:
                 with suppress(BrokenPipeError):  # gone already
                     child.order(order)
-                if (ended := self._follow(child, quiet=quiet)) is not None:
+                if (ended := self._heard(child, order, quiet=quiet)) is not None:
                     log.unlink()
                     return ended
             code = child.exit_code
@@ -76,7 +77,17 @@ class Command(BaseCommand):
         how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
         raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
 
-    def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
+    def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
+        """Ctrl-C ends a run that follows, and it is done then; any other it cuts off."""
+        try:
+            return self._told(child, quiet=quiet)
+        except KeyboardInterrupt:
+            if order.options.get("follow") != "true":
+                raise
+            child.end(order.run)
+            return self._told(child, quiet=quiet)
+
+    def _told(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
         """Until its end; None: the process was gone before."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
             for told in child.told():
@@ -114,4 +125,5 @@ def options_of(given: dict[str, Any]) -> dict[str, str]:
         if not equals:
             raise CommandError(f"{text} is no option: write it as KEY=VALUE.", returncode=1)
         options[key] = value
+    options |= {"follow": "true"} if given["follow"] else {}
     return options | ({"format": given["format"]} if given["format"] else {})

@@ -16,22 +16,31 @@ class Source(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What one run has: `options` are the job's own, as texts; `true_to`: the last entry of each journal to read."""
+    """What one run has: `options` are the job's own, as texts; `true_to`: the last entry of each journal to read.
+
+    `is_to_end`: somebody wants it over; only what stays until then has to ask.
+    """
 
     session: "SparkSession"
     source: Source
     options: Mapping[str, str]
     out: Path
     true_to: Mapping[str, int] = {}
+    run: str = ""
+    is_to_end: Callable[[], bool] = lambda: False
 
 
 class Job(NamedTuple):
-    """`run` gives tables by name; they are written and counted by who called it."""
+    """`run` gives tables by name; they are written and counted by who called it.
+
+    `publishes`: it gives none, and keeps its result by itself, batch by batch.
+    """
 
     name: str
     question: str
     run: "Callable[[Given], Mapping[str, DataFrame]]"
     options: tuple[str, ...] = ()
+    publishes: bool = False
 
 
 class WrongOption(ValueError):

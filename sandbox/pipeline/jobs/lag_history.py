@@ -1,0 +1,54 @@
+"""How far was each group behind, second by second?
+
+Tables `seconds`, `tens` (10 s) and `fives` (5 min), one row for every group, queue and stretch of the sandbox's own
+time that has an end: sandbox, group, topic, queue, from_ms; produced (messages stored meanwhile), consumed (committed
+meanwhile); and at its end lag (messages stored and not committed, as the Board counts) and lag_ms (how long the oldest
+of them had waited).  Null is unknown, never zero (`lag.fold` says when).
+
+A stream: it goes on where its checkpoint ends, reads what is there and is through; with `follow` it stays, and takes up
+what comes every second.  Every row is in the result once, however often it was killed (`lag.kept`).
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
+from sandbox.pipeline.lag import kept
+from sandbox.pipeline.lag.batches import Keeper
+from sandbox.pipeline.lag.fold import WANTED
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MOST_BYTES = 64 << 20
+"""Of all journals, in one batch."""
+
+EVERY_S = 1.0
+LOOK_EVERY_S = 1
+
+
+def run(given: Given) -> "Mapping[str, DataFrame]":
+    if not given.source.journals:
+        raise WrongOption("Lag is told by journals, and a store has none: name a sandbox with --sandbox.")
+    follows = one_of(given.options, "follow", ("false", "true")) == "true"
+    checkpoint = given.out / "checkpoint"
+    kept.begin_again_if_torn(given.out, checkpoint)
+    journals = {name: str(path) for name, path in given.source.journals.items()}
+    entries = given.session.readStream.format("rocketmq-journal").options(
+        journals=orjson.dumps(journals).decode(), linesOf=",".join(sorted(WANTED)), failOnDataLoss="false",
+        maxBytesPerTrigger=str(MOST_BYTES)).load()
+    keeper = Keeper(str(given.out), str(checkpoint), given.run, {"stores": {}, "journals": journals})
+    writer = entries.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(keeper.take)
+    query = (writer.trigger(processingTime=f"{EVERY_S} seconds") if follows
+             else writer.trigger(availableNow=True)).start()
+    while not query.awaitTermination(LOOK_EVERY_S):  # raises what ended it
+        if given.is_to_end():
+            query.stop()
+            break
+    kept.look_again(given.out, given.run)
+    return {}
+
+
+LAG_HISTORY = Job("lag_history", "How far was each group behind, second by second?", run, ("follow",), publishes=True)

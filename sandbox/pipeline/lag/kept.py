@@ -1,0 +1,122 @@
+"""A result that grows: each batch of the stream makes it anew, in a directory of its own, and then one step shows it.
+
+    <out>/batches/<checkpoint>-<batch>/{seconds,tens,fives,state}/*.parquet      files of earlier batches are links
+    <out>/manifest.json          names that directory, and in `source.stream` the checkpoint and the batch
+
+Spark repeats a batch whose end it has not written down.  It has the same number and the same entries then, and the
+manifest says whether it is in already; a directory no manifest ever named is made again.  So each row is there once,
+whatever was killed when.  What reads goes by the manifest, as with every result (`pipeline.results`).
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sandbox.kernel.clock import wall_ms
+from sandbox.pipeline import results
+
+FILES_AT_MOST = 48
+"""Of one table; then they are put into one."""
+
+STATE = "state"
+DIRECTORY = "batches"
+
+
+class Place(NamedTuple):
+    """Where a stream stands: its checkpoint's own name, and the last batch that is in the result."""
+
+    checkpoint: str
+    batch: int
+
+    @property
+    def directory(self) -> str:
+        return f"{DIRECTORY}/{self.checkpoint[:8]}-{self.batch:09}"
+
+
+def checkpoint_of(directory: Path) -> str | None:
+    """What Spark calls the stream that writes its checkpoint there; None before the first."""
+    try:
+        return str(orjson.loads((directory / "metadata").read_bytes())["id"])
+    except (FileNotFoundError, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def place_of(manifest: results.Manifest | None) -> Place | None:
+    """None: no stream has made this result."""
+    stream = None if manifest is None else manifest.source.get("stream")
+    return None if stream is None else Place(stream["checkpoint"], stream["batch"])
+
+
+def begin_again_if_torn(out: Path, checkpoint: Path) -> None:
+    """A checkpoint without the result it belongs to, or beside another's, is of no use: all is read from the start."""
+    place = place_of(results.manifest_of(out))
+    if place is None or place.checkpoint != checkpoint_of(checkpoint):
+        shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def state_before(out: Path, place: Place) -> Path | None:
+    """Where the batch before left what it remembers; None for the first."""
+    before = place_of(results.manifest_of(out))
+    return out / before.directory / STATE if before is not None and before.checkpoint == place.checkpoint else None
+
+
+def is_in(out: Path, place: Place) -> bool:
+    before = place_of(results.manifest_of(out))
+    return before is not None and before.checkpoint == place.checkpoint and before.batch >= place.batch
+
+
+def add(out: Path, place: Place, tables: Mapping[str, pa.Table], *, job: str, run: str, true_to: dict[str, int],
+        source: dict[str, Any]) -> None:
+    """These rows join the result, all tables in one step.  `STATE` replaces what was there."""
+    manifest = results.manifest_of(out)
+    before = place_of(manifest)
+    if before is not None and before.checkpoint != place.checkpoint:
+        before = manifest = None  # another stream's: this one begins
+    directory = out / place.directory
+    shutil.rmtree(directory, ignore_errors=True)
+    made = {}
+    for name, table in tables.items():
+        (directory / name).mkdir(parents=True)
+        if before is not None and name != STATE:
+            _take_over(out / before.directory / name, directory / name)
+        if table.num_rows or not any((directory / name).iterdir()):
+            pq.write_table(table, directory / name / f"{place.batch:09}.parquet")
+        if name != STATE:
+            old = 0 if manifest is None else manifest.tables[name].rows
+            made[name] = results.Table(f"{place.directory}/{name}", old + table.num_rows)
+    results.publish(out, results.Manifest(job, run, made, true_to, wall_ms(), {
+        **source, "stream": {"checkpoint": place.checkpoint, "batch": place.batch}}))
+    _sweep(out, {place.directory, *([before.directory] if before is not None else [])})
+
+
+def look_again(out: Path, run: str) -> None:
+    """There was nothing new: the result is this run's all the same."""
+    manifest = results.manifest_of(out)
+    if manifest is not None and manifest.run != run:
+        results.publish(out, manifest._replace(run=run, made_ms=wall_ms()))
+
+
+def _take_over(old: Path, new: Path) -> None:
+    """Its files, as links; when they have become many, as one file."""
+    files = sorted(old.glob("*.parquet"))
+    if len(files) >= FILES_AT_MOST:
+        pq.write_table(pa.concat_tables(pq.read_table(file) for file in files), new / files[-1].name)
+        return
+    for file in files:
+        try:
+            os.link(file, new / file.name)
+        except OSError:  # a file system without links
+            shutil.copyfile(file, new / file.name)
+
+
+def _sweep(out: Path, kept: set[str]) -> None:
+    """Whoever reads the result before this one may go on reading; older ones go."""
+    for directory in (out / DIRECTORY).iterdir():
+        if f"{DIRECTORY}/{directory.name}" not in kept:
+            shutil.rmtree(directory, ignore_errors=True)
