@@ -22,6 +22,7 @@ class TcpLimits:
     pending_requests: int = 1_024  # unanswered; further ones are answered with code 2
     pending_s: float = 60.0  # a request nobody has answered by then does not count any more
     unread_bytes: int = 8 * MIB  # of answers; who has more when the next one is due is closed
+    socket_bytes: int = MIB // 4  # of the operating system's buffers, each way of a connection; it may hold twice that
     unread_total_bytes: int = 64 * MIB  # over all connections; then those are closed that have not read for longest
     drain_bytes: int = MIB  # of answers; while more are unread, nothing further is read
     connect_s: float = 3.0  # RocketMQ: connectTimeoutMillis

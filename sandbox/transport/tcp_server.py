@@ -59,6 +59,8 @@ class TcpServer:
         opened = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit them
+                opened.setsockopt(socket.SOL_SOCKET, buffer, self._guard.limits.socket_bytes)
             opened.setblocking(False)
             opened.bind((ip, port))
             opened.listen(BACKLOG)

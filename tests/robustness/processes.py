@@ -46,12 +46,16 @@ class Broker:
 
 
 class Usage(NamedTuple):
-    """Of one moment.  `own_bytes` is what no file lies behind; mapped store files come and go with the page cache."""
+    """Of one moment.  `own_bytes` is what no file lies behind; mapped store files come and go with the page cache.
+
+    `sockets_bytes` is what the kernel keeps for all TCP connections of this network namespace.
+    """
 
     at_s: float
     own_bytes: int
     resident_bytes: int
     cpu_s: float
+    sockets_bytes: int
 
 
 class Watch:
@@ -80,7 +84,12 @@ def usage(pid: int) -> Usage:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return Usage(time.monotonic(), kib(status["RssAnon"]), kib(status["VmRSS"]),
-                 (int(fields[11]) + int(fields[12])) / TICKS_PER_S)  # fmt: skip
+                 (int(fields[11]) + int(fields[12])) / TICKS_PER_S, sockets_bytes())  # fmt: skip
+
+
+def sockets_bytes() -> int:
+    tcp = next(line for line in Path("/proc/net/sockstat").read_text().splitlines() if line.startswith("TCP:")).split()
+    return int(tcp[tcp.index("mem") + 1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def kib(text: str) -> int:

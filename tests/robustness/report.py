@@ -82,8 +82,8 @@ def table(report: dict[str, Any]) -> list[str]:
         used = f"{row['cpu_s']:.1f} s of {row['wall_s']:.0f} s"
         out.append(f"  {row['phase']}: {row['kind']} (seed {row['seed']}): {used}: {counts}")
     memory = report["memory"]
-    out += ["", "memory of the broker, MiB (no file behind it; resident with mapped store files)"]
-    out += [f"  {when:6}{memory[when]['own'] / MIB:8.0f}{memory[when]['resident'] / MIB:8.0f}"
+    out += ["", "MiB of memory: the broker's own, resident with mapped store files, the kernel's for connections"]
+    out += [f"  {when:6}" + "".join(f"{memory[when][what] / MIB:8.0f}" for what in ("own", "resident", "sockets"))
             for when in ("start", "peak", "end")]  # fmt: skip
     out += [f"  bound {memory['bound'] / MIB:8.0f}  = {memory['bound_is']}", "", "refused: total, with a line, counted"]
     for reason, row in sorted(report["refused"].items()):

@@ -10,7 +10,7 @@ from typing import Any
 from sandbox.transport.tcp_limits import HEADLESS
 from tests.interop.servers import ROOT, log_records
 from tests.robustness.attack import KINDS
-from tests.robustness.processes import Broker, Prober, Watch, attack
+from tests.robustness.processes import Broker, Prober, Usage, Watch, attack
 from tests.robustness.report import AT_LAST, LINES_PER_S, MIB, Verdict, pairs, read_log, share_of
 from tests.robustness.served import TOPIC
 
@@ -22,6 +22,7 @@ LEAST_ALONE_S = 8.0
 FOUND = Path(__file__).parents[1] / "golden" / "nasty"
 TABLES_BYTES = 192 * MIB  # what outsiders make a broker remember: topics, groups, offsets, routes, texts
 BOUND_BYTES = HEADLESS.unfinished_bytes + HEADLESS.unread_total_bytes + TABLES_BYTES
+SOCKETS_BYTES = 512 * MIB  # of the kernel's: 300 deaf connections with 2 × socket_bytes at our end, and the crowd
 BOUND_IS = "start + unfinished_bytes + unread_total_bytes of TcpLimits + 192 for all tables"
 
 
@@ -72,6 +73,9 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
         Verdict(memory["peak"]["own"] - memory["start"]["own"] <= BOUND_BYTES,
                 f"memory grows by at most {BOUND_BYTES // MIB} MiB: by "
                 f"{(memory['peak']['own'] - memory['start']['own']) // MIB}"),
+        Verdict(memory["peak"]["sockets"] <= SOCKETS_BYTES,
+                f"the kernel keeps at most {SOCKETS_BYTES // MIB} MiB for connections: "
+                f"{memory['peak']['sockets'] // MIB}"),
         Verdict(at_last == log.told + log.counted, "every refusal has a line in the log, or is counted in one"),
         Verdict(not log.wrong, f"nothing else is in the log: {log.wrong[:5]}"),
         Verdict(log.most_lines_per_s <= LINES_PER_S,
@@ -105,12 +109,12 @@ def _phase(name: str, client: Prober, machine: Prober, watch: Watch, begin_s: fl
 
 
 def _memory(watch: Watch) -> dict[str, Any]:
-    def row(own: int, resident: int) -> dict[str, int]:
-        return {"own": own, "resident": resident}
+    def row(*used: Usage) -> dict[str, int]:
+        return {"own": max(each.own_bytes for each in used), "resident": max(each.resident_bytes for each in used),
+                "sockets": max(each.sockets_bytes for each in used)}  # fmt: skip
 
     first, last = watch.rows[0], watch.rows[-1]
-    return {"start": row(first.own_bytes, first.resident_bytes), "end": row(last.own_bytes, last.resident_bytes),
-            "peak": row(max(r.own_bytes for r in watch.rows), max(r.resident_bytes for r in watch.rows)),
+    return {"start": row(first), "end": row(last), "peak": row(*watch.rows),
             "bound": first.own_bytes + BOUND_BYTES, "bound_is": BOUND_IS}  # fmt: skip
 
 

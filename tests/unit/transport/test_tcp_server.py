@@ -394,3 +394,16 @@ async def test_nothing_is_heard_after_a_close_and_the_end_is_told_once() -> None
         await port.node.until(lambda: len(port.node.gone) == 1)
         assert port.node.heard == [1]
         await client.close()
+
+
+async def test_the_machine_keeps_little_for_a_client_that_does_not_read() -> None:
+    """Left to itself Linux gives each connection up to 4 MiB for what it is told, and 32 for what it says."""
+    async with Port(limits=TcpLimits(socket_bytes=64 * KIB)) as port:
+        client = await port.client()
+        client.say(request(1))
+        await client.read(1)
+        [stream] = port.server._streams
+        accepted = stream._transport.get_extra_info("socket")
+        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            assert accepted.getsockopt(socket.SOL_SOCKET, buffer) <= 2 * 64 * KIB
+        await client.close()
