@@ -1,0 +1,65 @@
+"""`manage.py simulate_class --students 30 --minutes 20 --out DIR`: a class's journals and stores (docs/pipeline.md)."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.core.management import BaseCommand, CommandError
+from tqdm import tqdm
+
+from sandbox.hosting.classroom.making import Lesson, Made, make_class
+from sandbox.pipeline.sentences import sentence_of
+
+MOST_STUDENTS = 10_000
+MOST_MINUTES = 24 * 60
+NAME = "class.json"
+
+
+class Command(BaseCommand):
+    help = "Make the journals and stores of a whole class with the real engine, in virtual time: DIR/<student>/."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add("--students", type=int, required=True, metavar="N", help="how many")
+        add("--minutes", type=float, required=True, metavar="M", help="how long the lesson is, in sandbox time")
+        add("--out", type=Path, required=True, metavar="DIR", help="an empty or new directory")
+        add("--seed", default="0", metavar="S", help="another seed is another class (default 0)")
+        add("--processes", type=int, default=os.cpu_count() or 1, metavar="K", help="default: one a core")
+        add("--json", action="store_true", help="print the figures as JSON")
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        lesson = Lesson(given["students"], given["minutes"], given["seed"])
+        if not 0 < lesson.students <= MOST_STUDENTS or not 0 < lesson.minutes <= MOST_MINUTES:
+            raise CommandError(f"--students is 1 to {MOST_STUDENTS}, --minutes above 0 and at most {MOST_MINUTES}.")
+        out = given["out"].resolve()
+        began_s = time.monotonic()
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            if any(out.iterdir()):
+                raise CommandError(f"{out} is not empty: a class needs a directory of its own.")
+            made = self._make(lesson, out, max(1, given["processes"]), quiet=given["json"])
+            (out / NAME).write_bytes(orjson.dumps({**lesson._asdict(), "made": [one._asdict() for one in made]},
+                                                  option=orjson.OPT_INDENT_2))
+        except FileExistsError:
+            raise CommandError(f"{out} is a file: a class needs a directory.") from None
+        except OSError as why:
+            raise CommandError(sentence_of(why)) from None
+        took_s = time.monotonic() - began_s
+        figures = {"students": len(made), "minutes": lesson.minutes, "entries": sum(one.entries for one in made),
+                   "messages": sum(one.messages for one in made), "took_s": round(took_s, 2),
+                   "students_per_s": round(len(made) / took_s, 3)}
+        if given["json"]:
+            self.stdout.write(orjson.dumps(figures).decode())
+        else:
+            self.stdout.write(f"{figures['students']} students, {figures['messages']} messages and "
+                              f"{figures['entries']} events in {figures['took_s']} s: {out}")
+
+    def _make(self, lesson: Lesson, out: Path, processes: int, *, quiet: bool) -> list[Made]:
+        ready = make_class(lesson, out, processes=min(processes, lesson.students))
+        bar = tqdm(ready, total=lesson.students, unit=" students", disable=quiet or not sys.stderr.isatty())
+        return sorted(bar)
