@@ -13,6 +13,7 @@ SPARK_GONE = "Spark's Java process ended in the middle of the run; most often th
 NO_ROOM = "The disk is full. Make room, and run it again."
 
 _OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
+_PYTHONS = re.compile(r"^\s*(?:\w+\.)*\w*(?:Error|Exception|Warning): (.+)$", re.MULTILINE)
 _KNOWN = (
     (re.compile("No space left on device|Disk quota exceeded"), NO_ROOM),
     (re.compile("File too large"), "A file of the result is larger than this process may write (ulimit -f)."),
@@ -45,6 +46,8 @@ def sentence_of(why: BaseException, *, said: str = "") -> str:
     for known, sentence in _KNOWN:
         if known.search(text) or known.search(type(why).__name__):
             return sentence
+    if found := _PYTHONS.findall(text):
+        return str(found[-1])[:LONGEST]
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(why).__name__)
     return first[:LONGEST]
 

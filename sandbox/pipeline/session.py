@@ -28,6 +28,9 @@ SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
 }
+OF_A_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled",
+                "spark.sql.python.filterPushdown.enabled")
+"""Those of SETTINGS that a session on somebody else's server may have for itself, and that our sources need."""
 SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"
 LOCAL = "local[*]"
@@ -44,6 +47,9 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
         for key, value in {**SETTINGS, **more}.items():
             builder = builder.config(key, value)
     session: SparkSession = builder.getOrCreate()
+    if remote is not None:
+        for key in OF_A_SESSION:
+            session.conf.set(key, SETTINGS[key])
     directory = Path(tempfile.mkdtemp(prefix="queueviz-code-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)  # executors fetch it when their first task comes
     _ship(session, packed(directory))

@@ -82,6 +82,8 @@ JAVA_LAST_WORDS = 'WARN x\nException in thread "main" org.apache.spark.SparkExce
     (Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "",
      "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"),
     (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "", SPARK_GONE),
+    (Exception("Failed: Traceback (most recent call last):\n  File x\nbuiltins.KeyError: 'orders'\n SQLSTATE"), "",
+     "'orders'"),
     (Exception("\n\n  What nobody knows.  \n more"), "", "What nobody knows."),
 ])  # fmt: skip
 def test_every_reason_is_one_sentence(why: Exception, said: str, sentence: str) -> None:
@@ -125,7 +127,7 @@ def test_what_is_wrong_with_the_wish_is_said_without_spark(tmp_path: Path, golde
     assert (tmp_path / "file").read_text() == "mine"
     assert refused(tmp_path, *store, "--out", "/proc/nowhere") == (
         "/proc/nowhere cannot be used: no such file or directory.")
-    assert refused(tmp_path, "exprot", "--store", golden).startswith("There is no job exprot. Jobs are: export")
+    assert refused(tmp_path, "exprot", "--store", golden).startswith("There is no job exprot. Jobs are: ")
     assert refused(tmp_path, "export", "--class", tmp_path) == (
         f"There is no sandbox below {tmp_path}: simulate_class makes such a directory.")
     assert refused(tmp_path, "export", "--sandbox", "nobody") == f"There is no sandbox nobody in {tmp_path}."
