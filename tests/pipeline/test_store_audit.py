@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.kernel.chance import Chance
 from sandbox.pipeline.audit.verdict import Verdict
 from sandbox.pipeline.audit.whole import audit
+from sandbox.store.findings import ERROR
 from sandbox.store.reader import StoreReader
+from sandbox.store.reader_index import keys_of
+from sandbox.store.verify import verify
 from tests.golden.golden_stores import NAMES, unpack
 
 FIRST = "0".zfill(20)
@@ -127,7 +131,163 @@ def test_any_entry_of_the_index_may_be_the_one_that_leads_elsewhere(root: Path) 
     path = index_file(root)
     sound = path.read_bytes()
     count = struct.unpack_from(">i", sound, 36)[0]
-    for number in range(1, count):
+    for number in (*range(1, 6), *range(6, count - 3, 29), *range(count - 3, count)):
         path.write_bytes(sound)
         place = misdirect_an_entry(root, number)
         assert places(root) == [place], number
+
+
+QUEUE = f"consumequeue/GoldenBasic/0/{FIRST}"
+
+
+def damaged_unit(root: Path) -> list[Place]:
+    flip(root / QUEUE, 20 * 3 + 19)
+    return [("wrong_unit", QUEUE, 60)]
+
+
+def unit_for_no_message(root: Path) -> list[Place]:
+    overwrite(root / QUEUE, 20 * 12, struct.pack(">qiq", 5, 100, 0))
+    return [("orphan_unit", QUEUE, 240)]
+
+
+def lost_page(root: Path) -> list[Place]:
+    overwrite(root / QUEUE, 20 * 2, bytes(20 * 5))
+    return [("missing_unit", QUEUE, 40)]
+
+
+def lost_queue_file(root: Path) -> list[Place]:
+    (root / QUEUE).write_bytes(bytes(20_000))
+    return [("missing_unit", QUEUE, 0)]
+
+
+def hole_in_the_log(root: Path) -> list[Place]:
+    overwrite(root / "commitlog" / FIRST, 214, bytes(512))
+    return [("unreadable", f"commitlog/{FIRST}", 214)]
+
+
+def head_that_is_none(root: Path) -> list[Place]:
+    flip(root / "commitlog" / FIRST, 214 + 5)
+    return [("unreadable", f"commitlog/{FIRST}", 214)]
+
+
+def short_last_file(root: Path) -> list[Place]:
+    os.truncate(root / "commitlog" / SECOND, 400_000)
+    return [("file_sizes", f"commitlog/{SECOND}", 400_000)]
+
+
+def short_first_file(root: Path) -> list[Place]:
+    """Cut between two records."""
+    os.truncate(root / "commitlog" / FIRST, 214)
+    return [("unreadable", f"commitlog/{FIRST}", 214)]
+
+
+def lost_last_file(root: Path) -> list[Place]:
+    (root / "commitlog" / SECOND).unlink()
+    return [("gap", f"commitlog/{SECOND}", 0)]
+
+
+def lost_middle_file(root: Path) -> list[Place]:
+    third = root / "commitlog" / "2097152".zfill(20)
+    third.write_bytes(bytes(1_048_576))
+    (root / "commitlog" / SECOND).unlink()
+    return [("gap", f"commitlog/{SECOND}", 0)]
+
+
+def rubbish_behind_the_log(root: Path) -> list[Place]:
+    physical, size = last_record(root)
+    at = physical + size - 1_048_576
+    overwrite(root / "commitlog" / SECOND, at, b"\x00\x00\x01\x00\xda\xa3\x20\xa7rest")
+    return [("torn_tail", f"commitlog/{SECOND}", at)]
+
+
+def empty_slot(root: Path) -> list[Place]:
+    path = index_file(root)
+    slot = next(at for at in range(40, ENTRIES_AT, 4) if any(path.read_bytes()[at : at + 4]))
+    overwrite(path, slot, bytes(4))
+    return [("wrong_slot", f"index/{path.name}", slot)]
+
+
+def empty_entry(root: Path) -> list[Place]:
+    overwrite(index_file(root), ENTRIES_AT + 20 * 9, bytes(20))
+    return [("wrong_entry", f"index/{index_file(root).name}", ENTRIES_AT + 180)]
+
+
+def entry_of_another_time(root: Path) -> list[Place]:
+    flip(index_file(root), ENTRIES_AT + 20 * 7 + 15)
+    return [("wrong_time", f"index/{index_file(root).name}", ENTRIES_AT + 140)]
+
+
+def broken_chain(root: Path) -> list[Place]:
+    flip(index_file(root), ENTRIES_AT + 20 * 7 + 19)
+    return [("broken_chain", f"index/{index_file(root).name}", ENTRIES_AT + 140)]
+
+
+def header_field(at: int) -> object:
+    def wrong(root: Path) -> list[Place]:
+        flip(index_file(root), at + 7 if at < 32 else at + 3)
+        return [("wrong_header", f"index/{index_file(root).name}", at)]
+
+    return wrong
+
+
+DAMAGES = [damaged_unit, unit_for_no_message, lost_page, lost_queue_file, hole_in_the_log, head_that_is_none,
+           short_last_file, short_first_file, lost_last_file, lost_middle_file, rubbish_behind_the_log, empty_slot,
+           empty_entry, entry_of_another_time, broken_chain, *(header_field(at) for at in (0, 8, 16, 24, 32))]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_follows_from_a_damage_is_not_told_again(root: Path, damage: object) -> None:
+    assert callable(damage)
+    expected = damage(root)
+    assert places(root) == expected
+
+
+def test_what_is_lost_says_what_leads_there(root: Path) -> None:
+    with StoreReader(root) as reader:
+        lost = [message for message in reader.records() if 214 <= message.physical_offset < 214 + 512]
+        end = lost[-1].physical_offset + lost[-1].store_bytes
+        keys = sum(len(keys_of(message)) for message in lost)
+    hole_in_the_log(root)
+    assert [found.says for found in checked(root).findings] == [
+        f"magic 00000000 is no record's; {end - 214} bytes are lost; "
+        f"{len(lost)} queue units and {keys} index entries lead there"]
+
+
+def test_a_log_that_ends_in_rubbish_may_be_on_its_way_as_long_as_the_store_is_open(root: Path) -> None:
+    rubbish_behind_the_log(root)
+    (root / "abort").touch()
+    assert places(root) == []
+
+
+def test_units_at_the_end_of_a_queue_may_be_on_their_way_as_long_as_the_store_is_open(root: Path) -> None:
+    expected = zero_a_unit(root, 11)
+    assert places(root) == [expected]
+    (root / "abort").touch()
+    assert places(root) == []
+    assert checked(root).checked["not_dispatched"] == 1
+
+
+def test_findings_have_a_limit_and_the_rest_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.pipeline.audit.found.MAX_FINDINGS", 3)
+    overwrite(index_file(root), ENTRIES_AT + 20, os.urandom(20 * 40))
+    verdict = checked(root)
+    assert len(verdict.findings) <= 6
+    assert verdict.checked["omitted"] > 10
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_the_verification_on_one_core_finds_the_audit_finds(root: Path, seed: int) -> None:
+    """One flipped bit anywhere in what was written."""
+    chance = Chance(seed)
+    files = sorted(path for part in ("commitlog", "consumequeue", "index") for path in (root / part).rglob("*")
+                   if path.is_file() and any(path.read_bytes()))
+    for _ in range(8):
+        path = chance.choice(files)
+        sound = path.read_bytes()
+        at = chance.choice([at for at, value in enumerate(sound) if value])
+        path.write_bytes(sound[:at] + bytes([sound[at] ^ 1 << chance.below(8)]) + sound[at + 1 :])
+        with StoreReader(root) as reader:
+            errors = [found for found in verify(reader).findings if found.severity == ERROR]
+        if errors and not all(found.where.startswith("consumequeue/SCHEDULE") for found in errors):
+            assert places(root), (path, at, errors)
+        path.write_bytes(sound)

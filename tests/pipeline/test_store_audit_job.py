@@ -43,7 +43,8 @@ def test_four_damages_are_four_rows_with_file_and_byte(run: Run, tmp_path: Path)
 
 @pytest.mark.parametrize(("options", "why"), [
     ({"delay_levels": "soon"}, "--option delay_levels is as a broker's messageDelayLevel, 1s 5s 10s: "),
-    ({"levels": "1s"}, "store_audit has no option levels. Options are: delay_levels."),
+    ({"index_slots": "0"}, "--option index_slots is a number of slots, as a broker's maxHashSlotNum, not 0."),
+    ({"levels": "1s"}, "store_audit has no option levels. Options are: delay_levels, index_slots."),
 ])  # fmt: skip
 def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, golden: Path, options: dict[str, str],
                                                            why: str) -> None:

@@ -27,9 +27,29 @@ class Chains:
     def check(self, entries: Entries, instead: Mapping[int, int]) -> None:
         """`instead`: hashes that entries with a finding of their own should have."""
         count = self._header.index_count
+        slots = self._slots()
+        if slots is None:
+            return
+        chosen = self._chosen(entries, slots, instead) if instead else {}
         for start in range(1, count, ENTRIES_AT_ONCE):
-            self._follow(start, entries(start, start + ENTRIES_AT_ONCE), instead)
-        self._check_slots()
+            self._follow(start, entries(start, start + ENTRIES_AT_ONCE), chosen)
+        self._check_slots(slots)
+
+    def _chosen(self, entries: Entries, slots: NDArray[Any], instead: Mapping[int, int]) -> dict[int, int]:
+        """Which hash each of these entries was put with: its own, or the one it should have.
+
+        What leads to the entry tells its slot: if that is the one of its own hash, the record was changed and not it.
+        """
+        numbers = np.array(sorted(instead), np.int64)
+        led_from = {int(slots[slot]): int(slot) for slot in np.flatnonzero(np.isin(slots, numbers))}
+        for start in range(1, self._header.index_count, ENTRIES_AT_ONCE):
+            part = entries(start, start + ENTRIES_AT_ONCE)
+            for row in np.flatnonzero(np.isin(part["previous"], numbers)).tolist():
+                key_hash = instead.get(start + row, int(part["hash"][row]))
+                led_from[int(part["previous"][row])] = key_hash % self._file.slots
+        own = {number: int(part[0]) for number in instead if len(part := entries(number, number + 1)["hash"])}
+        return {number: key_hash if led_from.get(number) == key_hash % self._file.slots else own.get(number, key_hash)
+                for number, key_hash in instead.items()}
 
     def _follow(self, start: int, part: NDArray[Any], instead: Mapping[int, int]) -> None:
         hashes = part["hash"].astype(np.int64)
@@ -55,16 +75,20 @@ class Chains:
                                       f"entry {start + row}: " + chain_text(int(slots[row]), int(expected[row]),
                                                                             int(part["previous"][row]))))
 
-    def _check_slots(self) -> None:
+    def _slots(self) -> NDArray[Any] | None:
+        try:
+            return np.fromfile(self._file.path, ">i4", self._file.slots, offset=HEADER_BYTES)
+        except FileNotFoundError:
+            return None
+
+    def _check_slots(self, slots: NDArray[Any]) -> None:
         used = int((self._newest > 0).sum())
         if self._header.slots_used != used and not (self._open and self._header.slots_used > used):
             self._notes.add(Found("wrong_header", self._path, SLOTS_USED_AT,
                                   slots_used_text(self._header.slots_used, used)))
-        try:
-            slots = np.fromfile(self._file.path, ">i4", self._file.slots, offset=HEADER_BYTES)
-        except FileNotFoundError:
-            return
-        # a higher number is of an entry that is not counted yet
-        for slot in np.flatnonzero((slots != self._newest) & (slots < self._header.index_count)).tolist():
+        # a higher number is of an entry that is on its way, or never came and stands for an empty slot
+        on_its_way = (slots >= self._header.index_count) & (slots < self._file.entries)
+        harmless = on_its_way if self._open else (slots >= self._header.index_count) & (self._newest == 0)
+        for slot in np.flatnonzero((slots != self._newest) & ~harmless).tolist():
             self._notes.add(Found("wrong_slot", self._path, HEADER_BYTES + slot * SLOT_BYTES,
                                   slot_text(slot, int(slots[slot]), int(self._newest[slot]))))

@@ -12,7 +12,7 @@ from sandbox.message import properties as names
 from sandbox.message.sys_flag import OUT_OF_QUEUE
 from sandbox.pipeline.audit.found import Found, Notes, Part
 from sandbox.pipeline.audit.log_columns import LogFile, Records
-from sandbox.pipeline.audit.queue_units import EXT_LIMIT, QueueUnits
+from sandbox.pipeline.audit.queue_units import QueueUnits
 from sandbox.pipeline.audit.store_log import Stopped, StoreLog
 from sandbox.pipeline.audit.texts import Texts
 from sandbox.pipeline.audit.topics import topics_in
@@ -29,6 +29,7 @@ class Place(NamedTuple):
     """A store and its log as they were when the work was divided; `open`: not closed, so its end may be on its way.
 
     `delay_levels_ms`: None where nobody told; then a due time counts if it is whole seconds after the store time.
+    `index_slots`: None where the files have to say it themselves.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Place(NamedTuple):
     logs: tuple[Log, ...]
     open: bool
     delay_levels_ms: tuple[int, ...] | None
+    index_slots: int | None
 
 
 def audit_log(place: Place, logs: Sequence[Log]) -> Part:
@@ -76,7 +78,7 @@ class _LogAudit:
 
     def _reach(self, stop: Stopped) -> int:
         """Where the file would end that has the stop."""
-        log = self._log.log_at(stop.position) or self._log.logs[-1]
+        log = self._log.log_before(stop.position) or self._log.logs[-1]
         return log.start + self._log.file_bytes
 
     def _newest(self) -> Longs:
@@ -172,8 +174,7 @@ class _LogAudit:
         """Rows whose tags code alone differs, and by rights: it is an address, or the broker has other delay levels."""
         alike = (actual["physical"] == expected["physical"]) & (actual["size"] == expected["size"])
         same = [row for row in rows.tolist() if alike[row]]
-        settled = {row for row in same if actual[row]["tags"] <= EXT_LIMIT
-                   and queue.extended(int(actual[row]["tags"])) in (None, expected[row]["tags"])}
+        settled = {row for row in same if queue.leads_to(int(actual[row]["tags"]), int(expected[row]["tags"]))}
         if queue.topic == SCHEDULE_TOPIC and self._place.delay_levels_ms is None:
             waits_ms = {row: int(actual[row]["tags"]) - int(store_ms[row]) for row in same}
             settled.update(row for row, wait_ms in waits_ms.items() if wait_ms > 0 and wait_ms % 1_000 == 0)

@@ -53,8 +53,9 @@ class IndexPiece(NamedTuple):
 Piece = LogPiece | QueuePiece | IndexPiece
 
 
-def places_of(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None) -> list[Place]:
-    return [Place(name, root, tuple(log_files(root)), (root / "abort").exists(), delay_levels_ms)
+def places_of(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None,
+              index_slots: int | None = None) -> list[Place]:
+    return [Place(name, root, tuple(log_files(root)), (root / "abort").exists(), delay_levels_ms, index_slots)
             for name, root in sorted(stores.items())]
 
 

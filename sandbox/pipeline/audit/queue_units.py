@@ -63,10 +63,16 @@ class QueueUnits:
         """Some of the last units."""
         return self.stretch(max(self.first, self.end - NEWEST), self.end)
 
-    def extended(self, code: int) -> int | None:
-        """The tags code an address leads to; None where the extension is gone, which RocketMQ does not mind."""
-        data = self._ext.read(code - _EXT_BEGIN, _EXT.size)
-        return int(_EXT.unpack(data)[1]) if len(data) == _EXT.size else None
+    def leads_to(self, code: int, tags_code: int) -> bool:
+        """Is it an address in the queue's extension, of a unit with this tags code?
+
+        Or of one that is gone with the first files, which RocketMQ does not mind.
+        """
+        if code > EXT_LIMIT or not self._ext.files:
+            return False
+        position = code - _EXT_BEGIN
+        data = self._ext.read(position, _EXT.size)
+        return position < self._ext.start or (len(data) == _EXT.size and _EXT.unpack(data)[1] == tags_code)
 
     def has_dropped(self, offset: int) -> bool:
         """Its file has been deleted since the files were looked at."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.message.record import Broken
-from sandbox.pipeline.audit.log_columns import LogFile, Records
+from sandbox.pipeline.audit.log_columns import LogFile, Records, Stop
 from sandbox.pipeline.sources.places import EVERYTHING, Log, Longs, places
 
 MAX_MAPPED = 4
@@ -56,8 +56,13 @@ class StoreLog:
 
     def log_at(self, position: int) -> Log | None:
         """The file that has this position."""
+        log = self.log_before(position)
+        return log if log is not None and position < log.end else None
+
+    def log_before(self, position: int) -> Log | None:
+        """The file that has this position, or is too short for it."""
         index = int(np.searchsorted(self._starts, position, "right")) - 1
-        return self.logs[index] if index >= 0 and position < self.logs[index].end else None
+        return self.logs[index] if index >= 0 else None
 
     def walk(self, logs: Sequence[Log], start: int = 0) -> Iterator[tuple[LogFile, Records] | Stopped]:
         """Every record of these files that begins at `start` or later, and every place where there is none."""
@@ -71,8 +76,8 @@ class StoreLog:
                 for found in file.records(begin):
                     if isinstance(found, Records):
                         yield file, found
-                    elif isinstance(found.found, Broken):
-                        stopped = self._stopped(file, found.at, found.found)
+                    elif (broken := self._broken(log, found)) is not None:
+                        stopped = self._stopped(file, found.at, broken)
                         if stopped.resume is not None and log.start <= stopped.resume < log.end:
                             at = stopped.resume - log.start
                         yield stopped
@@ -95,6 +100,12 @@ class StoreLog:
             if len(rows) and name:
                 home[rows] = file.same_text(found.topic_at, name)
         return home
+
+    def _broken(self, log: Log, stop: Stop) -> Broken | None:
+        """None where a file ends as it should."""
+        if isinstance(stop.found, Broken):
+            return stop.found
+        return None if log.end - log.start == self.file_bytes else Broken(None, "the file ends here")
 
     def _stopped(self, file: LogFile, at: int, broken: Broken) -> Stopped:
         """Where to go on: where a queue says that a record begins, or at the next file that begins with one."""

@@ -17,7 +17,8 @@ from sandbox.store.findings import (
 )
 
 CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_entries", "not_for_queues",
-           "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "log_start", "log_end",
+           "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "index_files_unread",
+           "log_start", "log_end",
            "omitted")
 """What `checked` counts; `log_start` and `log_end` are positions: the audit is true from here to there."""
 
@@ -92,7 +93,7 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
     beyond = _beyond(place, stops)
     short = {one.start: one for one in place.logs if one.end - one.start < log.file_bytes}
     for stop in stops:
-        file = log.log_at(stop.position)
+        file = log.log_before(stop.position)
         start = file.start if file is not None else stop.position
         cut = short.pop(start, None) if stop.resume is not None or torn else None
         said = _said(stop, torn=torn, open_now=place.open)

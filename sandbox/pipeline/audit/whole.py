@@ -7,8 +7,10 @@ from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
 from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 
 
-def audit(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None) -> list[Verdict]:
-    places = places_of(stores, delay_levels_ms)
+def audit(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None,
+          index_slots: int | None = None) -> list[Verdict]:
+    """`index_slots`: of index files whose shape cannot be told from what they hold."""
+    places = places_of(stores, delay_levels_ms, index_slots)
     first = [piece.run() for piece in log_pieces(places)]
     lost = {place.name: lost_of(place, first) for place in places}
     second = [piece.run() for piece in derived_pieces(places, lost)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FINDINGS = ("sandbox STRING, store STRING, kind STRING, file STRING, position BIGINT, topic STRING, queue STRING, "
             "queue_offset BIGINT, says STRING")
 CHECKED = "sandbox STRING, store STRING, what STRING, items BIGINT"
-DELAY_LEVELS = "delay_levels"
+DELAY_LEVELS, INDEX_SLOTS = "delay_levels", "index_slots"
 MAX_TASKS = 1_024
 
 
@@ -32,7 +32,7 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     if not given.source.stores:
         raise WrongOption("There is no store to audit: no broker of this sandbox has stored anything yet.")
     stores = {name: store_at(path) for name, path in given.source.stores.items()}
-    places = places_of(stores, _levels(given.options.get(DELAY_LEVELS)))
+    places = places_of(stores, _levels(given.options.get(DELAY_LEVELS)), _slots(given.options.get(INDEX_SLOTS)))
     first = done(given.session, log_pieces(places))
     lost = {place.name: lost_of(place, first) for place in places}
     second = done(given.session, derived_pieces(places, lost))
@@ -80,4 +80,12 @@ def _levels(text: str | None) -> tuple[int, ...] | None:
         raise WrongOption(f"--option {DELAY_LEVELS} is as a broker's messageDelayLevel, 1s 5s 10s: {why}.") from None
 
 
-STORE_AUDIT = Job("store_audit", "Does a store agree with itself?", run, (DELAY_LEVELS,))
+def _slots(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise WrongOption(f"--option {INDEX_SLOTS} is a number of slots, as a broker's maxHashSlotNum, not {text}.")
+    return int(text)
+
+
+STORE_AUDIT = Job("store_audit", "Does a store agree with itself?", run, (DELAY_LEVELS, INDEX_SLOTS))
