@@ -6,7 +6,7 @@ from typing import Any
 RUNS_KEPT = 4_096
 """Turns of one queue whose time is remembered, from the oldest message a group still has to consume.
 
-Above it neighbours are joined, so that the wait of a message is told too long by a thousandth of the oldest wait.
+Above it neighbours are joined, so that a wait is told too long, by a thousandth of the longest at most.
 """
 
 
