@@ -66,7 +66,8 @@ def _found(result: Result, query: Mapping[str, str]) -> dict[str, Any]:
 def _chosen(lines: list[Line], query: Mapping[str, str]) -> Line | None:
     asked = query.get("group"), query.get("topic")
     wanted = [line for line in lines if asked in ((line.group, line.topic), (line.group, None))]
-    return (wanted or lines or [None])[0]
+    ordinary = [line for line in lines if not line.topic.startswith("%")]  # no retries, no dead letters
+    return (wanted or ordinary or lines or [None])[0]
 
 
 def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) -> str | None:

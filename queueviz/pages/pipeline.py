@@ -57,7 +57,8 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
         raise Http404
     context = {"root": f"/s/{slug}/", "can": seat.can, **fresh(seat.sandbox, job, Result(job, slug))}
     answer = render(request, "queueviz/partials/freshness.html", context)
-    if request.GET.get("seen") not in (None, _run_of(context["result"])):
+    is_on = context["run"] is not None and context["run"]["is_on"]  # a stream leaves results while it is at work
+    if not is_on and request.GET.get("seen") not in (None, context["version"]):
         answer["HX-Refresh"] = "true"
     return answer
 
@@ -76,9 +77,12 @@ def page_context(request: HttpRequest, slug: str, tab: str, *, readings: Any = N
 def fresh(sandbox: Any, job: str, result: Result) -> dict[str, Any]:
     """`run`: the one that waits or works now, or that came to no good end after the result was made."""
     newest = asking.newest(sandbox, job)
-    run = newest if newest is not None and newest.run != _run_of(result) and newest.state != State.DONE else None
+    run = newest if newest is not None and newest.state != State.DONE else None
     made_ms = result.manifest.made_ms if result.manifest is not None else None
-    return {"job": job, "result": result, "run_id": _run_of(result), "true_to": result.true_to,
+    if run is not None and run.ended_at and made_ms is not None and run.ended_at.timestamp() * 1_000 < made_ms:
+        run = None
+    version = f"{result.manifest.run}-{made_ms}" if result.manifest is not None else ""
+    return {"job": job, "result": result, "version": version, "true_to": result.true_to,
             "age_ms": None if made_ms is None else max(0, _now_ms() - made_ms), "run": run and _shown_run(run),
             "worker": asking.is_worker_alive()}  # fmt: skip
 
@@ -127,10 +131,6 @@ def _found(request: HttpRequest, slug: str) -> dict[str, Any]:
     return {"found": {"offer": offer, "tables": tables, "table": chosen, "rows": shown(columns, rows.rows),
                       "columns": columns[1:], "is_cut": rows.is_cut, "most": SHOWN_ROWS,
                       "all": tables[chosen].rows if chosen else 0, "true_to": result.true_to}}  # fmt: skip
-
-
-def _run_of(result: Result) -> str:
-    return result.manifest.run if result.manifest is not None else ""
 
 
 def _now_ms() -> int:

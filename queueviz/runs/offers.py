@@ -5,6 +5,9 @@ from typing import NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 
+ENDLESS = frozenset({"follow"})  # a run that is asked for on a page comes to an end
+
+
 class Offer(NamedTuple):
     """`options` are the job's own, all of them optional."""
 
@@ -28,7 +31,8 @@ def offers() -> dict[str, Offer]:
     """Those that there are, in the order of the list above."""
     from sandbox.pipeline.jobs import JOBS  # what they need to run is imported where they run
 
-    return {name: Offer(name, *texts, JOBS[name].options) for name, texts in _TEXTS.items() if name in JOBS}
+    return {name: Offer(name, *texts, tuple(option for option in JOBS[name].options if option not in ENDLESS))
+            for name, texts in _TEXTS.items() if name in JOBS}
 
 
 def title_of(job: str) -> object:

@@ -7,6 +7,7 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from sandbox.pipeline.launch import Child
@@ -18,6 +19,7 @@ class ScriptedChild(Child):
     """`launch.Child` with this module as its process."""
 
     def __init__(self, words: Path) -> None:
+        self._ends = ExitStack()
         with words.open("wb") as file:
             self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                              stderr=file, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})

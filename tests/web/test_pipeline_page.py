@@ -142,7 +142,7 @@ def test_freshness_loads_the_page_again_when_a_new_result_has_come(visitor: Clie
     assert "HX-Refresh" not in part(visitor, mine, "freshness/latency/?seen=")
     leave("latency", mine, {})
     assert part(visitor, mine, "freshness/latency/?seen=")["HX-Refresh"] == "true"
-    again = part(visitor, mine, "freshness/latency/?seen=r1")
+    again = part(visitor, mine, "freshness/latency/?seen=r1-1795142525350")
     assert "HX-Refresh" not in again
     assert "computed up to event" in again.content.decode()
 
@@ -150,11 +150,11 @@ def test_freshness_loads_the_page_again_when_a_new_result_has_come(visitor: Clie
 def test_freshness_keeps_the_last_result_while_the_next_is_computed_or_has_failed(visitor: Client, mine: str) -> None:
     leave("latency", mine, {})
     run = run_of(mine, state=State.RUNNING, stage=2, tasks_done=1, tasks=2)
-    seen = part(visitor, mine, "freshness/latency/?seen=r1").content.decode()
+    seen = part(visitor, mine, "freshness/latency/?seen=r1-1795142525350").content.decode()
     for said in ("18\u2009390", "computing", "stage 2: 1 of 2 tasks", "every 1s"):
         assert said in seen
     PipelineRun.objects.filter(pk=run.pk).update(state=State.FAILED, why="The disk is full. Make room.")
-    seen = part(visitor, mine, "freshness/latency/?seen=r1").content.decode()
+    seen = part(visitor, mine, "freshness/latency/?seen=r1-1795142525350").content.decode()
     for said in ("18\u2009390", "The last run failed.", "The disk is full.", "Compute again"):
         assert said in seen
 

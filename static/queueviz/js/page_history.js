@@ -66,7 +66,10 @@ function remembered(name) {
 }
 
 /** Where nobody looked between the end of the one and the beginning of the other, there is a gap. */
-const joined = (past, present) => (past.length && present.length && present[0][0] - past.at(-1)[0] > 2000 ? [...past, [past.at(-1)[0] + 1, null], ...present] : [...past, ...present]);
+function joined(past, present) {
+  const is_apart = past.length && present.length && present[0][0] - past.at(-1)[0] > 2000;
+  return is_apart ? [...past, [past.at(-1)[0] + 1, null], ...present] : [...past, ...present];
+}
 
 function draw() {
   const to_ms = Math.max(clock.now(), given.at_ms.at(-1) ?? 0), seam_ms = given.at_ms.at(-1) ?? 0;
