@@ -43,7 +43,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock, wall_ms
 from sandbox.pipeline.sinks.rows import Naming, check_columns, rows_of
 from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
-from sandbox.pipeline.sources.records import SCHEMA
+from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.transport.tcp_client import TcpConnector
 
 QUERY = "sql.streaming.queryId"  # what Spark calls its local properties
@@ -149,7 +149,7 @@ def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
         raise ValueError(f"The option ask is {ask}; it should be {' or '.join(ASKS)}.")
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     topic = options.get("topic") or None
-    check_columns(types, frozenset(SCHEMA.names))
+    check_columns(types, frozenset({STORE, *SCHEMA.names}))
     if topic is None and "topic" not in types:
         raise ValueError("No topic is named: give the option topic, or a column topic.")
     cluster = Cluster(names, options.get("group", GROUP), options.get("accessKey", ""), options.get("secretKey", ""))

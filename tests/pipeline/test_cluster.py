@@ -1,0 +1,52 @@
+"""On a cluster: executors in processes of their own, to which our code was sent."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sandbox.pipeline.launch import environment_of, spark_home
+from tests.pipeline.test_errors import WITHIN_S, command
+from tests.server.server import ROOT
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+
+MASTER = "local-cluster[2,1,1024]"
+
+
+@pytest.fixture
+def no_java(tmp_path: Path) -> dict[str, str]:
+    """An environment as on a machine without Java: all other programs are there."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for directory in ("/usr/local/bin", "/bin", "/usr/bin"):
+        for program in Path(directory).iterdir():
+            if not program.name.startswith("java") and not (programs / program.name).is_symlink():
+                (programs / program.name).symlink_to(program)
+    return {"PATH": str(programs), "JAVA_HOME": ""}
+
+
+def test_a_job_runs_on_a_cluster_of_this_machine_with_the_java_that_came_along(golden: Path, no_java: dict[str, str],
+                                                                             tmp_path: Path) -> None:
+    done = command(tmp_path, "export", "--store", golden, "--master", MASTER, "--out", tmp_path / "out", "--json",
+                   **no_java)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pipeline" / ".spark" / "java" / "bin" / "java").is_file()
+    assert json.loads(done.stdout)["tables"] == {"messages": 153}
+    assert list((tmp_path / "pipeline" / ".spark").glob("*/work")) == []
+
+
+def test_executors_have_our_code_from_the_session_and_from_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "spark").mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment = environment_of(environment, tmp_path) | {"SPARK_HOME": spark_home(tmp_path / "spark")}
+    said = subprocess.run([sys.executable, "-m", "tests.pipeline.shipped", MASTER], cwd=ROOT, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=WITHIN_S, check=True).stdout
+    executors = json.loads(said)
+    assert len({executor["process"] for executor in executors}) == 2
+    for executor in executors:
+        assert executor["cwd"].startswith(f"{tmp_path}/spark/work/app-")
+        assert Path(executor["cwd"], executor["origin"]).match("*/sandbox.zip/sandbox/message/record.py")
