@@ -281,6 +281,58 @@ def test_a_journal_whose_beginning_was_dropped_is_unknown_until_a_keyframe(home:
     assert {(second.produced, second.consumed) for second in before} <= {(None, None)}
 
 
+def test_segments_dropped_unread_leave_a_gap_that_is_unknown(home: Path) -> None:
+    with World(home, "orders", seed=4) as world:
+        watch = Watch(world, [("order-svc", "orders")])
+        watch.run(120)
+        world.sleep()
+    told = told_of(journal_of(home))
+    gone = [entry for entry in told if BEGIN_MS + 20_300 < entry.at_ms < BEGIN_MS + 30_700]
+    known_ms = next(entry.at_ms for entry in told if entry.event == "Keyframe" and entry.at_ms > gone[-1].at_ms)
+    fold = folded([entry for entry in told if not gone[0].seq <= entry.seq <= gone[-1].seq])
+    unknown = (BEGIN_MS + 20_000, known_ms // 1_000 * 1_000 + 20_000)
+    assert assert_same(fold, watch.board, unknown=unknown) > 500
+    inside = [row.figures for row in fold.rows["seconds"] if BEGIN_MS + 20_000 <= row.from_ms <= BEGIN_MS + 30_000]
+    assert {(second.produced, second.consumed, second.lag) for second in inside} == {(None, None, None)}
+    [five] = {row.figures.produced for row in fold.rows["tens"] if row.from_ms == BEGIN_MS + 20_000}
+    assert five is None
+
+
+def test_sleep_takes_no_time_and_nothing_is_lost_in_it(home: Path) -> None:
+    with World(home, "orders", seed=4) as world:
+        watch = Watch(world, [("order-svc", "orders")])
+        watch.run(20)
+        world.run(0.3)
+        world.sleep()
+        world.wake()
+        world.run(0.7)
+        watch._look()
+        watch.run(20)
+        world.sleep()
+    fold = folded(told_of(journal_of(home)))
+    assert assert_same(fold, watch.board) > 250
+    assert all(row.figures.produced is not None for row in fold.rows["seconds"])
+
+
+def test_broadcasting_members_have_rows_of_their_own(home: Path) -> None:
+    with World(home, "orders", seed=4) as world:
+        world.act("StartConsumer", group="all", subscriptions=[{"topic": "orders", "expression": "*"}], copies=2,
+                  model="BROADCASTING", work_ms=[1])
+        world.run(30)
+        world.act("ChangeActor", actor="shop", rate_per_s=0)
+        world.run(40)
+        board = world.read("board/all/orders").data["queues"]
+        world.sleep()
+    fold = folded(told_of(journal_of(home)))
+    mine = [row for row in fold.rows["seconds"] if row.group == "all" and row.topic == "orders"]
+    last_ms = max(row.from_ms for row in mine)
+    last = {row.queue: row.figures.lag for row in mine if row.from_ms == last_ms}
+    assert last == dict.fromkeys(board, 0)
+    assert len(last) == 16  # two members, each with all eight queues
+    consumed = {queue: sum(row.figures.consumed or 0 for row in mine if row.queue == queue) for queue in last}
+    assert consumed == {queue: int(row["max"]) for queue, row in board.items()}
+
+
 def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
     told: list[Told] = []
 
