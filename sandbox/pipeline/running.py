@@ -1,6 +1,5 @@
 """One run after the other on one warm session: progress told, failures in a sentence, the last good result kept."""
 
-import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -18,8 +17,6 @@ from sandbox.pipeline.sentences import SPARK_GONE, last_words, sentence_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 0.5
 Tell = Callable[[dict[str, Any]], None]
@@ -78,8 +75,6 @@ class Runner:
                 self._tell(order.run, state="failed", why=sentence)
         finally:
             self._now = None
-            if self._session is not None:
-                forget(self._session)
 
     def leave(self) -> None:
         """Nobody listens any more: what is at work is not worth its end."""
@@ -170,14 +165,6 @@ def ends_of(source: Source) -> dict[str, int]:
     """The last entry of each journal as the run begins; what is written from then on is for the next one."""
     return {sandbox: seq for sandbox, directory in source.journals.items()
             if (seq := last_seq(directory)) is not None}
-
-
-def forget(session: "SparkSession") -> None:
-    """What a job kept to read it twice."""
-    try:
-        session.catalog.clearCache()
-    except Exception as why:  # a session that died: whoever needs it next will hear
-        log.info("nothing to forget: %s", why)
 
 
 def tag_of(run: str) -> str:

@@ -1,0 +1,113 @@
+"""How far groups have come, what they subscribed to, and what nobody can tell: from journals and stores' files."""
+
+from typing import TYPE_CHECKING
+
+from sandbox.broker.topic_names import RETRY_PREFIX
+from sandbox.pipeline.consumption.stored import QUEUE, names_of
+from sandbox.pipeline.jobs.job import Source
+from sandbox.store.reader import StoreReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+PROGRESS = ("OffsetCommitted", "PullAnswered", "SubscriptionChanged", "FlowSkipped", "SandboxOpened")
+FOUND = 0  # the code of a pull that brought messages
+SQL_SIGNS = r"""[=<>()'"]|\s"""
+"""What an SQL92 condition cannot do without and a tag never has: SubscriptionChanged does not tell which it is."""
+
+
+def stored_offsets(session: "SparkSession", source: Source) -> "DataFrame":
+    """sandbox, group, QUEUE, `stored_offset`: what each broker's consumerOffset.json says, as it was last written."""
+    from pyspark.sql import functions as f
+
+    rows = []
+    for name, (sandbox, broker) in names_of(source).items():
+        store = StoreReader(source.stores[name])
+        try:
+            for (topic, group), offsets in store.consumer_offsets().items():
+                rows += [(sandbox, group, topic, broker, queue_id, offset) for queue_id, offset in offsets.items()]
+        finally:
+            store.close()
+    made = session.createDataFrame(rows, "sandbox STRING, group STRING, topic STRING, broker STRING, queue_id BIGINT, "
+                                         "offset BIGINT")
+    return made.groupBy("group", *QUEUE).agg(f.max("offset").alias("stored_offset"))
+
+
+def committed(told: "DataFrame", stored: "DataFrame") -> "DataFrame":
+    """group, QUEUE, `committed`: by the journal's last commit; by the file, where the valve was closed since."""
+    from pyspark.sql import functions as f
+
+    last = told.where("event = 'OffsetCommitted'").groupBy("group", *QUEUE).agg(
+        f.max_by("offset", "seq").alias("_told"), f.max("seq").alias("_seq"))
+    skips = told.where("event = 'FlowSkipped'").groupBy("sandbox").agg(f.max("seq").alias("_skip"))
+    both = last.join(stored, ["group", *QUEUE], "full").join(f.broadcast(skips), "sandbox", "left")
+    is_fresh = f.col("_skip").isNull() | (f.col("_seq") > f.col("_skip"))
+    return both.select("group", *QUEUE, f.when(is_fresh & f.col("_told").isNotNull(), f.col("_told")).otherwise(
+        f.coalesce("stored_offset", "_told")).alias("committed"))
+
+
+def subscribed(told: "DataFrame", calls: "DataFrame", ends: "DataFrame") -> "DataFrame":
+    """sandbox, group, topic: who reads what, with `since_ms` and `expressions`: null where no broker was told of it."""
+    from pyspark.sql import functions as f
+
+    by_word = told.where("event = 'SubscriptionChanged' and expression != ''").groupBy("sandbox", "group", "topic").agg(
+        f.min("at_ms").alias("since_ms"), f.collect_set("expression").alias("expressions"))
+    by_deed = calls.select("sandbox", "group", "topic").union(ends.select("sandbox", "group", "topic")).distinct()
+    return by_word.join(by_deed, ["sandbox", "group", "topic"], "full").where(~f.col("topic").startswith(RETRY_PREFIX))
+
+
+def is_wanted(expressions: "Column", tags: "Column") -> "Column":
+    """Does any of the group's expressions ask for these tags?  Null: an SQL92 condition does, or nobody knows.
+
+    Members that subscribe to different tags contradict each other, and what falls between them is lost, not unwanted.
+    """
+    from pyspark.sql import functions as f
+
+    def asks(expression: "Column") -> "Column":
+        listed = f.transform(f.split(expression, r"\|\|"), lambda tag: f.trim(tag))
+        return f.when(expression == "*", f.lit(True)).when(
+            f.regexp_replace(expression, r"\s*\|\|\s*", "").rlike(SQL_SIGNS), f.lit(None)).otherwise(
+                f.array_contains(listed, f.coalesce(tags, f.lit(""))))
+
+    return f.exists(expressions, asks)
+
+
+def begun(told: "DataFrame", taken: "DataFrame") -> "DataFrame":
+    """group, QUEUE, `begins`: the first offset anybody of the group set out from."""
+    from pyspark.sql import functions as f
+
+    asked = told.where(f"event = 'PullAnswered' and code = {FOUND}").select(
+        "group", *QUEUE, f.col("asked").alias("_at"))
+    started = taken.where("event = 'QueueTaken'").select("group", *QUEUE, f.col("start_offset").alias("_at"))
+    return asked.union(started).groupBy("group", *QUEUE).agg(f.min("_at").alias("begins"))
+
+
+def pulled_by_strangers(told: "DataFrame", states: "DataFrame") -> "DataFrame":
+    """group, QUEUE, first, last: what members took along whose listeners nobody hears."""
+    from pyspark.sql import functions as f
+
+    ours = states.select("sandbox", "client_id").distinct()
+    return (told.where(f"event = 'PullAnswered' and code = {FOUND} and count > 0")
+            .join(f.broadcast(ours), ["sandbox", "client_id"], "left_anti")
+            .select("group", *QUEUE, f.col("asked").alias("first"), (f.col("next_offset") - 1).alias("last")))
+
+
+def skipped(told: "DataFrame") -> "DataFrame":
+    """group, QUEUE, first, last: ranges the valve kept back pulls or calls of; what happened there is unknown."""
+    from pyspark.sql import functions as f
+
+    key = f.split(f.substring_index("_range._1", " ", -1), "/")
+    return told.where("event = 'FlowSkipped'").select(
+        "sandbox", f.explode(f.concat("consumed", "pulled")).alias("_range")).select(
+            f.substring_index("_range._1", " ", 1).alias("group"), "sandbox", key[0].alias("topic"),
+            key[1].alias("broker"), key[2].cast("bigint").alias("queue_id"),
+            f.col("_range._2").alias("first"), f.col("_range._3").alias("last"))
+
+
+def beginnings(told: "DataFrame") -> "DataFrame":
+    """sandbox, `from_ms`: where a journal begins whose oldest segments are gone; whole ones are left out."""
+    from pyspark.sql import functions as f
+
+    return told.groupBy("sandbox").agg(
+        f.min("at_ms").alias("from_ms"), f.max(f.col("event") == "SandboxOpened").alias("_whole")).where(
+            "not _whole").drop("_whole")

@@ -1,0 +1,30 @@
+"""Entries of the journals, up to the one the result is true to."""
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sandbox.pipeline.sources.event_types import ddl_of, schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sandbox.pipeline.jobs.job import Given
+
+
+def kept(table: "DataFrame") -> "DataFrame":
+    """Made now and kept while the run needs it: plans that build on it begin here, however often they read it."""
+    return table.localCheckpoint()
+
+
+def told(given: "Given", *events: str) -> "DataFrame":
+    """sandbox, seq, at_ms, event and the fields of these events; no rows where there is no journal."""
+    from pyspark.sql import functions as f
+
+    journals = given.source.journals
+    if not journals:
+        return given.session.createDataFrame([], ddl_of(schema_of(events)))
+    rows = (given.session.read.format("rocketmq-journal").option("events", ",".join(events))
+            .option("journals", orjson.dumps({name: str(path) for name, path in journals.items()}).decode()).load())
+    ends = given.session.createDataFrame(list(given.true_to.items()), "sandbox STRING, true_to BIGINT")
+    return rows.join(f.broadcast(ends), "sandbox").where(f.col("seq") <= f.col("true_to")).drop("true_to")

@@ -1,0 +1,77 @@
+"""Was every message given to every group that wants it, how often, and why more than once?
+
+Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
+
+    messages      sandbox, group, topic, queue, queue_offset, message_id, keys, verdict, cause, deliveries,
+                  first_ms, last_ms, first_seq, last_seq
+    summary       sandbox, group, topic, verdict, cause, messages, example_seq
+    repeats       sandbox, group, topic, queue, queue_offset, cause, at_ms, seq: one row for each time after the first
+    order_breaks  sandbox, group, topic, queue, key, queue_offset, after_offset, seq: accepted for the first time after
+                  a later one of the same queue (key is null), or of the same sharding key
+
+Verdicts: `once`; `duplicate` with a cause (crash_before_commit, rebalance_hand_over, retry, reset, unknown); `waiting`:
+not given yet, or to come again; `lost`: the group has passed it by; `handed_over`: pulled by a member whose listener
+nobody hears, or, of a store alone, below what the group has committed; `unknown`: the journal's valve was closed, its
+segments of that time are gone, or only an SQL92 condition could say whether the group wants it.  A copy in the retry
+topic is its origin's further delivery.  Not among the rows: what a group does not subscribe to, and what was stored
+before it began, unless it was given that too.  `deliveries` counts ended calls of listeners and hand-overs.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sandbox.pipeline.consumption import deliveries as calls_of
+from sandbox.pipeline.consumption import progress
+from sandbox.pipeline.consumption.order import order_breaks
+from sandbox.pipeline.consumption.stored import copies, stored_messages
+from sandbox.pipeline.consumption.told import kept, told
+from sandbox.pipeline.consumption.verdicts import RECORD, Evidence, messages_of, with_origin
+from sandbox.pipeline.consumption.within import within
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run(given: Given) -> "Mapping[str, DataFrame]":
+    from pyspark.sql import functions as f
+
+    if not given.source.stores:
+        raise WrongOption("The audit needs stores: name a sandbox that has a broker, or a store with --store.")
+    evidence = evidence_of(given)
+    messages = kept(messages_of(evidence, heard=sorted(given.source.journals)))
+    calls = with_origin(evidence.calls, evidence.copies)
+    return {
+        "messages": messages,
+        "summary": messages.groupBy("sandbox", "group", "topic", "verdict", "cause").agg(
+            f.count(f.lit(1)).alias("messages"), f.min("last_seq").alias("example_seq")),
+        "repeats": calls.where("again").select(
+            "sandbox", "group", f.col("origin_topic").alias("topic"),
+            f.concat_ws(":", "origin_broker", "origin_queue_id").alias("queue"),
+            f.col("origin_offset").alias("queue_offset"), "cause", f.col("started_ms").alias("at_ms"), "seq"),
+        "order_breaks": order_breaks(calls),
+    }
+
+
+def evidence_of(given: Given) -> Evidence:
+    """Everything known, read once and kept while the run lasts."""
+    from pyspark.sql import functions as f
+
+    session, source = given.session, given.source
+    heard = kept(told(given, *calls_of.CALLS, *progress.PROGRESS))
+    states, drops = kept(told(given, *calls_of.STATES)), kept(told(given, *calls_of.DROPS))
+    stored = kept(stored_messages(session, source).drop("properties"))
+    skipped = progress.skipped(heard)
+    calls = calls_of.with_causes(kept(calls_of.numbered(calls_of.deliveries(heard, drops))), heard, states, drops)
+    unsure = within(calls.where("again"), "queue_offset", {"unsure": skipped}, ["group", *RECORD[:-1]])
+    calls = kept(calls.where("not again").withColumn("unsure", f.lit(False)).unionByName(unsure).withColumn(
+        "cause", f.when(f.col("unsure"), calls_of.UNKNOWN).otherwise(f.col("cause"))).drop("unsure"))
+    ends = kept(progress.committed(heard, progress.stored_offsets(session, source)))
+    return Evidence(
+        stored=stored, copies=kept(copies(stored)), calls=calls, ends=ends,
+        groups=progress.subscribed(heard, calls, ends), begun=progress.begun(heard, heard), pulled=progress.pulled_by_strangers(heard, states), skipped=skipped,
+        beginnings=progress.beginnings(heard))
+
+
+DELIVERY_AUDIT = Job(
+    "delivery_audit", "Was every message given to every group that wants it, how often, and why more than once?", run)

@@ -1,0 +1,29 @@
+"""Sandboxes in virtual time whose journal and stores lie on disk, for jobs to read."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from sandbox.hosting.world import World
+
+
+class Recorded(NamedTuple):
+    """What a job is given of one sandbox, and what its engine counted by itself: group → cause → deliveries."""
+
+    journal: Path
+    stores: dict[str, Path]
+    again: dict[str, dict[str, int]]
+
+
+def record(world: World, home: Path) -> Recorded:
+    """The world falls asleep, and its disks are copied out of memory."""
+    world.sleep()
+    again = {group: dict(ledger.again_by_cause) for group, ledger in world.sandbox.actors.ledgers.items()}
+    stores = {}
+    for name, disk in world.ground.disks.items():
+        node = name.rpartition("/")[2]
+        stores[node] = home / "stores" / node
+        for path, data in disk.image().items():
+            file = stores[node] / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+    return Recorded(home / "sandboxes" / "world" / "journal", stores, again)
