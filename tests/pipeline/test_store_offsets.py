@@ -8,11 +8,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.sources import store
 from sandbox.pipeline.sources import store_offsets as offsets
 from sandbox.pipeline.sources.places import EVERYTHING
 from sandbox.pipeline.sources.store import LogPartition, StoreSource
@@ -289,6 +290,24 @@ def _planned(**given_options: str) -> tuple[list[Any], Any]:
     return list(reader.partitions()), reader
 
 
+def test_tasks_read_small_files_together_and_large_ones_in_parts(brokers: list[Broker],
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    for made in brokers:
+        made.put(40)
+    named = json.dumps({made.root.name: str(made.root) for made in brokers})
+    together, reader = _planned(stores=named)
+    assert len(together) == 1
+    monkeypatch.setattr(store, "TASK_BYTES", 1_000)
+    monkeypatch.setattr(store, "SMALL_TASK_BYTES", 0)
+    apart, _ = _planned(stores=named)
+    assert len(apart) > 2 * 40 * 200 // 1_000
+    rows = [[row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
+            for parts in (together, apart)]
+    assert rows[0] == rows[1]
+    assert [(row["store"], row["queueOffset"]) for row in rows[0]] == [
+        (made.root.name, n) for made in brokers for n in range(40)]
+
+
 def test_a_young_store_has_no_rows(broker: Broker) -> None:
     (broker.root / "checkpoint").write_bytes(bytes(4_096))
     (broker.root / "config").mkdir()
@@ -322,6 +341,7 @@ def test_a_wrong_option_is_answered_with_what_would_be_right(broker: Broker, opt
 QUEUES = st.builds(Queue, st.sampled_from(["", "a"]), st.sampled_from(["orders", "payments"]), st.integers(0, 9))
 
 
+@settings(deadline=None)  # machines are shared
 @given(st.dictionaries(QUEUES, st.integers(0, 1_000)), st.integers(1, 3_000))
 def test_shares_are_whole_and_together_what_was_granted(waiting: dict[Queue, int], most: int) -> None:
     given_each = offsets.shares(waiting, most)
@@ -329,6 +349,7 @@ def test_shares_are_whole_and_together_what_was_granted(waiting: dict[Queue, int
     assert all(0 <= given_each[queue] <= count for queue, count in waiting.items())
 
 
+@settings(deadline=None)
 @given(st.dictionaries(QUEUES.filter(lambda queue: queue.store == "a"), st.integers(0, 2**62)))
 def test_positions_are_json_and_back(stands: dict[Queue, int]) -> None:
     position = Position(frozenset({"a", "b"}), stands)
@@ -336,6 +357,7 @@ def test_positions_are_json_and_back(stands: dict[Queue, int]) -> None:
     assert offsets.position_of(json.loads(text), named=True) == position
 
 
+@settings(deadline=None)
 @given(st.lists(st.builds(lambda queue, start, count: Slice(queue, start, start + count), QUEUES, st.integers(0, 99),
                           st.integers(1, 50))), st.integers(1, 40))
 def test_tasks_have_every_message_once_and_are_even(slices: list[Slice], most: int) -> None:

@@ -5,6 +5,7 @@ A text is `name \\x01 value \\x02` again and again; RocketMQ 5 leaves out the la
 """
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,8 +54,9 @@ class Properties:
 
     def _unended(self) -> Longs:
         """Texts that are not empty and do not end with the end of a pair."""
-        filled = np.flatnonzero(np.diff(self._offsets))
-        return filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
+        filled: Longs = np.flatnonzero(np.diff(self._offsets))
+        found: Longs = filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
+        return found
 
     @cached_property
     def _separators(self) -> Longs:
@@ -108,7 +110,7 @@ class Properties:
                                                                     self._texts.buffers()[2]])
 
     def _slots(self, first: int) -> pa.Array:
-        return self._pieces.take(pa.array(np.arange(first, _SLOTS * len(self._ends), _SLOTS, np.int64)))
+        return self._pieces.take(pa.array(np.arange(first, _SLOTS * len(self._ends), _SLOTS, dtype=np.int64)))
 
     @cached_property
     def _names(self) -> pa.Array:
@@ -123,7 +125,7 @@ class Properties:
             return False
         return self._repeats(self._names.dictionary_encode().indices.to_numpy())
 
-    def _repeats(self, marks: NDArray[np.integer]) -> bool:
+    def _repeats(self, marks: NDArray[Any]) -> bool:
         """Two pairs of a row have the same mark, or there are too many to look."""
         rows = self._row_of
         most = int(np.diff(self._first_pairs).max(initial=0))

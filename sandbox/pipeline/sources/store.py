@@ -4,7 +4,7 @@ Options: `stores` instead of a directory (JSON `{name: directory}`: many at once
 `store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source is not told which columns a query
 needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
 `endingOffsets` (`latest` or JSON, exclusive), `failOnDataLoss`.  Filters on store, topic, queueId, queueOffset,
-physicalOffset and storeTimestamp are pushed down.  A partition is a file of a log.
+physicalOffset and storeTimestamp are pushed down.  A partition is a file of a log, a part of it, or many small ones.
 """
 
 import os
@@ -36,6 +36,10 @@ from sandbox.pipeline.sources.store_stream import asked_of as stream_of
 
 DDL = {pa.string(): "STRING", pa.int32(): "INT", pa.int64(): "BIGINT", pa.binary(): "BINARY",
        pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>"}
+
+
+TASK_BYTES = 128 << 20  # of a log; a larger file is cut
+SMALL_TASK_BYTES = 16 << 20  # small files are put together up to this
 
 
 class StoreSource(DataSource):
@@ -76,12 +80,22 @@ def asked_of(options: Mapping[str, str]) -> Asked:
     return Asked(roots_of(options), columns_of(options), wanted_of(options), starting, ending, is_strict(options))
 
 
-class LogPartition(InputPartition):
-    """One file of a log, to where it was whole when the read was planned."""
+class Piece(NamedTuple):
+    """Messages whose records begin in `[start, end)` of a file of a log, within `bounds` of their queues."""
 
-    def __init__(self, root: Root, log: Log, bounds: Bounds) -> None:
-        super().__init__(log)
-        self.root, self.log, self.bounds = root, log, bounds
+    root: Root
+    log: Log
+    start: int
+    end: int
+    bounds: Bounds
+
+
+class LogPartition(InputPartition):
+    """Pieces of logs: one of a large file, or many small files."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        super().__init__(pieces)
+        self.pieces = list(pieces)
 
 
 class StoreReader(DataSourceReader):
@@ -101,15 +115,20 @@ class StoreReader(DataSourceReader):
                 self.wanted = narrowed
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [part for root in self.roots for part in self._partitions(root)]
+        return [LogPartition(pieces) for pieces in packed(self._pieces())]
 
-    def _partitions(self, root: Root) -> Iterator[InputPartition]:
-        low, high = self.wanted.from_physical or 0, self.wanted.to_physical
-        found = offsets.extents([root], self.wanted)
-        bounds = self._bounds(root, found)
-        for log in log_files(root.path):
-            if log.end > low and (high is None or log.start < high):
-                yield LogPartition(root, log, bounds)
+    def _pieces(self) -> Iterator[Piece]:
+        least, beyond = self.wanted.from_physical or 0, self.wanted.to_physical
+        for root in self.roots:
+            found = offsets.extents([root], self.wanted)
+            bounds = self._bounds(root, found)
+            end = max((extent.log_end for extent in found.values()), default=0)
+            end = end if beyond is None else min(end, beyond)
+            for log in log_files(root.path):
+                for start in range(log.start, log.end, TASK_BYTES):
+                    piece = Piece(root, log, start, min(start + TASK_BYTES, log.end, end), bounds)
+                    if piece.start < piece.end and piece.end > least:
+                        yield piece
 
     def _bounds(self, root: Root, found: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
         """Messages that are whole now: what comes while we read is not in it."""
@@ -123,16 +142,34 @@ class StoreReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, LogPartition):  # Spark's own, when there was nothing to plan
             return
-        root, log, wanted = partition.root, partition.log, self.wanted
-        found = places(root.path, wanted, log.start, log.end, partition.bounds)
-        try:
-            os.stat(log.path)  # a broker takes a file of the log away before units that lead there
-            for batch in batches(log, found, self.asked.columns, from_ms=wanted.from_ms, to_ms=wanted.to_ms):
-                yield with_store(root.name, batch)
-        except FileNotFoundError:
-            if self.asked.fail_on_data_loss:
-                raise StoreError(f"{log.path} was deleted while it was read, by retention or by hand. Read the store "
-                                 "again.") from None
+        for piece in partition.pieces:
+            try:
+                for batch in self._batches(piece):
+                    yield with_store(piece.root.name, batch)
+            except FileNotFoundError:
+                if self.asked.fail_on_data_loss:
+                    raise StoreError(f"{piece.log.path} was deleted while it was read, by retention or by hand. Read "
+                                     "the store again.") from None
+
+    def _batches(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        """Raises FileNotFoundError when the file is gone."""
+        found = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
+        os.stat(piece.log.path)  # a broker takes a file of the log away before units that lead there
+        yield from batches(piece.log, found, self.asked.columns, from_ms=self.wanted.from_ms, to_ms=self.wanted.to_ms)
+
+
+def packed(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    """One after the other, small ones together: a task has a price, whatever it reads."""
+    groups: list[list[Piece]] = []
+    room = 0
+    for piece in pieces:
+        size = piece.end - piece.start
+        if size > room:
+            groups.append([])
+            room = SMALL_TASK_BYTES
+        groups[-1].append(piece)
+        room -= size
+    return groups
 
 
 def names_in(asked: Filter) -> frozenset[Any]:

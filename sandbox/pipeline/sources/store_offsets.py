@@ -38,13 +38,15 @@ class Position(NamedTuple):
 class Extent(NamedTuple):
     """What a queue has on disk: messages in `[first, end)`; units that cannot be trusted yet up to `written`.
 
-    `first` is `end` where no message is left.  `began_there`: there was never a message below `first`.
+    `first` is `end` where no message is left.  `began_there`: there was never a message below `first`.  `log_end`:
+    where the record of the last message ends in the log, 0 without one.
     """
 
     first: int
     end: int
     written: int
     began_there: bool
+    log_end: int = 0
 
 
 class Slice(NamedTuple):
@@ -72,7 +74,9 @@ def _extent(reader: StoreReader, topic: str, queue_id: int) -> Extent:
     end = queue.max_offset()
     first = queue.first_there(end)
     before = queue.unit(first - 1) if first else None
-    return Extent(first, end, queue.written_end(), first == 0 or (before is not None and is_filler(before)))
+    last = queue.unit(end - 1) if first < end else None
+    return Extent(first, end, queue.written_end(), first == 0 or (before is not None and is_filler(before)),
+                  0 if last is None else last.physical_offset + last.store_bytes)
 
 
 def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool) -> dict[Queue, int]:
