@@ -34,7 +34,8 @@ SENTENCES = {
     "duplicate": _("Given to a listener, or to a real client, more than once."),
     "lost": _("The group has committed beyond it, and no listener was ever given it."),
     "waiting": _("Not committed beyond yet, or to be given again after a failure."),
-    OUT_OF_ORDER: _("Consumed after a later message of the same key."),
+    OUT_OF_ORDER: _("Accepted after a later message of its queue, or of its sharding key; "
+                    "only orderly listeners do not."),
     "handed_over": _("Pulled by a real client: it shows us pulls and commits, not what its listener does."),
     "unknown": _("The journal left out what happened there, or no longer has it."),
 }
@@ -45,6 +46,7 @@ CAUSES = {
     "reset": pgettext_lazy("cause", "reset"),
     "unknown": _("cause unknown"),
 }
+BREAKS = {"key": _("of one key"), "queue": _("of one queue")}  # what a later message had in common
 WORST_FIRST = ("lost", "duplicate", "unknown", "handed_over", "waiting", "once")
 BINS = 240  # of one queue's strip
 
@@ -55,6 +57,13 @@ class Count(NamedTuple):
     messages: int
     seq: str  # of an event that shows one; "" where there is none
     causes: tuple[tuple[str, object, int], ...] = ()
+
+
+class Break(NamedTuple):
+    """Messages accepted too late, and the event of the first."""
+
+    messages: int
+    seq: int
 
 
 class Line(NamedTuple):
@@ -85,20 +94,22 @@ class Strip(NamedTuple):
     counts: tuple[tuple[str, object, int], ...]
 
 
-def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], tuple[int, int]]) -> list[Line]:
-    """A line per group and topic.  `breaks`: how many order breaks there are, and the event of one of them."""
+def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
+    """A line per group and topic.  `breaks`: by what the two messages had in common."""
     found: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in summary:
         found[row["group"], row["topic"]][row["verdict"]].append(row)
-    return [_line(pair, found[pair], breaks.get(pair, (0, 0))) for pair in sorted(found)]
+    return [_line(pair, found[pair], breaks.get(pair, {})) for pair in sorted(found)]
 
 
-def _line(pair: tuple[str, str], told: Mapping[str, list[Mapping[str, Any]]], breaks: tuple[int, int]) -> Line:
+def _line(pair: tuple[str, str], told: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]) -> Line:
     counts = []
     for verdict, word in VERDICTS.items():
         mine = told.get(verdict, [])
         if verdict == OUT_OF_ORDER:
-            counts.append(Count(verdict, word, breaks[0], str(breaks[1]) if breaks[0] else ""))
+            kinds = tuple((kind, BREAKS[kind], breaks[kind].messages) for kind in BREAKS if kind in breaks)
+            first = min((found.seq for found in breaks.values()), default="")
+            counts.append(Count(verdict, word, sum(n for _, _, n in kinds), str(first), kinds))
             continue
         causes = tuple((row["cause"], CAUSES.get(row["cause"], row["cause"]), row["messages"])
                        for row in sorted(mine, key=lambda row: -row["messages"]) if row["cause"])

@@ -1,5 +1,6 @@
 """Audit: what became of every message, for each group, as the job `delivery_audit` found it."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -8,10 +9,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from queueviz.boards.audit_matrix import (
+    BREAKS,
     CAUSES,
     OUT_OF_ORDER,
     SENTENCES,
     VERDICTS,
+    Break,
     Line,
     matrix,
     strips,
@@ -54,12 +57,13 @@ def _found(result: Result, query: Mapping[str, str]) -> dict[str, Any]:
     line = _chosen(lines, query)
     if line is None:
         return {"lines": lines, "line": None}
-    choice = Choice(line.group, line.topic, _one_of(VERDICTS, query, "verdict"), _one_of(CAUSES, query, "cause"),
-                    query.get("queue") or None)
+    verdict = _one_of(VERDICTS, query, "verdict")
+    causes = BREAKS if verdict == OUT_OF_ORDER else CAUSES
+    choice = Choice(line.group, line.topic, verdict, _one_of(causes, query, "cause"), query.get("queue") or None)
     drawn = _strips(result, line)
     rows = _messages(result, choice)
     return {"lines": lines, "line": line, "choice": choice, "strips": drawn, "too_many": drawn is None,
-            "messages": rows.rows, "is_cut": rows.is_cut, "most": SHOWN_MESSAGES, "causes": CAUSES,
+            "messages": rows.rows, "is_cut": rows.is_cut, "most": SHOWN_MESSAGES, "causes": causes,
             "sentence": SENTENCES.get(choice.verdict or ""), "is_order": choice.verdict == OUT_OF_ORDER}  # fmt: skip
 
 
@@ -75,15 +79,22 @@ def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) ->
     return value if value in known else None
 
 
-def _breaks(result: Result) -> dict[tuple[str, str], tuple[int, int]]:
-    """Group and topic → how many, and the event of the first."""
+def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
+    """Group and topic → kind of break → how many."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    batches = result.batches("order_breaks", ["group", "topic", "seq"])
+    batches = result.batches("order_breaks", ["group", "topic", "key", "seq"])
     if not batches:
         return {}
-    counted = pa.Table.from_batches(batches).group_by(["group", "topic"]).aggregate([("seq", "count"), ("seq", "min")])
-    return {(row["group"], row["topic"]): (row["seq_count"], row["seq_min"]) for row in counted.to_pylist()}
+    table = pa.Table.from_batches(batches)
+    table = table.append_column("is_queue", pc.is_null(table["key"]))
+    counted = table.group_by(["group", "topic", "is_queue"]).aggregate([("seq", "count"), ("seq", "min")])
+    found: dict[tuple[str, str], dict[str, Break]] = defaultdict(dict)
+    for row in counted.to_pylist():
+        kind = "queue" if row["is_queue"] else "key"
+        found[row["group"], row["topic"]][kind] = Break(row["seq_count"], row["seq_min"])
+    return found
 
 
 def _strips(result: Result, line: Line) -> Any:
@@ -95,8 +106,12 @@ def _strips(result: Result, line: Line) -> Any:
 
 
 def _messages(result: Result, choice: Choice) -> Any:
+    from pyarrow import dataset
+
     if choice.verdict == OUT_OF_ORDER:
         where = equals(group=choice.group, topic=choice.topic, queue=choice.queue)
+        if choice.cause is not None:
+            where &= dataset.field("key").is_null() if choice.cause == "queue" else dataset.field("key").is_valid()
         return result.first("order_breaks", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
     where = equals(group=choice.group, topic=choice.topic, verdict=choice.verdict, cause=choice.cause,
                    queue=choice.queue)

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-
 ENDLESS = frozenset({"follow"})  # a run that is asked for on a page comes to an end
 
 

@@ -33,7 +33,8 @@ TABLES: dict[str, list[dict[str, Any]]] = {
                  message(2, "unknown", deliveries=None), message(3, "lost", deliveries=0),
                  message(0, "waiting", "broker-a:1", deliveries=0)],
     "order_breaks": [{**LINE, "queue": "broker-a:0", "key": "order-1", "queue_offset": 1, "after_offset": 9,
-                      "seq": 139}],
+                      "seq": 139},
+                     {**LINE, "queue": "broker-a:1", "key": None, "queue_offset": 4, "after_offset": 5, "seq": 150}],
 }  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def test_every_count_leads_to_its_messages_and_to_an_event(visitor: Client, mine
     leave("delivery_audit", mine, TABLES)
     seen = page(visitor, mine)
     for verdict, count in (("once", "15\u2009000"), ("duplicate", "9"), ("lost", "1"), ("unknown", "40"),
-                           ("out_of_order", "1")):  # fmt: skip
+                           ("out_of_order", "2")):  # fmt: skip
         link = f'href="?group=order-svc&amp;topic=orders&amp;verdict={verdict}#messages"'
         assert re.search(re.escape(link) + rf"[^>]*>{count}</a>", seen), verdict
     for seq in (120, 130, 140, 139):
@@ -106,6 +107,11 @@ def test_order_breaks_name_key_and_both_offsets(visitor: Client, mine: str) -> N
     leave("delivery_audit", mine, TABLES)
     listed = plain(page(visitor, mine, "?verdict=out_of_order").split('id="messages"')[1])
     assert "broker-a:0 order-1 1 9 #139" in listed
+    assert "broker-a:1 the whole queue 4 5 #150" in listed
+    of_key = plain(page(visitor, mine, "?verdict=out_of_order&cause=key").split('id="messages"')[1])
+    assert "order-1" in of_key
+    assert "whole queue" not in of_key
+    assert "of one queue 1" in plain(page(visitor, mine))
 
 
 def test_what_nobody_knows_is_a_dash_and_never_a_zero(visitor: Client, mine: str) -> None:
