@@ -34,12 +34,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The server's data home."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def base_url(home: Path) -> Iterator[str]:
     """Where the server listens; `manage.py serve` also migrates and collects static files, as in life."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    home = tmp_path_factory.mktemp("home")
     command = [sys.executable, "manage.py", "serve", "--without-worker", "--port", str(port)]
     environment = {**os.environ, "QUEUEVIZ_HOME": str(home), "QUEUEVIZ_FIRST_PORT": str(ports.OF_SERVERS)}
     with (

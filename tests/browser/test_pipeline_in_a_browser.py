@@ -1,0 +1,136 @@
+"""Audit, History and Pipeline in a browser: from a count to its event, one curve from the past into the present."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
+from tests.browser.test_axe_in_a_browser import violations
+from tests.web.pipeline_results import leave
+
+LINE = {"group": "order-svc", "topic": "orders"}
+
+
+@pytest.fixture
+def found(site: Site, home: Path, settings: Any) -> Site:
+    """A sandbox with what jobs might have found out about it."""
+    settings.QUEUEVIZ_HOME = home
+    site.visit("orders")
+    if not (home / "pipeline" / "delivery_audit" / site.slug).exists():
+        site.until("BigInt(queueviz.live.seq) > 60n")
+        snapshot = site.snapshot()
+        seq, now_ms = int(snapshot["seq"]), int(snapshot["at_ms"]) // 1_000 * 1_000
+        _audit(site.slug, seq)
+        _history(site.slug, seq, now_ms - 20_000)
+    return site
+
+
+def _audit(slug: str, seq: int) -> None:
+    kinds = (("once", None, 1), ("duplicate", "retry", 2), ("lost", None, 0), ("handed_over", None, 1),
+             ("unknown", None, 0), ("waiting", None, 0))  # fmt: skip
+    messages = [{**LINE, "queue": f"broker-a:{n % 4}", "queue_offset": n // 4, "message_id": f"ID{n}",
+                 "keys": f"order-{n}", "verdict": verdict, "cause": cause, "deliveries": count,
+                 "first_seq": seq - 20, "last_seq": seq - 20}
+                for n in range(600) for verdict, cause, count in [kinds[0 if n % 10 else n // 10 % 6]]]  # fmt: skip
+    summary = [{**LINE, "verdict": verdict, "cause": cause, "example_seq": seq - 20,
+                "messages": sum(row["verdict"] == verdict for row in messages)} for verdict, cause, _ in kinds]
+    breaks = [{**LINE, "queue": "broker-a:0", "key": "order-1", "queue_offset": 1, "after_offset": 9, "seq": seq - 20}]
+    leave("delivery_audit", slug, {"messages": messages, "summary": summary, "order_breaks": breaks}, true_to=seq - 5)
+
+
+def _history(slug: str, seq: int, end_ms: int) -> None:
+    seconds = [{**LINE, "queue": f"broker-{broker}:{queue}", "from_ms": end_ms - 1_000 * (600 - n), "produced": 1,
+                "consumed": 1, "lag": None if 100 <= n < 140 else n % 50 + queue, "lag_ms": 900}
+               for n in range(600) for broker in "ab" for queue in range(4)]  # fmt: skip
+    leave("lag_history", slug, {"seconds": seconds, "tens": [], "fives": []}, true_to=seq - 5)
+
+
+@pytest.mark.parametrize(("path", "ready"), [("audit/?verdict=duplicate", ".vstrip rect"),
+                                             ("history/?span=15", ".hchart .line"),
+                                             ("pipeline/?job=delivery_audit&table=summary", "#runs")])
+def test_axe_finds_nothing_on_the_pipelines_pages(found: Site, path: str, ready: str) -> None:
+    found.page.emulate_media(reduced_motion="reduce")
+    for viewport in (DESKTOP, PHONE):
+        found.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        found.open(path)
+        found.page.locator(ready).first.wait_for()
+        for theme in ("light", "dark"):
+            found.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
+            assert violations(found) == [], (path, viewport["width"], theme)
+        assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), viewport["width"]
+
+
+def test_a_count_leads_to_its_messages_and_they_to_their_event(found: Site) -> None:
+    page = found.open("audit/")
+    page.locator(".verdicts td.v-lost a").first.click()
+    page.wait_for_url("**verdict=lost*")
+    expect(page.locator("#messages tbody tr")).to_have_count(10)
+    page.locator("#messages tbody tr .num a").first.click()
+    page.wait_for_url("**/journal/?at=*")
+    event = page.locator("#journal li[aria-current=true]")
+    expect(event).to_be_in_viewport(timeout=PATIENCE_MS)
+    assert event.get_attribute("id") == f"e{page.url.rpartition('=')[2]}"
+    assert page.locator("#journal li").count() > 60, "with what lies around it"
+
+
+def test_the_present_goes_on_behind_the_past(found: Site) -> None:
+    page = found.open("history/?span=15")
+    assert page.evaluate("queueviz.config.history.at_ms.length") > 500
+    seam_ms = page.evaluate("queueviz.config.history.at_ms.at(-1)")
+    found.until("document.querySelector('.hchart .seam') !== null")
+    before = page.evaluate("document.querySelector('.hchart .line').getAttribute('d').length")
+    found.until("(before) => document.querySelector('.hchart .line').getAttribute('d').length > before + 20", before)
+    found.open()  # the Board goes on with what this page has seen, as this one does with what the Board has
+    key = f"queueviz:{found.slug}/order-svc/orders"
+    seen = page.evaluate("(key) => JSON.parse(sessionStorage.getItem(key))", key)
+    assert seen["second"] * 1_000 > seam_ms
+    assert any(value is not None for values in seen["series"].values() for value in values)
+
+
+def test_lines_are_read_with_the_keyboard_and_as_a_table(found: Site) -> None:
+    page = found.open("history/?span=15")
+    chart = page.locator("#h-chart")
+    found.until("document.querySelectorAll('.hchart .line').length === 8")
+    chart.focus()
+    page.keyboard.press("Home")
+    first = page.locator("#h-read").inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#h-read")).not_to_have_text(first)
+    assert " · a:0 " in page.locator("#h-read").inner_text()
+    page.keyboard.press("Shift+T")
+    rows = page.locator("#twin tbody tr")
+    expect(rows.first).to_be_visible()
+    assert rows.count() == 60
+
+
+def test_a_pick_is_shown_at_once_and_stays_in_the_address(found: Site) -> None:
+    page = found.open("history/?span=15")
+    page.locator("input[name=measure][value=flow]").check(force=True)
+    page.wait_for_url("**measure=flow*")
+    expect(page.locator("#h-legend li")).to_have_count(2)
+    assert "span=15" in page.url
+
+
+def test_a_run_is_asked_for_and_cancelled_without_loading_the_page(found: Site) -> None:
+    page = found.open("pipeline/")
+    page.evaluate("document.body.dataset.same = 'yes'")
+    page.locator(".offer", has_text="Delivery audit").get_by_role("button").click()
+    row = page.locator("#runs tbody tr").first
+    expect(row.locator(".runstate")).to_have_text("waiting")
+    page.locator(".offer", has_text="Delivery audit").get_by_role("button").click()
+    expect(page.locator("#run-answer .refusal")).to_contain_text("This job is waiting or at work already.")
+    row.get_by_role("button", name="Cancel").click()
+    expect(row.locator(".runstate")).to_have_text("cancelled")
+    assert page.evaluate("document.body.dataset.same") == "yes"
+
+
+def test_the_audit_keeps_its_last_result_while_the_next_one_is_computed(found: Site) -> None:
+    page = found.open("audit/")
+    page.locator("#freshness button").click()
+    expect(page.locator("#freshness .computing")).to_be_visible()
+    expect(page.locator("#freshness")).to_contain_text("manage.py pipelineworker")
+    expect(page.locator(".verdicts tbody tr")).to_have_count(1)
+    page.locator("#freshness button", has_text="Cancel").click()
+    expect(page.locator("#freshness")).to_contain_text("The last run was cancelled.")
