@@ -69,8 +69,8 @@ def evidence_of(given: Given) -> Evidence:
     ends = kept(progress.committed(heard, progress.stored_offsets(session, source)))
     return Evidence(
         stored=stored, copies=kept(copies(stored)), calls=calls, ends=ends,
-        groups=progress.subscribed(heard, calls, ends), begun=progress.begun(heard, heard), pulled=progress.pulled_by_strangers(heard, states), skipped=skipped,
-        beginnings=progress.beginnings(heard))
+        groups=progress.subscribed(heard, calls, ends), begun=progress.begun(heard, heard),
+        pulled=progress.pulled_by_strangers(heard, states), skipped=skipped, beginnings=progress.beginnings(heard))
 
 
 DELIVERY_AUDIT = Job(

@@ -1,0 +1,137 @@
+"""How did queues move between members, when did members disagree about them, who had none, who waited for a lock?
+
+Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
+
+    moves           sandbox, group, topic, queue, from_member, to_member, at_ms, seq, why
+    disagreements   sandbox, group, topic, queue, from_ms, to_ms, members
+    idle            sandbox, group, member, from_ms, to_ms
+    lock_waits      sandbox, group, topic, queue, member, from_ms, to_ms
+
+A move is a queue taken: `why` is how the hold before it had ended (the reason of its QueueDropped, or crashed), `first`
+where there was none, `overlap` where it had not ended.  A disagreement is a stretch in which two members or more held a
+queue for their own by their last division, or, with no `members`, nobody while some lived; groups with members that are
+not in this process divide unheard, so of theirs only the former is known.  Groups that broadcast have no moves and no
+disagreements.  A member is idle while it runs without a queue (but for the retry topic's).  A wait for a lock ends when
+the member gets it, or with the last time it was denied.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sandbox.broker.topic_names import RETRY_PREFIX
+from sandbox.pipeline.consumption.claims import GONE, claims, lives, segments
+from sandbox.pipeline.consumption.deliveries import MEMBER, holds
+from sandbox.pipeline.consumption.told import kept, told
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+HEARD = ("QueuesAssigned", "QueueTaken", "QueueLocked", "LockDenied", "MemberJoined", "SandboxOpened", "SandboxSlept")
+
+
+def run(given: Given) -> "Mapping[str, DataFrame]":
+    from pyspark.sql import functions as f
+
+    if not given.source.journals:
+        raise WrongOption("The history of rebalances is in the journal: name a sandbox.")
+    heard = kept(told(given, *HEARD))
+    states, drops = kept(told(given, "MemberStateChanged")), kept(told(given, "QueueDropped"))
+    broadcasting = kept(heard.where("event = 'MemberJoined' and model = 'BROADCASTING'").select(
+        "sandbox", "group").distinct())
+    ends = kept(heard.select("sandbox", "at_ms").union(states.select("sandbox", "at_ms")).union(
+        drops.select("sandbox", "at_ms")).groupBy("sandbox").agg(f.max("at_ms").alias("end_ms")))
+    held = kept(claims(heard, states, ends))
+    consumers = heard.where("event in ('QueuesAssigned', 'MemberJoined')").select("sandbox", "group").distinct()
+    alive = kept(lives(states, ends).join(consumers, ["sandbox", "group"], "left_semi"))
+    return {"moves": moves(heard, states, drops).join(broadcasting, ["sandbox", "group"], "left_anti"),
+            "disagreements": disagreements(held, alive, strangers(heard, states)).join(
+                broadcasting, ["sandbox", "group"], "left_anti"),
+            "idle": idle(held, alive), "lock_waits": lock_waits(heard)}
+
+
+def moves(heard: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    gone = states.where(f.col("state").isin(*GONE)).select(
+        "sandbox", "group", "client_id", "state", f.col("seq").alias("_gone"))
+    reasons = drops.select("sandbox", f.col("seq").alias("let_go"), "reason")
+    known = holds(heard, drops).join(gone, ["sandbox", "group", "client_id"], "left").groupBy(
+        *MEMBER, "hold", "at_ms", "let_go").agg(
+            f.min(f.when(f.col("_gone") > f.col("hold"), f.struct("_gone", "state"))).alias("_end"))
+    ended = known.join(reasons, ["sandbox", "let_go"], "left").withColumn(
+        "_over", f.least("let_go", "_end._gone")).withColumn(
+            "_why", f.when(f.col("let_go") == f.col("_over"), f.col("reason")).otherwise(f.col("_end.state")))
+    of_queue = Window.partitionBy("sandbox", "group", "topic", "broker", "queue_id").orderBy("hold")
+    before = f.lag(f.struct("client_id", "_over", "_why")).over(of_queue)
+    why = (f.when(f.col("_before").isNull(), "first")
+           .when(f.col("_before._over") < f.col("hold"), f.col("_before._why")).otherwise("overlap"))
+    return ended.withColumn("_before", before).select(
+        "sandbox", "group", "topic", queue(f.col("broker"), f.col("queue_id")),
+        f.col("_before.client_id").alias("from_member"), f.col("client_id").alias("to_member"), "at_ms",
+        f.col("hold").alias("seq"), why.alias("why"))
+
+
+def strangers(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
+    """sandbox, group: groups somebody of another process is or was in."""
+    return heard.where("event = 'MemberJoined'").select("sandbox", "group", "client_id").join(
+        states.select("sandbox", "client_id").distinct(), ["sandbox", "client_id"], "left_anti").select(
+            "sandbox", "group").distinct()
+
+
+def disagreements(held: "DataFrame", alive: "DataFrame", unheard: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as f
+
+    place = ["sandbox", "group", "topic", "queue_key"]
+    found = segments(held, place).where("open != 1")
+    who = held.select(*place, f.col("from_ms").alias("_from"), f.col("to_ms").alias("_to"), "client_id")
+    several = found.where("open > 1").join(who, place).where("_from < to_ms and _to > from_ms").groupBy(
+        *place, "from_ms", "to_ms").agg(f.array_sort(f.collect_set("client_id")).alias("members"))
+    lived = alive.select("sandbox", "group", f.col("from_ms").alias("_from"), f.col("to_ms").alias("_to"))
+    alone = found.where("open = 0").join(unheard, ["sandbox", "group"], "left_anti")
+    nobody = alone.join(lived, ["sandbox", "group"]).where("_from < to_ms and _to > from_ms").groupBy(
+        *place, "from_ms", "to_ms").agg(f.min("_from").alias("_first"), f.max("_to").alias("_last")).select(
+            *place, f.greatest("from_ms", "_first").alias("from_ms"), f.least("to_ms", "_last").alias("to_ms"),
+            f.array().cast("array<string>").alias("members"))
+    parts = f.split("queue_key", "/")
+    return several.unionByName(nobody).select(
+        "sandbox", "group", "topic", queue(parts[1], parts[2]), "from_ms", "to_ms", "members")
+
+
+def idle(held: "DataFrame", alive: "DataFrame") -> "DataFrame":
+    """Its life counts once and every queue it holds once more: where only one is open, it has none."""
+    from pyspark.sql import functions as f
+
+    member = ["sandbox", "group", "client_id"]
+    queues = held.where(~f.col("topic").startswith(RETRY_PREFIX)).join(
+        alive.select(*member, f.col("from_ms").alias("_from"), f.col("to_ms").alias("_to")), member).select(
+            *member, f.greatest("from_ms", "_from").alias("from_ms"), f.least("to_ms", "_to").alias("to_ms")).where(
+                "from_ms < to_ms")
+    return segments(alive.unionByName(queues), member).where("open = 1").select(
+        "sandbox", "group", f.col("client_id").alias("member"), "from_ms", "to_ms")
+
+
+def lock_waits(heard: "DataFrame") -> "DataFrame":
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    of_member = Window.partitionBy(*MEMBER).orderBy("seq")
+    got = (f.col("event") == "QueueLocked").cast("int")
+    tries = heard.where("event in ('LockDenied', 'QueueLocked')").withColumn(
+        "_got", f.sum(got).over(of_member.rowsBetween(Window.unboundedPreceding, -1)))
+    waits = tries.groupBy(*MEMBER, f.coalesce("_got", f.lit(0))).agg(
+        f.min(f.when(f.col("event") == "LockDenied", f.col("at_ms"))).alias("from_ms"),
+        f.max("at_ms").alias("to_ms"))
+    return waits.where("from_ms is not null").select(
+        "sandbox", "group", "topic", queue(f.col("broker"), f.col("queue_id")), f.col("client_id").alias("member"),
+        "from_ms", "to_ms")
+
+
+def queue(broker: "Column", queue_id: "Column") -> "Column":
+    from pyspark.sql import functions as f
+
+    return f.concat_ws(":", broker, queue_id).alias("queue")
+
+
+REBALANCE_HISTORY = Job("rebalance_history", "How did queues move between members, and when did members disagree?", run)
