@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from queueviz import attaching  # noqa: F401 hears what is saved here
-from queueviz.models import AuditRecord, Cluster, Grant, Sandbox
+from queueviz.models import AuditRecord, Cluster, Grant, PipelineRun, Sandbox
 
 
 @admin.register(Sandbox)
@@ -40,6 +40,20 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
         """Its address is in links and in the audit: it stays."""
         return ("name",) if obj is not None else ()
+
+
+@admin.register(PipelineRun)
+class PipelineRunAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    list_display = ("run", "sandbox", "job", "state", "who", "asked_at", "started_at", "ended_at")
+    list_filter = ("state", "job")
+    search_fields = ("run", "sandbox__slug")
+    exclude = ("visitor",)
+
+    def has_change_permission(self, request: object, obj: object = None) -> bool:
+        return False
+
+    def has_add_permission(self, request: object) -> bool:
+        return False
 
 
 @admin.register(AuditRecord)

@@ -17,7 +17,7 @@ from sandbox.kernel.errors import ActionRefused
 
 VERB = "act"
 MOST_OPTION_CHARACTERS = 200
-SHOWN_RUNS = 50  # of a sandbox, the newest
+KEPT_RUNS = 50  # of a sandbox, the newest
 OPEN = (PipelineRun.State.QUEUED, PipelineRun.State.RUNNING)
 
 
@@ -31,6 +31,8 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
     given = _checked(job, options)
     with transaction.atomic():  # one writer at a time: two at once cannot both be the last that fits
         _demand_room(visitor, seat, job)
+        old = PipelineRun.objects.filter(sandbox=seat.sandbox).exclude(state__in=OPEN)
+        old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()
         return PipelineRun.objects.create(sandbox=seat.sandbox, job=job, options=given, who=owners.called(visitor),
                                           visitor=_hashed(visitor))
 
@@ -48,7 +50,7 @@ def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
 
 def runs_of(sandbox: object) -> list[PipelineRun]:
     """The newest first."""
-    return list(PipelineRun.objects.filter(sandbox=sandbox)[:SHOWN_RUNS])
+    return list(PipelineRun.objects.filter(sandbox=sandbox)[:KEPT_RUNS])
 
 
 def one_of(sandbox: object, run: str) -> PipelineRun:

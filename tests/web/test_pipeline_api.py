@@ -97,6 +97,15 @@ def test_twenty_runs_wait_on_a_server_and_no_more(visitor: Client, runs: str) ->
         429, "20 runs are waiting on this server, and no more are taken.")  # fmt: skip
 
 
+def test_fifty_runs_of_a_sandbox_are_kept(visitor: Client, runs: str, made: dict[str, Any]) -> None:
+    sandbox = Sandbox.objects.get(slug=made["slug"])
+    for _ in range(60):
+        PipelineRun.objects.create(sandbox=sandbox, job="latency", who="ada", visitor="v", state=State.DONE)
+    newest = ask(visitor, runs).json()["run"]
+    listed = visitor.get(runs).json()["runs"]
+    assert (PipelineRun.objects.count(), len(listed), listed[0]["run"]) == (50, 50, newest)
+
+
 def test_a_job_that_is_on_already_is_not_asked_for_twice(visitor: Client, runs: str) -> None:
     assert ask(visitor, runs).status_code == 201
     again = ask(visitor, runs)
