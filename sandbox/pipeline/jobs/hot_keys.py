@@ -1,0 +1,92 @@
+"""How unevenly are messages spread over the queues of a topic, and over its keys?
+
+`queues` and `keys` count exactly; of each topic the `top` fullest keys are listed.  `approximate` is what a sketch of
+fixed size says of the same key, null where it does not list it: so one sees what one may rely on where keys are too
+many to be counted.  In `skew`, `keys` is the exact number of different keys, `keys_approximate` what HyperLogLog++
+says, and `largest_share` the share of the fullest queue.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.sources.store_options import STORE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+TOP = 20  # keys a topic
+MAX_TOP = 1_000
+SKETCH_ITEMS = 10_000  # counters a topic; Spark's own default
+TOPIC = ("sandbox", "topic")
+
+
+def run(given: Given) -> "Mapping[str, DataFrame]":
+    from pyspark.sql import functions as f
+
+    if not given.source.stores:
+        raise WrongOption("There is no store to count in: no broker of this sandbox has stored anything yet.")
+    top = _top(given.options.get("top"))
+    in_queues = _read(given, "topic,queueId").withColumn("queue", f.concat_ws(
+        ":", f.element_at(f.split(STORE, "/"), -1), "queueId"))
+    queues = in_queues.groupBy(*TOPIC, "queue").agg(f.count(f.lit(1)).alias("messages"))
+    totals = in_queues.groupBy(*TOPIC).agg(f.count(f.lit(1)).alias("_all"))
+    words = _read(given, "topic,keys").select(*TOPIC, f.explode(f.array_distinct(f.split("keys", " "))).alias("key"))
+    words = words.where(f.col("key") != "")
+    keys = words.groupBy(*TOPIC, "key").agg(f.count(f.lit(1)).alias("messages"))
+    sketched = words.groupBy(*TOPIC).agg(f.expr(f"approx_top_k(key, {top}, {SKETCH_ITEMS})").alias("_items"))
+    sketched = sketched.select(*TOPIC, f.explode("_items").alias("_item")).select(
+        *TOPIC, f.col("_item.item").alias("key"), f.col("_item.count").alias("approximate"))
+    skew = queues.groupBy(*TOPIC).agg(f.count(f.lit(1)).alias("queues"), f.max("messages").alias("_most"))
+    different = words.groupBy(*TOPIC).agg(f.count_distinct("key").alias("keys"),
+                                          f.approx_count_distinct("key").alias("keys_approximate"))
+    return {
+        "queues": queues.join(totals, list(TOPIC)).select(*TOPIC, "queue", "messages", _share("messages"))
+                        .orderBy(*TOPIC, "queue"),
+        "keys": _fullest(keys, top).join(totals, list(TOPIC)).join(sketched, [*TOPIC, "key"], "left")
+                .select(*TOPIC, "key", "messages", _share("messages"), "approximate")
+                .orderBy(*TOPIC, f.desc("messages"), "key"),
+        "skew": skew.join(totals, list(TOPIC)).join(different, list(TOPIC), "left").select(
+            *TOPIC, "queues", f.coalesce("keys", f.lit(0)).alias("keys"),
+            f.coalesce("keys_approximate", f.lit(0)).alias("keys_approximate"),
+            _share("_most").alias("largest_share")).orderBy(*TOPIC),
+    }
+
+
+def _read(given: Given, columns: str) -> "DataFrame":
+    """Messages of all stores with a column `sandbox`."""
+    from pyspark.sql import functions as f
+
+    stores = orjson.dumps({name: str(path) for name, path in given.source.stores.items()}).decode()
+    options = {"stores": stores, "columns": columns}
+    if topic := given.options.get("topic"):
+        options["topic"] = topic
+    rows = given.session.read.format("rocketmq-store").options(**options).load()
+    return rows.withColumn("sandbox", f.element_at(f.split(STORE, "/"), 1))
+
+
+def _fullest(keys: "DataFrame", top: int) -> "DataFrame":
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    order = Window.partitionBy(*TOPIC).orderBy(f.desc("messages"), "key")
+    return keys.withColumn("_rank", f.row_number().over(order)).where(f.col("_rank") <= top)
+
+
+def _share(column: str) -> "Column":
+    from pyspark.sql import functions as f
+
+    return (f.col(column) / f.col("_all")).alias("share")
+
+
+def _top(text: str | None) -> int:
+    if text is None:
+        return TOP
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_TOP):
+        raise WrongOption(f"--option top is a number from 1 to {MAX_TOP}, not {text}.")
+    return int(text)
+
+
+HOT_KEYS = Job("hot_keys", "How evenly are messages spread over queues and keys?", run, ("topic", "top"))
