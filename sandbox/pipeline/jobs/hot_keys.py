@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
-from sandbox.pipeline.sources.store_options import STORE
+from sandbox.pipeline.sources.records import STORE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
