@@ -55,11 +55,15 @@ QUICK = Scale(128, 32, 3, 1, 12.0)
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """In a process of its own, as the pipeline has one."""
+    """In processes of their own, as the pipeline has one; then what an audit of a class costs (`pipeline_class`)."""
+    from tests.bench import pipeline_class  # needs Django, which a process with Spark has not
+
     with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as home:
         command = [sys.executable, "-m", "tests.bench.pipeline", home, *(["--quick"] if quick else [])]
         done = subprocess.run(command, env=environment_of(os.environ, Path(home)), stdout=subprocess.PIPE, check=True)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as home:
+        figures["delivery_audit"] = pipeline_class.run(Path(home), quick=quick)
     return figures
 
 

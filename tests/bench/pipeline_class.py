@@ -1,0 +1,57 @@
+"""What `delivery_audit` costs a student, in classes of several sizes: made by `simulate_class`'s own code, one JVM.
+
+Each class is the first students of one; the job runs over each in turns, after a run that pays for what is compiled.
+Goal: the seconds a student costs do not grow.
+"""
+
+import os
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from queueviz.runs.places import Sources, sources_of_class
+from sandbox.hosting.classroom.making import Lesson, make_class
+from sandbox.pipeline.launch import ENDED, Child, Order, Where
+
+JOB = "delivery_audit"
+SIZES = (1, 10, 100)
+QUICK_SIZES = (1, 4)
+MINUTES = 2.0
+ROUNDS = 3
+
+
+def run(home: Path, *, quick: bool = False) -> dict[str, Any]:
+    """Seconds of a run and of a student, by the size of the class.  `home` is a directory for scratch files."""
+    sizes = QUICK_SIZES if quick else SIZES
+    lesson = home / "class"
+    lesson.mkdir()
+    made = list(make_class(Lesson(max(sizes), MINUTES, "bench"), lesson, processes=os.cpu_count() or 1))
+    whole = sources_of_class(lesson)
+    assert whole is not None
+    taken: dict[int, list[float]] = {size: [] for size in sizes}
+    with (home / "words").open("wb") as words, Child(Where("local[2]"), home / "spark", os.environ,
+                                                     errors=words) as child:
+        for turn in range(1 + (1 if quick else ROUNDS)):
+            for size in sizes:
+                seconds = _seconds(child, first(whole, size), f"{turn}-{size}", home / "out")
+                if turn:
+                    taken[size].append(seconds)
+    rows = {str(size): {"s": round(median(times), 2), "s_a_student": round(median(times) / size, 3)}
+            for size, times in taken.items()}
+    return {"messages": sum(one.messages for one in made), "entries": sum(one.entries for one in made), **rows}
+
+
+def first(whole: Sources, size: int) -> Sources:
+    """The first students alone."""
+    names = set(sorted(whole.journals)[:size])
+    return whole._replace(stores={name: path for name, path in whole.stores.items() if name.split("/")[0] in names},
+                          journals={name: path for name, path in whole.journals.items() if name in names})
+
+
+def _seconds(child: Child, sources: Sources, name: str, out: Path) -> float:
+    began = time.perf_counter()
+    child.order(Order(name, JOB, sources.stores, sources.journals, str(out), {}))
+    last = next(line for line in child.told() if line["state"] in ENDED)
+    assert last["state"] == "done", last
+    return time.perf_counter() - began
