@@ -74,6 +74,10 @@ class Child:
         return self._process.poll() is None
 
     @property
+    def process_id(self) -> int:
+        return self._process.pid
+
+    @property
     def exit_code(self) -> int | None:
         """As `subprocess` has it: minus the signal that ended it; None while it lives."""
         return self._process.poll()

@@ -70,7 +70,8 @@ class Runner:
             if order.run in self._cancelled:
                 self._tell(order.run, state="cancelled")
             else:
-                sentence = sentence_of(why, said=last_words(sys.stderr.fileno()))
+                sentence = SPARK_GONE if has_ended(self._session) else sentence_of(
+                    why, said=last_words(sys.stderr.fileno()))
                 self.is_useless = sentence == SPARK_GONE
                 self._tell(order.run, state="failed", why=sentence)
         finally:
@@ -153,6 +154,12 @@ def job_of(order: Order) -> Job:
     return job
 
 
+def has_ended(session: "SparkSession | None") -> bool:
+    """Is its Java process, which we started, no more?"""
+    process = getattr(getattr(getattr(session, "_sc", None), "_gateway", None), "proc", None)
+    return process is not None and process.poll() is not None
+
+
 def make_room(out: Path) -> None:
     """The result's directory.  Raises WrongOption where there is a file, OSError where none can be."""
     try:
@@ -184,7 +191,7 @@ def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> i
     if kind == "ndjson":
         writer.option("ignoreNullFields", "false").json(str(path))
     elif kind == "csv":
-        writer.option("header", "true").csv(str(path))
+        writer.option("header", "true").option("escape", '"').csv(str(path))  # as RFC 4180 has it
     else:
         writer.parquet(str(path))
     return int(seen.get["rows"])

@@ -27,7 +27,7 @@ _KNOWN = (
     (re.compile("Java heap space|OutOfMemoryError|GC overhead limit"),
      "Spark ran out of memory. Ask for less at once, or give it more with spark.driver.memory."),
     (re.compile("Answer from Java side is empty|Error while (?:sending or )?receiving|Py4JNetworkError"
-                "|Connection (?:refused|reset by peer)"), SPARK_GONE),
+                r"|Connection (?:refused|reset by peer)|\AAn error occurred while calling \S+\s*\Z"), SPARK_GONE),
 )
 _JAVA_SAYS = (re.compile(r'Exception in thread "main" [\w.$]+: (.+)'), re.compile(r"^Error: (.+)", re.MULTILINE))
 

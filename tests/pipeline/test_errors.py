@@ -81,6 +81,7 @@ JAVA_LAST_WORDS = 'WARN x\nException in thread "main" org.apache.spark.SparkExce
      "Spark did not start: Could not parse it."),
     (Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"), "",
      "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"),
+    (Exception("An error occurred while calling o48.addTag"), "", SPARK_GONE),
     (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "", SPARK_GONE),
     (Exception("Failed: Traceback (most recent call last):\n  File x\nbuiltins.KeyError: 'orders'\n SQLSTATE"), "",
      "'orders'"),

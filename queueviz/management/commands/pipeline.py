@@ -19,6 +19,9 @@ from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.sentences import sentence_of
 
+INTERRUPTED = 130
+IMPORT = "import"  # reads files, which its option path names
+
 
 class Command(BaseCommand):
     help = "Run a job over a store or a sandbox's journal: on this machine, a Spark cluster or a Connect server."
@@ -27,7 +30,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("job", help="what to ask; a wrong name lists them")
-        where = parser.add_mutually_exclusive_group(required=True)
+        where = parser.add_mutually_exclusive_group()
         where.add_argument("--store", type=Path, metavar="DIR", help="a broker's store, ours or Apache's")
         where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
         where.add_argument("--class", type=Path, metavar="DIR", dest="students",
@@ -36,7 +39,7 @@ class Command(BaseCommand):
         engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
         engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
         add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
-        add("--format", help="of export: ndjson, csv or parquet")
+        add("--format", help="of export and import: ndjson, csv or parquet")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
         add("--json", action="store_true", help="print the outcome as JSON")
@@ -69,6 +72,8 @@ class Command(BaseCommand):
                     log.unlink()
                     return ended
             code = child.exit_code
+        except KeyboardInterrupt:
+            raise CommandError("It was interrupted; the last result is as it was.", returncode=INTERRUPTED) from None
         except SandboxError as why:
             log.unlink(missing_ok=True)
             raise CommandError(str(why), returncode=1) from None
@@ -104,6 +109,10 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
     if given["store"] is not None:
         root = given["store"].resolve()
         return {root.name: str(root)}, {}, root.name
+    if given["sandbox"] is None and given["students"] is None:
+        if given["job"] == IMPORT:
+            return {}, {}, "files"
+        raise CommandError("Name what to read: --store DIR, --sandbox SLUG or --class DIR.", returncode=1)
     if given["students"] is not None:
         directory = given["students"].resolve()
         name, sources = directory.name, sources_of_class(directory)
@@ -124,6 +133,6 @@ def options_of(given: dict[str, Any]) -> dict[str, str]:
         key, equals, value = text.partition("=")
         if not equals:
             raise CommandError(f"{text} is no option: write it as KEY=VALUE.", returncode=1)
-        options[key] = value
+        options[key] = str(Path(value).resolve()) if key == "path" and value else value
     options |= {"follow": "true"} if given["follow"] else {}
     return options | ({"format": given["format"]} if given["format"] else {})
