@@ -167,19 +167,22 @@ class _Piece:
         return pa.array(values, pa.binary())
 
     def host(self, name: str, at: int, v6: int) -> pa.Array:
-        """`ip:port`.  There are few different ones."""
-        encoded = pa.array(np.ascontiguousarray(self.head[name]).view(np.int64)).dictionary_encode()
+        """`ip:port`.  There are few different ones, and often one."""
+        values = np.ascontiguousarray(self.head[name]).view(np.int64)
+        if not len(self.long_hosts) and len(values) and (values == values[0]).all():
+            return pa.repeat(pa.scalar(host_text(values[0].tobytes())), len(values))
+        encoded = pa.array(values).dictionary_encode()
         texts = pa.array([host_text(value.tobytes()) for value in encoded.dictionary.to_numpy()], pa.string())
         found = texts.take(encoded.indices)
         if not len(self.long_hosts):
             return found
-        values = found.to_pylist()
+        listed = found.to_pylist()
         for row in self.long_hosts:
             flags, begin = int(self.sys_flag[row]), int(self.at[row]) + at
             if name == "store_host" and flags & BORN_HOST_V6:
                 begin += V6_EXTRA_BYTES
-            values[row] = host_text(self.data[begin : begin + (20 if flags & v6 else 8)])
-        return pa.array(values, pa.string())
+            listed[row] = host_text(self.data[begin : begin + (20 if flags & v6 else 8)])
+        return pa.array(listed, pa.string())
 
     def topics(self) -> pa.Array:
         names = pa.array([topic for topic, _ in self.found.queues], pa.string())
