@@ -1,4 +1,4 @@
-"""`python -m tests.pipeline.shipped MASTER`: prints where each executor has the engine's code from, as JSON, for tests."""
+"""`python -m tests.pipeline.shipped MASTER`: prints where each executor has the engine's code from, as JSON."""
 
 import json
 import sys

@@ -16,6 +16,7 @@ from sandbox.control.limits import COURSE_LIMITS
 from sandbox.hosting.birth import new_record
 from sandbox.hosting.classroom.student import TEMPLATES, Student
 from sandbox.hosting.config import HostConfig
+from sandbox.hosting.feeds import prepare_flights
 from sandbox.hosting.world import BEGIN_MS, SLUG, World
 from sandbox.kernel.chance import Chance
 
@@ -50,8 +51,14 @@ class Made(NamedTuple):
 
 def make_class(lesson: Lesson, out: Path, *, processes: int) -> Iterator[Made]:
     """Students as they are ready, in any order.  Raises OSError where `out` cannot be written."""
+    with tempfile.TemporaryDirectory(prefix=".feeds-", dir=out) as shared:
+        prepare_flights(Path(shared))  # sorting it anew for each student would take longer than the lesson
+        yield from _made(lesson, out, Path(shared), processes)
+
+
+def _made(lesson: Lesson, out: Path, shared: Path, processes: int) -> Iterator[Made]:
     if processes <= 1:
-        yield from (make_student(lesson, name, out) for name in lesson.names())
+        yield from (make_student(lesson, name, out, shared) for name in lesson.names())
         return
     left = iter(lesson.names())
     pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("forkserver"), initializer=_be_quiet)
@@ -59,7 +66,7 @@ def make_class(lesson: Lesson, out: Path, *, processes: int) -> Iterator[Made]:
     try:
         while True:
             more = islice(left, processes * AHEAD - len(waiting))
-            waiting |= {pool.submit(make_student, lesson, name, out) for name in more}
+            waiting |= {pool.submit(make_student, lesson, name, out, shared) for name in more}
             if not waiting:
                 return
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -68,13 +75,18 @@ def make_class(lesson: Lesson, out: Path, *, processes: int) -> Iterator[Made]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def make_student(lesson: Lesson, name: str, out: Path) -> Made:
-    """The same for the same seed and name, whoever else is in the class.  The directory appears when it is whole."""
+def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = None) -> Made:
+    """The same for the same seed and name, whoever else is in the class.  The directory appears when it is whole.
+
+    `shared`: a home whose feeds are ready.
+    """
     chance = Chance(f"class {lesson.seed}").fork(name)
     template, killed = chance.choice(TEMPLATES), chance.random() < KILLED_SHARE
     record = new_record(name, template, preset="sandbox", seed=f"{lesson.seed} {name}", changes=None, limits=None,
                         config=CONFIG, ports_taken=set(), now_ms=BEGIN_MS)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=out) as home:
+        if shared is not None:
+            (Path(home) / "feeds").symlink_to(shared / "feeds")
         world = World(Path(home), seed=f"{lesson.seed} {name}", config=CONFIG, record=record)
         try:
             student = Student(world, chance.fork("deeds"))
