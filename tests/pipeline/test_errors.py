@@ -133,3 +133,11 @@ def test_what_is_wrong_with_the_wish_is_said_without_spark(tmp_path: Path, golde
         f"There is no sandbox below {tmp_path}: simulate_class makes such a directory.")
     assert refused(tmp_path, "export", "--sandbox", "nobody") == f"There is no sandbox nobody in {tmp_path}."
     assert not list((tmp_path / "pipeline" / ".spark").glob("*.log"))
+
+
+def test_somebody_who_is_no_connect_server_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sandbox.pipeline import session
+
+    monkeypatch.setattr(session, "SERVER_READY_S", 0.5)
+    with listener() as port, pytest.raises(NoSpark, match=rf"^Who answers at sc://127\.0\.0\.1:{port} is no Spark C"):
+        session.wait_for_server(f"sc://127.0.0.1:{port}")

@@ -20,6 +20,9 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["tables"] == {"messages": 153}
         before = manifest_of(out)
+        done = command(tmp_path, "store_audit", "--store", golden, "--remote", remote, "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["tables"]["findings"] == 0
         why = refused(tmp_path, "export", "--store", tmp_path / "nowhere", "--remote", remote, "--out", out)
         assert why.startswith(f"{tmp_path}/nowhere is no store")
         assert manifest_of(out) == before
