@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from sandbox.pipeline.carried import carried
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
 from sandbox.pipeline.lag import kept
-from sandbox.pipeline.lag.batches import Keeper
+from sandbox.pipeline.lag.batches import take
 from sandbox.pipeline.lag.fold import WANTED
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     entries = given.session.readStream.format("rocketmq-journal").options(
         journals=orjson.dumps(journals).decode(), linesOf=",".join(sorted(WANTED)), failOnDataLoss="false",
         maxBytesPerTrigger=str(MOST_BYTES)).load()
-    keeper = Keeper(str(given.out), str(checkpoint), given.run, {"stores": {}, "journals": journals})
-    writer = entries.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(keeper.take)
+    taken = carried(given.session, take, {"out": str(given.out), "checkpoint": str(checkpoint), "run": given.run,
+                                          "source": {"stores": {}, "journals": journals}})
+    writer = entries.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(taken)
     query = (writer.trigger(processingTime=f"{EVERY_S} seconds") if follows
              else writer.trigger(availableNow=True)).start()
     while not query.awaitTermination(LOOK_EVERY_S):  # raises what ended it

@@ -1,7 +1,7 @@
 """One batch of the stream: every sandbox's new entries beside what its fold remembers, each sandbox in a task."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,32 +26,24 @@ BOTH_DDL = ("table STRING, sandbox STRING, `group` STRING, topic STRING, queue S
 STATES_DDL = "sandbox STRING, true_to BIGINT, state BINARY"
 
 
-class Keeper(NamedTuple):
-    """Takes the stream's batches into the result at `out`.  Plain values: a Connect server gets a copy."""
-
-    out: str
-    checkpoint: str
-    run: str
-    source: dict[str, Any]
-
-    def take(self, entries: "DataFrame", batch: int) -> None:
-        out = Path(self.out)
-        checkpoint = kept.checkpoint_of(Path(self.checkpoint))
-        assert checkpoint is not None, "Spark writes it before the first batch"
-        place = Place(checkpoint, batch)
-        if kept.is_in(out, place):
-            return
-        session = entries.sparkSession
-        before = kept.state_before(out, place)
-        states = session.createDataFrame([], STATES_DDL) if before is None else session.read.parquet(str(before))
-        tasks = max(1, min(TASKS, len(self.source["journals"])))
-        made = entries.repartition(tasks, "sandbox").groupBy("sandbox").cogroup(
-            states.repartition(tasks, "sandbox").groupBy("sandbox")).applyInArrow(folded, BOTH_DDL).toArrow()
-        tables = {name: rows_of(made, name, ROWS.names) for name in TABLES}
-        tables[STATE] = rows_of(made, STATE, STATES.names)
-        true_to = {row["sandbox"]: row["true_to"] for row in tables[STATE].select(["sandbox", "true_to"]).to_pylist()
-                   if row["true_to"] is not None}
-        kept.add(out, place, tables, job="lag_history", run=self.run, true_to=true_to, source=self.source)
+def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: str, source: dict[str, Any]) -> None:
+    """The stream's next batch joins the result at `out`, unless it is in already."""
+    stream = kept.checkpoint_of(Path(checkpoint))
+    assert stream is not None, "Spark writes it before the first batch"
+    place = Place(stream, batch)
+    if kept.is_in(Path(out), place):
+        return
+    session = entries.sparkSession
+    before = kept.state_before(Path(out), place)
+    states = session.createDataFrame([], STATES_DDL) if before is None else session.read.parquet(str(before))
+    tasks = max(1, min(TASKS, len(source["journals"])))
+    made = entries.repartition(tasks, "sandbox").groupBy("sandbox").cogroup(
+        states.repartition(tasks, "sandbox").groupBy("sandbox")).applyInArrow(folded, BOTH_DDL).toArrow()
+    tables = {name: rows_of(made, name, ROWS.names) for name in TABLES}
+    tables[STATE] = rows_of(made, STATE, STATES.names)
+    true_to = {row["sandbox"]: row["true_to"] for row in tables[STATE].select(["sandbox", "true_to"]).to_pylist()
+               if row["true_to"] is not None}
+    kept.add(Path(out), place, tables, job="lag_history", run=run, true_to=true_to, source=source)
 
 
 def folded(entries: pa.Table, states: pa.Table) -> pa.Table:

@@ -1,0 +1,45 @@
+"""A function for `foreachBatch` that finds our code wherever it is called.
+
+A Spark Connect server calls it in a process of its own, and unlike its tasks that process is not given what the session
+brought along (`pyspark.sql.connect.streaming.worker.foreach_batch_worker`, 4.3).  So it carries the package with it.
+"""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Take = Callable[["DataFrame", int], None]
+
+
+def carried(session: "SparkSession", take: Callable[..., None], values: dict[str, Any]) -> Take:
+    """Calls `take(entries, batch, **values)`; `take` is a function of a module, `values` are plain."""
+    module, name = take.__module__, take.__qualname__
+    code = _packed() if "connect" in type(session).__module__ else None
+
+    def called(entries: "DataFrame", batch: int) -> None:  # travels by value: no name of ours may be needed to read it
+        import atexit
+        import importlib
+        import importlib.util
+        import os
+        import sys
+        import tempfile
+
+        if code is not None and importlib.util.find_spec("sandbox") is None:
+            with tempfile.NamedTemporaryFile(prefix="queueviz-", suffix=".zip", delete=False) as file:
+                file.write(code)
+            sys.path.append(file.name)
+            atexit.register(os.unlink, file.name)
+        getattr(importlib.import_module(module), name)(entries, batch, **values)
+
+    return called
+
+
+def _packed() -> bytes:
+    from sandbox.pipeline.session import packed
+
+    with tempfile.TemporaryDirectory() as directory:
+        return packed(Path(directory)).read_bytes()
