@@ -185,6 +185,22 @@ def test_a_broker_that_stays_away_fails_the_write_after_all_tries(worlds: Worlds
     assert world.now_s - began_s > 2**TRIES - 2
 
 
+def test_a_broker_that_takes_nothing_for_a_while_is_waited_for(worlds: Worlds) -> None:
+    """Its disk is full, and then it is not."""
+    world = worlds()
+    world.disk.fill()
+    world.pass_s(30)
+    began_s = world.now_s
+    world.clock.call_later(25, lambda: setattr(world.disk, "capacity_bytes", None))
+    write(world, rows(100))
+    assert 25 < world.now_s - began_s < 60
+    assert bodies(world) == once(rows(100))
+    world.disk.fill()
+    world.pass_s(30)
+    with pytest.raises(SandboxError, match=r"^broker-a does not take 100 messages, the largest of 6 bytes, for T: se"):
+        write(world, rows(100))
+
+
 def test_packets_hold_what_fits_one_request() -> None:
     given = [row(number, body=bytes(3_000)) for number in range(30)] + rows(300)
     given[5], given[6] = row(5, delay_level=1), row(6, body=bytes(5_000))

@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyspark.sql.types import StringType, StructField, StructType
 
 from sandbox.hosting.remote import connect
 from sandbox.pipeline.launch import environment_of
+from sandbox.pipeline.sinks.rocketmq import RUNS_REMEMBERED, maybe_again, target_of
 from sandbox.pipeline.sources.records import rows_of
 from tests.server.server import ROOT, until
 from tests.server.test_headless_broker import SMALL, free_ports, running
@@ -94,3 +96,26 @@ def test_a_batch_that_is_run_again_under_its_name_sends_nothing_twice(broker: st
                                                                        tmp_path: Path) -> None:
     written("batch", broker, tmp_path)
     assert stored(tmp_path) == rows
+
+
+@pytest.mark.parametrize(("options", "overwrite", "says"), [
+    ({"names": "127.0.0.1:9876", "topic": "T"}, True, "A topic cannot be overwritten"),
+    ({"topic": "T"}, False, "The option names is missing: the name servers, as 127.0.0.1:9876."),
+    ({"names": "127.0.0.1", "topic": "T"}, False, "127.0.0.1 is no address of a name server: write it as 127.0"),
+    ({"names": "a:99999", "topic": "T"}, False, "a:99999 is no address of a name server"),
+    ({"names": "a:1", "topic": "T", "ask": "never"}, False, "The option ask is never; it should be first or always."),
+    ({"names": "a:1"}, False, "No topic is named: give the option topic, or a column topic."),
+])  # fmt: skip
+def test_options_that_make_no_sense_are_refused_in_words(options: dict[str, str], overwrite: bool, says: str) -> None:
+    with pytest.raises(ValueError) as said:
+        target_of(options, StructType([StructField("body", StringType())]), overwrite=overwrite)
+    assert str(said.value).startswith(says)
+
+
+def test_only_the_first_epoch_a_process_sees_of_a_run_may_have_been_sent_before() -> None:
+    assert [maybe_again("run 1", epoch) for epoch in (7, 7, 8, 9)] == [True, True, False, False]
+    assert maybe_again("run 2", 9)
+    assert not maybe_again("run 1", 10)
+    for number in range(RUNS_REMEMBERED):
+        maybe_again(f"other run {number}", 0)
+    assert maybe_again("run 1", 11), "forgotten: it asks once more"

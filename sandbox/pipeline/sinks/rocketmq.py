@@ -51,6 +51,7 @@ EPOCH = "streaming.sql.batchId"
 RUN_OF_QUERY = "spark.jobGroup.id"
 ASKS = ("first", "always")
 RUN_CHARACTERS = 16
+RUNS_REMEMBERED = 64  # of a worker process; who is forgotten asks once more
 NUMBERS = itertools.count(1)
 
 
@@ -130,6 +131,8 @@ def maybe_again(run: str, epoch: int) -> bool:
     Only the first of a run can be.  A worker process that has worked at an earlier one of this run knows that it is
     not; a new process cannot tell.
     """
+    if run not in _first_epoch and len(_first_epoch) == RUNS_REMEMBERED:
+        _first_epoch.clear()
     return epoch <= _first_epoch.setdefault(run, epoch)
 
 
