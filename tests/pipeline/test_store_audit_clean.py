@@ -1,6 +1,7 @@
 """Nothing is found where nothing happened: the engine's own stores at any moment and after any end, without Spark."""
 
 import struct
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from sandbox.hosting.world import World
 from sandbox.journal.events import Entry
 from sandbox.kernel.chance import Chance
 from sandbox.pipeline.audit.found import Found
-from sandbox.pipeline.audit.verdict import Verdict
+from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
+from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.pipeline.audit.whole import audit
+from sandbox.store.disk import FileDisk
 from tests.seed.stage import files_of
 from tests.sim.store_world import StoreWorld, inbound
 from tests.sim.test_store_crashes import LATER_MS, life
@@ -208,3 +211,29 @@ def test_many_stores_are_audited_together_and_each_is_judged_alone(tmp_path: Pat
     queue.write_bytes(bytes(20) + queue.read_bytes()[20:])
     assert [(verdict.store, [found.kind for found in verdict.findings]) for verdict in audit(roots)] == [
         ("a/broker-a", []), ("b/broker-a", ["missing_unit"])]
+
+
+@pytest.mark.parametrize("shrinks_in", [None, 0, 1, 2, 3])
+def test_a_store_may_grow_and_lose_files_while_it_is_audited(shrinks_in: int | None, tmp_path: Path) -> None:
+    stores = Stores(FileDisk(tmp_path))
+    store = stores.opened()
+    numbers, phases = iter(range(1_000)), iter(range(4))
+
+    def life_goes_on() -> None:
+        for number in islice(numbers, 70):
+            stores.put(store, message(number, queue_id=number % 3, UNIQ_KEY=f"{number:032X}"))
+        if next(phases) == shrinks_in:
+            store.age_files(10_000)
+            store.clean(manual=True)
+
+    life_goes_on()
+    [place] = places_of({"s": tmp_path})
+    life_goes_on()
+    first = [piece.run() for piece in log_pieces([place])]
+    life_goes_on()
+    pieces = derived_pieces([place], {"s": lost_of(place, first)})
+    life_goes_on()
+    verdict = verdict_of(place, first, [piece.run() for piece in pieces])
+    assert verdict.findings == []
+    assert (verdict.checked["records"] > 0) == (shrinks_in != 1), "then nothing is left of what was planned"
+    store.close()
