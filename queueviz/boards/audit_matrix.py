@@ -125,12 +125,13 @@ def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:
 
     if not batches:
         return []
-    table = pa.Table.from_batches(batches).combine_chunks()
-    queues = np.array(table["queue"].to_pylist(), dtype=object)
-    offsets = table["queue_offset"].to_numpy()
-    ranks = np.array([_rank(verdict) for verdict in table["verdict"].to_pylist()], dtype=np.int8)
-    named = sorted(set(queues), key=rows.order)
-    return [_strip(queue, offsets[queues == queue], ranks[queues == queue]) for queue in named]
+    table = pa.Table.from_batches(batches)
+    queues, verdicts = (table[name].combine_chunks().dictionary_encode() for name in ("queue", "verdict"))
+    codes, offsets = queues.indices.to_numpy(), table["queue_offset"].to_numpy()
+    ranks = np.array([_rank(verdict) for verdict in verdicts.dictionary.to_pylist()] or [0], dtype=np.int8)
+    ranks, names = ranks[verdicts.indices.to_numpy()], queues.dictionary.to_pylist()
+    named = sorted(range(len(names)), key=lambda code: rows.order(names[code]))
+    return [_strip(names[code], offsets[codes == code], ranks[codes == code]) for code in named]
 
 
 def _strip(queue: str, offsets: Any, ranks: Any) -> Strip:

@@ -98,18 +98,25 @@ def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
 
 
 def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
+    """Where they end is found from the columns of the order alone; only rows up to there are read whole."""
     import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import dataset as ds
 
     kept: Any = None
     keys = [(name, "ascending") for name in order]
-    for batch in dataset.to_batches(filter=where, batch_size=BATCH_ROWS):
+    for batch in dataset.to_batches(columns=list(order), filter=where, batch_size=BATCH_ROWS):
         table = pa.Table.from_batches([batch])
         table = table if kept is None else pa.concat_tables([kept, table])
-        kept = table.sort_by(keys).slice(0, most + 1) if table.num_rows > most else table
-    if kept is None:
+        kept = table.take(pc.select_k_unstable(table, most + 1, keys)) if table.num_rows > most else table
+    if kept is None or not kept.num_rows:
         return Rows([], False)
-    kept = kept.sort_by(keys)
-    return Rows(kept.slice(0, most).to_pylist(), kept.num_rows > most)
+    last = kept.sort_by(keys).slice(kept.num_rows - 1).to_pylist()[0]
+    up_to = ds.scalar(True)
+    for name in reversed(order):
+        up_to = (ds.field(name) < last[name]) | ((ds.field(name) == last[name]) & up_to)
+    rows = dataset.to_table(filter=up_to if where is None else where & up_to).sort_by(keys)
+    return Rows(rows.slice(0, most).to_pylist(), rows.num_rows > most)
 
 
 def equals(**values: object) -> Any:
