@@ -1,11 +1,13 @@
 """Which messages does a store hold, as a file any other tool reads?
 
 `ndjson`: one line a message with the columns of the store source, the body as base64.  `csv`: the same, properties as
-JSON.  `parquet`: as it is.
+JSON.  `parquet`: as it is.  Of several stores the first column is `store`, their names.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+import orjson
 
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
 
@@ -19,10 +21,14 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
     kind = one_of(given.options, "format", FORMATS)
-    if len(given.source.stores) != 1:
-        raise WrongOption("Export reads one store: name it with --store, or the broker with --broker.")
-    [root] = given.source.stores.values()
-    rows = given.session.read.format("rocketmq-store").options(**_narrowed(given)).load(str(root))
+    if not given.source.stores:
+        raise WrongOption("There is no store to export: name one with --store, or a sandbox that has stored something.")
+    roots = {name: str(root) for name, root in given.source.stores.items()}
+    reader = given.session.read.format("rocketmq-store").options(**_narrowed(given))
+    if len(roots) == 1:
+        rows = reader.load(*roots.values())
+    else:
+        rows = reader.option("stores", orjson.dumps(roots).decode()).load()
     if kind != "parquet":
         rows = rows.withColumn("body", f.base64("body"))
     if kind == "csv":
