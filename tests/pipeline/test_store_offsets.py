@@ -236,7 +236,7 @@ def test_a_queue_made_anew_is_told_and_one_that_is_away_keeps_its_place(broker: 
     (broker.root / "away").rename(away)
     assert stream.run() == []
     Path(away / f"{0:020}").write_bytes(bytes(200))
-    with pytest.raises(StoreError, match="Queue 1 of topic orders ends at 0, before 3 where reading was to go on"):
+    with pytest.raises(StoreError, match="Queue 1 of topic orders ends at 0, so there is no 3 to go on from"):
         stream.run()
 
 

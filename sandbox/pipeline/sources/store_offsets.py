@@ -89,7 +89,7 @@ def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_lo
         chosen[queue] = start
         if start > extent.written:
             if fail_on_data_loss:
-                raise StoreError(f"{_name(queue)} ends at {extent.end}, before {start} where reading was to go on: it "
+                raise StoreError(f"{_name(queue)} ends at {extent.end}, so there is no {start} to go on from: it "
                                  f"was made anew.{WAY_ON}")
             chosen[queue] = extent.first
         elif start < extent.first:
