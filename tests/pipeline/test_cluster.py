@@ -23,7 +23,7 @@ def no_java(tmp_path: Path) -> dict[str, str]:
     programs = tmp_path / "bin"
     programs.mkdir()
     for directory in ("/usr/local/bin", "/bin", "/usr/bin"):
-        for program in Path(directory).iterdir():
+        for program in Path(directory).glob("*"):
             if not program.name.startswith("java") and not (programs / program.name).is_symlink():
                 (programs / program.name).symlink_to(program)
     return {"PATH": str(programs), "JAVA_HOME": ""}
