@@ -43,7 +43,5 @@ def _keys_of(file: LogFile, found: Records) -> LogKeys:
     found = found.part((found.sys_flag & TRANSACTION_MASK) != TRANSACTION_ROLLBACK)
     topics, topic_of = topics_in(file, found)
     heads = np.array([java_hash(f"{topic}#") & _UNSIGNED for topic in topics], np.uint32)
-    texts = Texts([file.view[at : at + length] for at, length
-                   in zip(found.text_at.tolist(), found.text_bytes.tolist(), strict=True)])
-    keys = texts.keys(heads[topic_of] if len(found) else np.zeros(0, np.uint32))
+    keys = Texts(file.texts(found)).keys(heads[topic_of] if len(found) else np.zeros(0, np.uint32))
     return LogKeys(end, keys.hash, file.log.start + found.at[keys.row], found.store_ms[keys.row])

@@ -92,12 +92,10 @@ class _LogAudit:
         counts["record_bytes"] += int(found.size.sum())
         counts["log_end"] = max(counts["log_end"], int(file.log.start + found.at[-1] + found.size[-1]))
         self._check_bodies(file, found)
-        view = file.view
         queued = found.part((found.sys_flag & OUT_OF_QUEUE) == 0)
         counts["not_for_queues"] += len(found) - len(queued)
         topics, topic_of = topics_in(file, queued)
-        texts = Texts([view[at : at + length] for at, length
-                       in zip(queued.text_at.tolist(), queued.text_bytes.tolist(), strict=True)])
+        texts = Texts(file.texts(queued))
         codes = texts.tags_codes()
         levels = self._place.delay_levels_ms or DELAY_LEVELS_MS
         for number, topic in enumerate(topics):

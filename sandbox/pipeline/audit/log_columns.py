@@ -64,6 +64,7 @@ class LogFile:
         self.log = log
         with open(log.path, "rb") as file:
             held: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if log.end > log.start else b""
+        self._held = held
         self.view = memoryview(held)
         self.bytes = np.frombuffer(self.view, np.uint8)
 
@@ -130,6 +131,11 @@ class LogFile:
         return Records(at, size, self._ints(begin + record.BODY_CRC_AT), self._ints(begin + record.QUEUE_ID_AT),
                        self._longs(begin + record.QUEUE_OFFSET_AT), flags, store_ms, head_end, body_bytes, topic_at,
                        topic_bytes, field + 2, text_bytes), sound
+
+    def texts(self, found: Records) -> list[bytes]:
+        """Their encoded properties; copies, because many views at once keep the garbage collector busy."""
+        held, ends = self._held, found.text_at + found.text_bytes
+        return [held[begin:end] for begin, end in zip(found.text_at.tolist(), ends.tolist(), strict=True)]
 
     def same_text(self, at: Longs, text: bytes) -> NDArray[np.bool_]:
         """Where these very bytes stand."""

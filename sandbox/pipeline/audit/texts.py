@@ -36,7 +36,7 @@ class Keys(NamedTuple):
 class Texts:
     """`pieces`: one encoded property text a row."""
 
-    def __init__(self, pieces: Sequence[memoryview]) -> None:
+    def __init__(self, pieces: Sequence[bytes]) -> None:
         self._rows = len(pieces)
         self._data = b"".join((_PAIR_END, _PAIR_END.join(pieces), _PAIR_END, _PADDING))
         self._bytes = np.frombuffer(self._data, np.uint8)
