@@ -29,8 +29,8 @@ def join(world: World, **fields: Any) -> None:
 
 def offsets(world: World, *, since: int = 0, group: str = GROUP) -> list[int]:
     """What listeners were given and finished, in that order."""
-    return [offset for entry in world.entries(MessagesConsumed, since=since) if entry.event.group == group
-            for offset in entry.event.offsets]
+    return [offset for entry in world.entries(MessagesConsumed, since=since)
+            if entry.event.group == group and entry.event.outcome != "INTERRUPTED" for offset in entry.event.offsets]
 
 
 def committed(world: World) -> int | None:
