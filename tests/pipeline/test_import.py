@@ -16,7 +16,9 @@ from sandbox.hosting.remote import connect
 from sandbox.pipeline.sinks.rows import SET_BY_OTHERS
 from sandbox.pipeline.sources.records import rows_of
 from tests.pipeline.conftest import Run
+from tests.pipeline.test_store_audit_clean import written
 from tests.server.test_headless_broker import SMALL, free_ports, running
+from tests.unit.store.stores import Stores, message
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
 
@@ -47,14 +49,27 @@ def stored(store: Path, topic: str) -> Counter[Said]:
     return Counter(said(row) for batch in rows_of(store) for row in batch.to_pylist() if row["topic"] == topic)
 
 
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A store of messages that a careless format would spoil."""
+    stores = Stores()
+    store = stores.opened()
+    bodies = [b"plain", b'"quoted", and\nmore', bytes(range(256)), "价格 €".encode(), b"\\", b"same", b"same"]
+    for number, body in enumerate(bodies):
+        stores.put(store, message(number, body=body, queue_id=number % 2, KEYS=("a b", "", 'k"1,')[number % 3],
+                                  TAGS=("red", "", "标签")[number % 3], region='eu "1", a\\b', näme="值\n2"))
+    store.close()
+    return written(stores.sim_disk.image(), tmp_path / "odd")
+
+
 @pytest.mark.parametrize(("kind", "topic"), [("ndjson", "Ndjson"), ("csv", "Csv"), ("parquet", "Parquet")])
 def test_what_was_exported_and_imported_is_exported_again_as_it_was(
-        run: Run, golden: Path, broker: tuple[str, Path], tmp_path: Path, kind: str, topic: str) -> None:
+        run: Run, odd: Path, broker: tuple[str, Path], tmp_path: Path, kind: str, topic: str) -> None:
     address, store = broker
-    run("export", store=golden, format=kind, topic="GoldenBasic", out=tmp_path / "first")
+    run("export", store=odd, format=kind, topic="orders", out=tmp_path / "first")
     [messages] = (tmp_path / "first").glob("run-*/messages")
     *_, last = run("import", format=kind, path=str(messages), names=address, topic=topic)
-    before = stored(golden, "GoldenBasic")
+    before = stored(odd, "orders")
     assert last["state"] == "done", last
     assert stored(store, topic) == before
     [table] = (tmp_path / "out").glob("run-*/sent")
@@ -109,6 +124,8 @@ BAD_ROWS = [
      "Row 3 of {path}: it has no body, which would be the body. Nothing was sent."),
     ("ndjson", [GOOD, '{"body": "no base64!"}'], {},
      "Row 2 of {path}: body is no base64; say --option body_as=text if it is the body itself. Nothing was sent."),
+    ("ndjson", [GOOD, GOOD, '{"body": ""}'], {},
+     "Row 3 of {path}: body is empty, and no broker takes a message without a body. Nothing was sent."),
     ("csv", ["body,properties", "YQ==,", 'YQ==,"{"'], {},
      "Row 2 of {path}: properties is no JSON object of names and values. Nothing was sent."),
     ("csv", ["body,keys", "YQ==,k", "YQ=="], {},

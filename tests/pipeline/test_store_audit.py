@@ -291,3 +291,60 @@ def test_whatever_the_verification_on_one_core_finds_the_audit_finds(root: Path,
         if errors and not all(found.where.startswith("consumequeue/SCHEDULE") for found in errors):
             assert places(root), (path, at, errors)
         path.write_bytes(sound)
+
+
+def short_index(root: Path) -> list[str]:
+    index_file(root).write_bytes(bytes(17))
+    return ["file_sizes"]
+
+
+def index_of_rubbish(root: Path) -> list[str]:
+    index_file(root).write_bytes(b"\x7f" * 84_040)
+    return ["broken_chain"]
+
+
+def cut_index(root: Path) -> list[str]:
+    os.truncate(index_file(root), 5_000)
+    return ["unknown_shape"]
+
+
+def log_of_three_bytes(root: Path) -> list[str]:
+    (root / "commitlog" / SECOND).write_bytes(b"abc")
+    return ["torn_record"]
+
+
+def empty_log(root: Path) -> list[str]:
+    for path in (root / "commitlog").iterdir():
+        path.write_bytes(b"")
+    return ["gap"]
+
+
+def log_of_rubbish(root: Path) -> list[str]:
+    (root / "commitlog" / FIRST).write_bytes(b"\xff" * 1_048_576)
+    return ["unreadable"]
+
+
+def queue_of_odd_size(root: Path) -> list[str]:
+    os.truncate(root / QUEUE, 20 * 12 + 7)
+    return []
+
+
+def queue_of_rubbish(root: Path) -> list[str]:
+    (root / QUEUE).write_bytes(b"\x01" * 20_000)
+    return ["orphan_unit", "wrong_unit"]
+
+
+def strange_names(root: Path) -> list[str]:
+    for place in ("commitlog", "index", "consumequeue/GoldenBasic/0"):
+        (root / place / "notes.txt").write_text("by hand")
+    (root / "consumequeue" / "GoldenBasic" / "seven").mkdir()
+    return []
+
+
+@pytest.mark.parametrize("garble", [
+    short_index, index_of_rubbish, cut_index, log_of_three_bytes, empty_log, log_of_rubbish, queue_of_odd_size,
+    queue_of_rubbish, strange_names])
+def test_no_file_is_too_garbled_to_be_audited(root: Path, garble: object) -> None:
+    assert callable(garble)
+    expected = garble(root)
+    assert sorted({kind for kind, _, _ in places(root)}) == expected

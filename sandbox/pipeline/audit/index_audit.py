@@ -43,7 +43,11 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
     """These index files."""
     notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
-        filled = [(file, header) for file in _of_one_shape(place, opened) if (header := file.header()).index_count > 1]
+        every = _of_one_shape(place, opened)
+        for file in every:
+            if file.name in names and file.size_bytes < HEADER_BYTES and not place.open:
+                notes.add(Found("file_sizes", f"index/{file.name}", file.size_bytes, "the file ends within its header"))
+        filled = [(file, header) for file in every if (header := file.header()).index_count > 1]
         files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
         for number, (file, header) in enumerate(files):
             if file.name not in names:

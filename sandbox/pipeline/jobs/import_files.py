@@ -110,7 +110,8 @@ def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str)
             column = f.col(f"`{names[field]}`")
             text = field == "properties" and types[names[field]] == "string"
             made[field] = f.from_json(column, PAIRS) if text else column
-    wrong = [f.when(given_body.isNull(), f.lit("body")), f.when(body.isNull(), f.lit("base64"))]
+    wrong = [f.when(given_body.isNull(), f.lit("body")), f.when(body.isNull(), f.lit("base64")),
+             f.when(f.length(body) == 0, f.lit("empty"))]
     if BAD in table.columns:
         wrong.insert(0, f.when(f.col(BAD).isNotNull(), f.lit("row")))
     if "properties" in made and types[names["properties"]] == "string":
@@ -163,6 +164,8 @@ def _why(row: Any, kind: str, names: Mapping[str, str], body_as: str) -> str | N
     body, pairs = row.get(names["body"]), row.get(names["properties"])
     if body is None:
         return f"it has no {names['body']}, which would be the body"
+    if not body:
+        return f"{names['body']} is empty, and no broker takes a message without a body"
     if kind != "parquet" and body_as == "base64" and not _is_base64(body):
         return f"{names['body']} is no base64; say --option body_as=text if it is the body itself"
     if isinstance(pairs, str):
