@@ -42,9 +42,9 @@ def lost_of(place: Place, parts: Iterable[Part]) -> Lost:
         stretches.append((beyond, FOREVER))
     stretches += [(before, after) for before, after in _gaps(place)
                   if not any(start <= before < end for start, end in stretches)]
-    named = frozenset((found.topic, found.queue_id, found.queue_offset + n) for part in parts for found in part.found
-                      if found.topic is not None and found.queue_id is not None and found.queue_offset is not None
-                      and found.file.startswith("consumequeue") for n in range(found.items))
+    named = frozenset((found.topic, found.queue_id, found.queue_offset) for part in parts for found in part.found
+                      if found.kind in ("wrong_unit", "two_records") and found.topic is not None
+                      and found.queue_id is not None and found.queue_offset is not None)
     return Lost(tuple(sorted(stretches)), log_end, named)
 
 

@@ -186,5 +186,5 @@ def _is_base64(text: object) -> bool:
     return True
 
 
-IMPORT = Job("import", "Which rows of files shall be messages?", run,
+IMPORT = Job("import", "Which rows of files were sent to a topic?", run,
              ("path", "format", "names", "topic", *FIELDS, "body_as", "run"))
