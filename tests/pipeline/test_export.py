@@ -46,6 +46,17 @@ def test_csv_and_parquet_hold_the_same_messages(run: Run, golden: Path, tmp_path
     assert [row["queueOffset"] for row in told] == [str(row["queueOffset"]) for row in found]
 
 
+def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: Path, tmp_path: Path) -> None:
+    *_, last = run("export", stores={"s-1/broker-a": golden, "s-2/broker-a": golden}, topic="GoldenOrder")
+    found = [json.loads(line) for line in lines(tmp_path / "out", "json")]
+    assert [list(row) for row in found] == [["store", *SCHEMA.names]] * last["tables"]["messages"]
+    ones, twos = ([{**row, "store": ""} for row in found if row["store"] == f"s-{n}/broker-a"] for n in (1, 2))
+    assert len(ones) == len(found) / 2
+    assert sorted(ones, key=str) == sorted(twos, key=str)
+    *_, last = run("export", out=tmp_path / "none")
+    assert last["why"] == "There is no store to export: name one with --store, or a sandbox that has stored something."
+
+
 @pytest.mark.parametrize(("job", "options", "why"), [
     ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
     ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet."),
