@@ -26,11 +26,11 @@ def run(child: Child, tmp_path: Path) -> Run:
     """Everything it said of one run; `out` is `tmp_path / "out"` unless told otherwise."""
     numbers = iter(range(1_000))
 
-    def ordered(job: str, *, store: Path | None = None, journals: dict[str, str] | None = None, out: Path | None = None,
-                **options: str) -> Told:
+    def ordered(job: str, *, store: Path | None = None, stores: dict[str, Path] | None = None,
+                journals: dict[str, str] | None = None, out: Path | None = None, **options: str) -> Told:
         name = f"{tmp_path.name}-{next(numbers)}"
-        stores = {} if store is None else {"broker-a": str(store)}
-        child.order(Order(name, job, stores, journals or {}, str(out or tmp_path / "out"), options))
+        roots = {key: str(root) for key, root in (stores or ({} if store is None else {"broker-a": store})).items()}
+        child.order(Order(name, job, roots, journals or {}, str(out or tmp_path / "out"), options))
         told: Told = []
         for line in child.told():
             assert line["run"] == name

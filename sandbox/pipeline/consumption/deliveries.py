@@ -12,6 +12,7 @@ from sandbox.pipeline.consumption.stored import PLACE
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+FIELDS = ("offsets", "keys", "sharding", "outcome", "started_ms", "start_offset", "rows", "model")
 CALLS = ("MessagesConsumed", "QueueTaken", "OffsetsReset", "MemberJoined")
 STATES = ("MemberStateChanged",)
 DROPS = ("QueueDropped",)  # its `unfinished` is another type than that of MemberStateChanged

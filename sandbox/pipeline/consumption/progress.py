@@ -10,6 +10,8 @@ from sandbox.store.reader import StoreReader
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+FIELDS = ("group", "topic", "broker", "queue_id", "client_id", "offset", "code", "asked", "next_offset", "count",
+          "expression", "consumed", "pulled")
 PROGRESS = ("OffsetCommitted", "PullAnswered", "SubscriptionChanged", "FlowSkipped", "SandboxOpened")
 FOUND = 0  # the code of a pull that brought messages
 SQL_SIGNS = r"""[=<>()'"]|\s"""

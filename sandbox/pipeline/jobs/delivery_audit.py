@@ -58,7 +58,8 @@ def evidence_of(given: Given) -> Evidence:
     from pyspark.sql import functions as f
 
     session, source = given.session, given.source
-    heard = kept(told(given, *calls_of.CALLS, *progress.PROGRESS))
+    heard = kept(told(given, *calls_of.CALLS, *progress.PROGRESS).select(
+        "sandbox", "seq", "at_ms", "event", *progress.FIELDS, *calls_of.FIELDS))
     states, drops = kept(told(given, *calls_of.STATES)), kept(told(given, *calls_of.DROPS))
     stored = kept(stored_messages(session, source).drop("properties"))
     skipped = progress.skipped(heard)
