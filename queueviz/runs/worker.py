@@ -59,13 +59,14 @@ class Said(NamedTuple):
 class Current:
     """The run at work.  `outcome`: what its row is to say, until that is written."""
 
-    __slots__ = ("began_s", "cancelled_s", "order", "outcome", "pk", "why")
+    __slots__ = ("began_s", "cancelled_s", "is_heard", "order", "outcome", "pk", "why")
 
     def __init__(self, pk: int, order: Order, now_s: float) -> None:
         self.pk, self.order, self.began_s = pk, order, now_s
         self.cancelled_s: float | None = None
         self.why: dict[str, Any] = {}
         self.outcome: dict[str, Any] | None = None
+        self.is_heard = False  # the child has said something of it
 
 
 class Worker:
@@ -80,6 +81,7 @@ class Worker:
         self._child: Child | None = None
         self._current: Current | None = None
         self._used_s = 0.0
+        self._is_used = False  # the child has carried something out
 
     def begin(self) -> bool:
         """False: another worker lives.  What one before left at work is over."""
@@ -140,10 +142,15 @@ class Worker:
             self._died()
         elif current is None or said.told["run"] != current.order.run:
             return
-        elif said.told["state"] in ENDED:
-            self._ended(current, said.told)
-        elif "tasks" in said.told:
-            told = said.told
+        else:
+            current.is_heard = True
+            self._hear_of(current, said.told)
+
+    def _hear_of(self, current: Current, told: dict[str, Any]) -> None:
+        if told["state"] in ENDED:
+            self._is_used = True
+            self._ended(current, told)
+        elif "tasks" in told:
             _row(current).update(stage=told["stage"], tasks_done=told["done"], tasks=told["tasks"])
 
     def _ended(self, current: Current, told: dict[str, Any]) -> None:
@@ -211,6 +218,7 @@ class Worker:
         if self._child is None:
             self._words.unlink(missing_ok=True)
             child = self._child = self._open_child(self._words)
+            self._is_used = False
             threading.Thread(target=self._listen, args=(child,), daemon=True).start()
         return self._child
 
@@ -232,6 +240,10 @@ class Worker:
         if current.cancelled_s is not None:
             return self._finish(State.CANCELLED, **current.why)
         code = _exit_code(child)
+        if self._is_used and not current.is_heard and not code:  # it had ended before it could hear of this one
+            _row(current).update(state=State.QUEUED, started_at=None)
+            self._current = None
+            return None
         if b"OutOfMemoryError" in self._last_words():
             return self._finish(State.FAILED, sentences.NO_MEMORY)
         if code < 0:

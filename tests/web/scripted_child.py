@@ -1,7 +1,7 @@
 """A process that speaks as Spark's does, and does what a run's job is called, without any Spark.
 
-`done` answers with a result; `waits` until it is cancelled; `deaf` for ever; `fails`, `dies`, `kills` itself, is out of
-`memory`, or talks `nonsense`.
+`done` answers with a result; `fails` without, `ends` and its process with it; `waits` until it is cancelled; `deaf` for
+ever; `dies`, `kills` itself, is out of `memory`, or talks `nonsense`.
 """
 
 import os
@@ -56,6 +56,9 @@ def main() -> None:
             tell(run=run, state="done", tables={"summary": 7})
         elif job == "fails":
             tell(run=run, state="failed", why="The store is no store.")
+        elif job == "ends":
+            tell(run=run, state="failed", why="Spark is gone.")
+            sys.exit(0)
         elif job == "dies":
             sys.exit(3)
         elif job == "kills":

@@ -139,6 +139,14 @@ def test_a_process_that_died_while_idle_costs_no_run(stage: Stage, sandbox: Sand
     assert stage.over(asked(sandbox, "done")).state == State.DONE
 
 
+def test_a_process_that_ends_with_its_run_costs_the_next_one_nothing(stage: Stage, sandbox: Sandbox) -> None:
+    failed, after = asked(sandbox, "ends"), asked(sandbox, "done")
+    assert stage.over(after).state == State.DONE
+    failed.refresh_from_db()
+    assert (failed.state, failed.why) == (State.FAILED, "Spark is gone.")
+    assert len(stage.children) == 2
+
+
 def test_a_run_is_cancelled_when_somebody_says_so(stage: Stage, sandbox: Sandbox) -> None:
     run = asked(sandbox, "waits")
     stage.at_work(run)
