@@ -22,6 +22,7 @@ from sandbox.pipeline.lag.fold import WANTED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 MOST_BYTES = 64 << 20
 """Of all journals, in one batch."""
@@ -43,14 +44,19 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     taken = carried(given.session, take, {"out": str(given.out), "checkpoint": str(checkpoint), "run": given.run,
                                           "source": {"stores": {}, "journals": journals}})
     writer = entries.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(taken)
-    query = (writer.trigger(processingTime=f"{EVERY_S} seconds") if follows
-             else writer.trigger(availableNow=True)).start()
-    while not query.awaitTermination(LOOK_EVERY_S):  # raises what ended it
-        if given.is_to_end():
-            query.stop()
-            break
+    writer = writer.trigger(processingTime=f"{EVERY_S} seconds") if follows else writer.trigger(availableNow=True)
+    _stay(writer, given)
     kept.look_again(given.out, given.run)
     return {}
+
+
+def _stay(writer: "DataStreamWriter", given: Given) -> None:
+    """Until it is through, or is to end.  Raises what ended it."""
+    query = writer.start()
+    while not query.awaitTermination(LOOK_EVERY_S):
+        if given.is_to_end():
+            query.stop()
+            return
 
 
 LAG_HISTORY = Job("lag_history", "How far was each group behind, second by second?", run, ("follow",), publishes=True)

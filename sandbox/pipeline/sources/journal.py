@@ -28,6 +28,7 @@ from pyspark.sql.datasource import (
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, packed, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of
+from sandbox.pipeline.sources.travel import reduced
 
 
 class JournalSource(DataSource):
@@ -45,6 +46,9 @@ class JournalSource(DataSource):
 
     def streamReader(self, schema: Any) -> JournalStreamReader:
         return JournalStreamReader(asked_of(self.options))
+
+    def __reduce__(self) -> Any:
+        return reduced(self)
 
 
 class JournalReader(DataSourceReader):

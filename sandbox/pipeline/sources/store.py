@@ -33,6 +33,7 @@ from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import Root, columns_of, is_strict, roots_of, wanted_of
 from sandbox.pipeline.sources.store_stream import StoreStreamReader
 from sandbox.pipeline.sources.store_stream import asked_of as stream_of
+from sandbox.pipeline.sources.travel import reduced
 
 DDL = {pa.string(): "STRING", pa.int32(): "INT", pa.int64(): "BIGINT", pa.binary(): "BINARY",
        pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>"}
@@ -58,6 +59,9 @@ class StoreSource(DataSource):
 
     def streamReader(self, schema: Any) -> StoreStreamReader:
         return StoreStreamReader(stream_of(self.options))
+
+    def __reduce__(self) -> Any:
+        return reduced(self)
 
 
 class Asked(NamedTuple):

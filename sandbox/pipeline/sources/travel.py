@@ -1,0 +1,24 @@
+"""How a source reaches a process that was not given our code.
+
+A Spark Connect server plans a stream in a process of its own, which is handed the source, pickled, and nothing of what
+the session brought along (`PythonStreamingSourceRunner`, 4.3).  What pickles it has our code, so it says where.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def reduced(source: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """For `__reduce__` of a data source: it is made again from its options, wherever that is."""
+    def made(root: str, module: str, name: str, options: Any) -> Any:  # travels by value: none of our names is needed
+        import importlib
+        import importlib.util
+        import sys
+
+        if importlib.util.find_spec("sandbox") is None:
+            sys.path.append(root)
+        return getattr(importlib.import_module(module), name)(options)
+
+    kind = type(source)
+    return made, (str(Path(__file__).parents[3]), kind.__module__, kind.__qualname__, source.options)
