@@ -27,7 +27,7 @@ def cell(name: str, value: Any) -> Cell:
     if value is None:
         return Cell("–")
     if isinstance(value, bool):
-        return Cell("✓" if value else "–")
+        return Cell("✓" if value else "✕")
     if name.endswith("_ms") and isinstance(value, int | float):
         return Cell(moment(int(value)) if value > MOMENT_FROM_MS else duration(value), is_number=True)
     if name.endswith("share") and isinstance(value, float):

@@ -128,8 +128,10 @@ def _found(request: HttpRequest, slug: str) -> dict[str, Any]:
     chosen = request.GET.get("table", "")
     chosen = chosen if chosen in tables else next(iter(tables), "")
     columns, rows = result.columns(chosen), result.rows(chosen, most=SHOWN_ROWS)
-    return {"found": {"offer": offer, "tables": tables, "table": chosen, "rows": shown(columns, rows.rows),
-                      "columns": columns[1:], "is_cut": rows.is_cut, "most": SHOWN_ROWS,
+    cells = shown(columns, rows.rows)
+    heads = [(name, any(row[at].is_number for row in cells)) for at, name in enumerate(columns[1:])]
+    return {"found": {"offer": offer, "tables": tables, "table": chosen, "rows": cells,
+                      "columns": heads, "is_cut": rows.is_cut, "most": SHOWN_ROWS,
                       "all": tables[chosen].rows if chosen else 0, "true_to": result.true_to}}  # fmt: skip
 
 
