@@ -74,6 +74,6 @@ def test_every_stage_is_that_of_the_messages_themselves(run: Run, tmp_path: Path
             below = sum(value < row[name] for value in ordered) / len(ordered)
             up_to = sum(value <= row[name] for value in ordered) / len(ordered)
             assert below <= share <= up_to, f"{name} of {stage}"
-    assert rows["stored_to_delivered"]["p99_ms"] > 1_000, "somebody was slow"
+    assert rows["delivered_to_committed"]["p99_ms"] >= 2_000, "somebody was slow"
     assert rows["born_to_stored"]["group"] is None
     assert rows["born_to_committed"]["group"] == "order-svc"
