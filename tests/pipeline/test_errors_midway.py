@@ -85,3 +85,14 @@ def test_a_process_that_is_killed_is_told_of_with_the_place_of_its_last_words(go
     assert said == ("CommandError: Spark's process was killed (SIGKILL) before the job was done; "
                     f"what it said is in {log}.\n")
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None
+
+
+def test_an_interruption_says_that_nothing_has_changed(golden: Path, tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "manage.py", "pipeline", "export", "--store", golden], cwd=ROOT,
+                          env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as command:
+        until(lambda: [line for line in children(command.pid).values() if "sandbox.pipeline" in line],
+              within_s=WITHIN_S)
+        command.send_signal(signal.SIGINT)
+        _, said = command.communicate(timeout=WITHIN_S)
+    assert (command.returncode, said) == (130, "CommandError: It was interrupted; the last result is as it was.\n")
+    assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None
