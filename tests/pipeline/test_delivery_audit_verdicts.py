@@ -19,9 +19,11 @@ from sandbox.journal.events import (
 )
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import SegmentWriter, last_seq, rows_since
+from sandbox.pipeline.launch import ENDED, Child, Order
 from sandbox.pipeline.results import manifest_of
 from tests.pipeline.audits import Row, Table, run_over, table
 from tests.pipeline.conftest import Run
+from tests.pipeline.test_store_offsets import Broker
 from tests.pipeline.worlds import Recorded, record
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
@@ -196,3 +198,21 @@ def test_the_summary_counts_the_messages_and_the_result_says_how_far_it_is_true(
     found = manifest_of(out)
     assert found is not None
     assert found.true_to == {name: last_seq(made.journal) for name, made in worlds.items()}
+
+
+def test_what_is_stored_while_a_run_is_at_work_is_for_the_next_one(child: Child, tmp_path: Path) -> None:
+    broker = Broker(tmp_path / "broker-a")
+    broker.put(20)
+    (broker.root / "config").mkdir(exist_ok=True)
+    (broker.root / "config" / "consumerOffset.json").write_text('{"offsetTable":{"orders@g":{0:15}}}')
+    out = tmp_path / "out"
+    child.order(Order(tmp_path.name, "delivery_audit", {"broker-a": str(broker.root)}, {}, str(out), {}))
+    for told in child.told():
+        if told["state"] in ENDED:
+            break
+        if told["state"] == "running":
+            broker.put(20)  # what the run is true to is settled before it is at work
+    broker.store.crash()
+    assert told["state"] == "done", told
+    assert broker.count > 20
+    assert Counter(row["verdict"] for row in table(out, "messages")) == {"handed_over": 15, "waiting": 5}

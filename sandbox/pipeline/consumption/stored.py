@@ -5,6 +5,7 @@ dead letters.  Each copy names its origin: by the offset id where the broker mad
 client sent it itself (spec broker-behaviour 2.2, client-behaviour 8).
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -12,6 +13,7 @@ import orjson
 from sandbox.broker.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_PREFIX, SYSTEM_TOPICS
 from sandbox.message.properties import ORIGIN_MESSAGE_ID, REAL_TOPIC, UNIQ_KEY
 from sandbox.pipeline.jobs.job import Source
+from sandbox.store.reader import StoreReader
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -41,17 +43,19 @@ def names_of(source: Source) -> dict[str, tuple[str, str]]:
 def stored_messages(session: "SparkSession", source: Source) -> "DataFrame":
     """Every message once: PLACE, offset_id, unique_key, keys, tags, properties, born_ms, store_ms, and of a copy
     `origin` (an offset id or a unique key) and `copy_of` (its group).
+
+    Only what is there now: of what comes while a run is at work, its journals' entries tell nothing yet.
     """
     from pyspark.sql import functions as f
 
     named = names_of(source)
     rows = (session.read.format("rocketmq-store").option("columns", ",".join(COLUMNS))
             .option("stores", orjson.dumps({name: str(path) for name, path in source.stores.items()}).decode()).load())
-    names = session.createDataFrame([(name, *parts) for name, parts in named.items()],
-                                    "store STRING, sandbox STRING, broker STRING")
+    names = session.createDataFrame([(name, *parts, end_of(source.stores[name])) for name, parts in named.items()],
+                                    "store STRING, sandbox STRING, broker STRING, end BIGINT")
     properties = f.col("properties")
     group_topic = f.when(f.col("topic") == SCHEDULE_TOPIC, properties[REAL_TOPIC]).otherwise(f.col("topic"))
-    found = rows.join(f.broadcast(names), "store").select(
+    found = rows.join(f.broadcast(names), "store").where(f.col("physicalOffset") < f.col("end")).select(
         "sandbox", "topic", "broker", f.col("queueId").cast("bigint").alias("queue_id"),
         f.col("queueOffset").alias("queue_offset"), offset_id(f.col("storeHost"), f.col("physicalOffset")),
         properties[UNIQ_KEY].alias("unique_key"), "keys", "tags", "properties",
@@ -63,6 +67,12 @@ def stored_messages(session: "SparkSession", source: Source) -> "DataFrame":
     if len(set(named.values())) < len(named):
         found = found.dropDuplicates(list(PLACE))
     return found
+
+
+def end_of(root: Path) -> int:
+    """Where the log of a store ends now."""
+    with StoreReader(root) as reader:
+        return reader.max_physical_offset()
 
 
 def originals(stored: "DataFrame") -> "DataFrame":

@@ -58,10 +58,11 @@ def evidence_of(given: Given) -> Evidence:
     from pyspark.sql import functions as f
 
     session, source = given.session, given.source
+    stored = stored_messages(session, source)  # first: as far as the journals tell, and no further
     heard = kept(told(given, *calls_of.CALLS, *progress.PROGRESS).select(
         "sandbox", "seq", "at_ms", "event", *progress.FIELDS, *calls_of.FIELDS))
     states, drops = kept(told(given, *calls_of.STATES)), kept(told(given, *calls_of.DROPS))
-    stored = kept(stored_messages(session, source).drop("properties"))
+    stored = kept(stored.drop("properties"))
     skipped = progress.skipped(heard)
     calls = calls_of.with_causes(kept(calls_of.numbered(calls_of.deliveries(heard, drops))), heard, states, drops)
     unsure = within(calls.where("again"), "queue_offset", {"unsure": skipped}, ["group", *RECORD[:-1]])

@@ -27,8 +27,9 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
     if not given.source.stores:
         raise WrongOption("Latency needs stores: name a sandbox that has a broker, or a store with --store.")
+    stored = stored_messages(given.session, given.source)  # first: as far as the journals tell, and no further
     heard = kept(told(given, "MessagesConsumed", "OffsetCommitted"))
-    messages = kept(originals(stored_messages(given.session, given.source)).select(*PLACE, "born_ms", "store_ms"))
+    messages = kept(originals(stored).select(*PLACE, "born_ms", "store_ms"))
     moments = committed_first(messages.join(delivered_first(heard), list(PLACE)), heard)
     later = {"stored_to_delivered": f.col("delivered_ms") - f.col("store_ms"),
              "delivered_to_committed": f.col("committed_ms") - f.col("delivered_ms"),
