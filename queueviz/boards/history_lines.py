@@ -132,7 +132,11 @@ def table_of(found: Lines) -> list[tuple[int, list[float | None]]]:
             for i in range(len(found.at_ms) - 1, -1, -step)]
 
 
+SHORTEST = min(filter(None, LAYERS))
+"""Minutes; most sandboxes are young, and an hour of them is a stroke at the edge."""
+
+
 def span_of(query: Mapping[str, str]) -> int:
     """Minutes; 0 is everything."""
     asked = query.get("span", "")
-    return int(asked) if asked.isdecimal() and int(asked) in LAYERS else 60
+    return int(asked) if asked.isdecimal() and int(asked) in LAYERS else SHORTEST
