@@ -12,22 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    InputPartition,
-    LessThan,
-    LessThanOrEqual,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, packed, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of
+from sandbox.pipeline.sources.pushed import Columns, narrow
 from sandbox.pipeline.sources.travel import reduced
 
 
@@ -60,7 +50,7 @@ class JournalReader(DataSourceReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Takes those it knows how to keep; gives back the others."""
         for asked in filters:
-            narrowed = narrow(self.wanted, asked)
+            narrowed = narrow(self.wanted, asked, KEPT)
             if narrowed is None:
                 yield asked
             else:
@@ -70,37 +60,11 @@ class JournalReader(DataSourceReader):
         return [JournalPartition(pieces) for pieces in packed(pieces_of(self.journals, self.wanted))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, JournalPartition)
-        yield from batches(partition.pieces, self.chosen, self.wanted)
+        if isinstance(partition, JournalPartition):  # or Spark's own, when there was nothing to plan
+            yield from batches(partition.pieces, self.chosen, self.wanted)
 
 
-SETS = {"sandbox": "sandboxes", "event": "events"}
-BOUNDS = {"seq": ("from_seq", "to_seq"), "at_ms": ("from_ms", "to_ms")}
+KEPT = Columns({"sandbox": "sandboxes", "event": "events"},
+               {"seq": ("from_seq", "to_seq"), "at_ms": ("from_ms", "to_ms")})
 """The fields of `Wanted` that keep a column."""
-
-
-def narrow(wanted: Wanted, asked: Filter) -> Wanted | None:
-    """With this filter kept as well; None: it is not one we can keep."""
-    column = ".".join(getattr(asked, "attribute", ()))
-    value: Any = getattr(asked, "value", None)
-    kept = wanted._asdict()
-    if column in SETS and isinstance(asked, EqualTo | In):
-        values = frozenset([value] if isinstance(asked, EqualTo) else value)
-        known = kept[SETS[column]]
-        kept[SETS[column]] = values if known is None else known & values
-    elif column in BOUNDS and isinstance(value, int):
-        low, high = BOUNDS[column]
-        match asked:
-            case EqualTo():
-                least, beyond = value, value + 1
-            case GreaterThan() | GreaterThanOrEqual():
-                least, beyond = value + isinstance(asked, GreaterThan), kept[high]
-            case LessThan() | LessThanOrEqual():
-                least, beyond = kept[low], value + isinstance(asked, LessThanOrEqual)
-            case _:
-                return None
-        kept[low], kept[high] = max(kept[low], least), min(kept[high], beyond)
-    else:
-        return None
-    return Wanted(**kept)
 

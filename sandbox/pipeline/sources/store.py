@@ -12,22 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    InputPartition,
-    LessThan,
-    LessThanOrEqual,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
 from sandbox.pipeline.sources.places import Bounds, Log, Wanted, log_files, places
+from sandbox.pipeline.sources.pushed import Columns, narrow
 from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, with_store
 from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import Root, columns_of, is_strict, roots_of, wanted_of
@@ -113,7 +103,7 @@ class StoreReader(DataSourceReader):
         for asked in filters:
             if names := names_in(asked):
                 self.roots = [root for root in self.roots if root.name in names]
-            elif (narrowed := narrow(self.wanted, asked)) is None:
+            elif (narrowed := narrow(self.wanted, asked, KEPT)) is None:
                 yield asked
             else:
                 self.wanted = narrowed
@@ -183,29 +173,7 @@ def names_in(asked: Filter) -> frozenset[Any]:
     return frozenset([asked.value]) if isinstance(asked, EqualTo) else frozenset(asked.value)
 
 
-BOUNDS = {"queueOffset": ("from_offset", "to_offset"), "physicalOffset": ("from_physical", "to_physical"),
-          "storeTimestamp": ("from_ms", "to_ms")}
-"""The fields of `Wanted` that bound a column, below and above."""
-
-
-def narrow(wanted: Wanted, asked: Filter) -> Wanted | None:
-    """With this filter kept as well; None: it is not one we can keep."""
-    column = ".".join(getattr(asked, "attribute", ()))
-    value: Any = getattr(asked, "value", None)
-    kept = wanted._asdict()
-    if column in ("topic", "queueId") and isinstance(asked, EqualTo | In):
-        values = frozenset([value] if isinstance(asked, EqualTo) else value)
-        field = "topics" if column == "topic" else "queue_ids"
-        kept[field] = values if kept[field] is None else kept[field] & values
-    elif column in BOUNDS and isinstance(value, int) and isinstance(
-            asked, EqualTo | GreaterThan | GreaterThanOrEqual | LessThan | LessThanOrEqual):
-        low, high = BOUNDS[column]
-        if not isinstance(asked, LessThan | LessThanOrEqual):
-            least = value + isinstance(asked, GreaterThan)
-            kept[low] = least if kept[low] is None else max(kept[low], least)
-        if not isinstance(asked, GreaterThan | GreaterThanOrEqual):
-            beyond = value + (not isinstance(asked, LessThan))
-            kept[high] = beyond if kept[high] is None else min(kept[high], beyond)
-    else:
-        return None
-    return Wanted(**kept)
+KEPT = Columns({"topic": "topics", "queueId": "queue_ids"},
+               {"queueOffset": ("from_offset", "to_offset"), "physicalOffset": ("from_physical", "to_physical"),
+                "storeTimestamp": ("from_ms", "to_ms")})
+"""The fields of `Wanted` that keep a column."""
