@@ -65,6 +65,7 @@ def test_a_search_that_was_stopped_keeps_what_it_found_and_can_go_on(site: Site)
     site.page.locator(".findform[data-way=time]").get_by_role("button", name="Find").click()
     stop = site.page.locator("#found [data-stop]")
     expect(stop).to_be_visible(timeout=PATIENCE_MS)
+    expect(site.page.locator("#found tr[data-key]").first).to_be_visible(timeout=PATIENCE_MS)
     stop.click()
     for route in held:  # what was under way when it was stopped
         route.continue_()
