@@ -24,7 +24,7 @@ class TcpLimits:
     unread_bytes: int = 8 * MIB  # of answers; who has more when the next one is due is closed
     socket_bytes: int = MIB // 4  # of the operating system's buffers, each way of a connection; it may hold twice that
     unread_total_bytes: int = 64 * MIB  # over all connections; then those are closed that have not read for longest
-    drain_bytes: int = MIB  # of answers; while more are unread, nothing further is read
+    drain_bytes: int = MIB // 4  # of answers; while more are unread, nothing further is read
     connect_s: float = 3.0  # RocketMQ: connectTimeoutMillis
     handshake_s: float = 10.0  # of TLS
     linger_s: float = 3.0  # what is still unread that long after the end is thrown away
