@@ -34,7 +34,8 @@ from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import UnknownEvent, ddl, ddl_of, schema_of
 from sandbox.pipeline.sources.journal import JournalReader
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, journals_of, packed, pieces_of
+from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, journals_of, pieces_of
+from sandbox.pipeline.sources.journal_stream import partitions_of
 from tests.pipeline.journals import BEGIN_MS, write_journal
 
 COMMIT = OffsetCommitted("g", "orders", "broker-a", 0, 1 << 40, None, "timer", "c-1")
@@ -154,9 +155,9 @@ def test_segments_outside_the_numbers_asked_for_are_not_opened(tmp_path: Path) -
 
 def test_short_journals_share_a_task_and_long_ones_are_split(tmp_path: Path) -> None:
     journals = {f"s-{number}": write_journal(tmp_path / str(number), MIXED) for number in range(30)}
-    assert len(packed(pieces_of(journals, Wanted()))) == 1
+    assert len(partitions_of(pieces_of(journals, Wanted()))) == 1
     [piece] = pieces_of({"s": tmp_path / "0"}, Wanted())
-    assert [len(pack) for pack in packed([piece._replace(end=8 << 20)] * 3)] == [1, 1, 1]
+    assert [len(task.pieces) for task in partitions_of([piece._replace(end=8 << 20)] * 3)] == [1, 1, 1]
 
 
 def test_lines_that_are_no_entries_are_named(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import keys_of
 from sandbox.store.verify import verify
 from tests.golden.golden_stores import NAMES, unpack
+from tests.unit.store.test_verify import flip, index_file, overwrite
 
 FIRST = "0".zfill(20)
 SECOND = "1048576".zfill(20)
@@ -29,20 +30,6 @@ def checked(root: Path) -> Verdict:
 
 def places(root: Path) -> list[Place]:
     return [(found.kind, found.file, found.position) for found in checked(root).findings]
-
-
-def overwrite(path: Path, at: int, data: bytes) -> None:
-    with path.open("r+b") as file:
-        file.seek(at)
-        file.write(data)
-
-
-def flip(path: Path, at: int) -> None:
-    overwrite(path, at, bytes([path.read_bytes()[at] ^ 0x10]))
-
-
-def index_file(root: Path) -> Path:
-    return next((root / "index").iterdir())
 
 
 def last_record(root: Path) -> tuple[int, int]:

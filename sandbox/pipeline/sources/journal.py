@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
-from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, packed, pieces_of
-from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of
+from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, pieces_of
+from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
 from sandbox.pipeline.sources.pushed import Columns, narrow
 from sandbox.pipeline.sources.travel import reduced
 
@@ -57,7 +57,7 @@ class JournalReader(DataSourceReader):
                 self.wanted = narrowed
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [JournalPartition(pieces) for pieces in packed(pieces_of(self.journals, self.wanted))]
+        return partitions_of(pieces_of(self.journals, self.wanted))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, JournalPartition):  # or Spark's own, when there was nothing to plan

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 import pyarrow as pa
 
-from sandbox.journal.segments import SEGMENT_BYTES, segments
+from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import columns_of, schema_of
 
@@ -74,20 +74,6 @@ def pieces_of(journals: Mapping[str, Path], wanted: Wanted) -> list[Piece]:
             if end > wanted.from_seq and int(path.stem) < wanted.to_seq and (size := size_of(path)):
                 found.append(Piece(sandbox, str(path), 0, size))
     return found
-
-
-def packed(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """For one task each: about a segment's bytes, so a long journal is read side by side and short ones together."""
-    packs: list[list[Piece]] = []
-    room = 0
-    for piece in pieces:
-        size = piece.end - piece.start
-        if size > room:
-            packs.append([])
-            room = SEGMENT_BYTES
-        packs[-1].append(piece)
-        room -= size
-    return packs
 
 
 def size_of(path: Path) -> int:

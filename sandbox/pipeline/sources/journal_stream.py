@@ -6,7 +6,7 @@ those with news), `failOnDataLoss`.  The checkpoint rules once there is one; a j
 first entry.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
+from sandbox.journal.segments import SEGMENT_BYTES
 from sandbox.pipeline.sources import journal_positions as positions
 from sandbox.pipeline.sources.journal_files import (
     Chosen,
@@ -22,10 +23,10 @@ from sandbox.pipeline.sources.journal_files import (
     batches,
     chosen_of,
     journals_of,
-    packed,
     size_of,
 )
 from sandbox.pipeline.sources.journal_positions import BEGINNING, Positions
+from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.store_options import is_strict, number_of
 
 
@@ -57,6 +58,11 @@ class JournalPartition(InputPartition):
     def __init__(self, pieces: list[Piece]) -> None:
         super().__init__(pieces)
         self.pieces = pieces
+
+
+def partitions_of(pieces: Iterable[Piece]) -> list[JournalPartition]:
+    """About a segment's bytes each, so a long journal is read side by side."""
+    return [JournalPartition(pack) for pack in packed(pieces, SEGMENT_BYTES)]
 
 
 class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -105,7 +111,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for sandbox, path in sorted(self.asked.journals.items()):
             begin = begins.get(sandbox, BEGINNING)
             pieces += positions.between(sandbox, path, begin, ends.get(sandbox, begin), strict=self.asked.strict)
-        return [JournalPartition(pack) for pack in packed(pieces)]
+        return partitions_of(pieces)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, JournalPartition)

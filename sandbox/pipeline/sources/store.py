@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.places import Bounds, Log, Wanted, log_files, places
 from sandbox.pipeline.sources.pushed import Columns, narrow
 from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, with_store
@@ -109,7 +110,7 @@ class StoreReader(DataSourceReader):
                 self.wanted = narrowed
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [LogPartition(pieces) for pieces in packed(self._pieces())]
+        return [LogPartition(pieces) for pieces in packed(self._pieces(), SMALL_TASK_BYTES)]
 
     def _pieces(self) -> Iterator[Piece]:
         least, beyond = self.wanted.from_physical or 0, self.wanted.to_physical
@@ -150,20 +151,6 @@ class StoreReader(DataSourceReader):
         found = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
         os.stat(piece.log.path)  # a broker takes a file of the log away before units that lead there
         yield from batches(piece.log, found, self.asked.columns, from_ms=self.wanted.from_ms, to_ms=self.wanted.to_ms)
-
-
-def packed(pieces: Iterable[Piece]) -> list[list[Piece]]:
-    """One after the other, small ones together: a task has a price, whatever it reads."""
-    groups: list[list[Piece]] = []
-    room = 0
-    for piece in pieces:
-        size = piece.end - piece.start
-        if size > room:
-            groups.append([])
-            room = SMALL_TASK_BYTES
-        groups[-1].append(piece)
-        room -= size
-    return groups
 
 
 def names_in(asked: Filter) -> frozenset[Any]:

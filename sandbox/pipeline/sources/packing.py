@@ -1,0 +1,30 @@
+"""Pieces of files, put together to what one task reads."""
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+
+class Piece(Protocol):
+    """Bytes `[start, end)` of a file."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+P = TypeVar("P", bound=Piece)
+
+
+def packed(pieces: Iterable[P], most_bytes: int) -> list[list[P]]:
+    """One after the other, small ones together up to `most_bytes`: a task has a price, whatever it reads."""
+    groups: list[list[P]] = []
+    room = 0
+    for piece in pieces:
+        size = piece.end - piece.start
+        if size > room:
+            groups.append([])
+            room = most_bytes
+        groups[-1].append(piece)
+        room -= size
+    return groups
