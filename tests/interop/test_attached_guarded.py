@@ -30,7 +30,8 @@ class Scene(NamedTuple):
     port: EnginePort
 
     def attach(self, settings: AttachedSettings) -> dict[str, Any]:
-        """Its snapshot's `sandbox` row after the first look."""
+        """Its snapshot's `sandbox` row after the first look: the same settings again would change nothing."""
+        self.port.detach("k.guarded").result(WITHIN_S)
         self.port.attach("k.guarded", settings).result(WITHIN_S)
         return dict(self.snapshot()["sandbox"])
 
