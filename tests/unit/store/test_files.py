@@ -73,6 +73,20 @@ def test_only_a_large_log_that_is_flushed_now_and_then_asks_for_large_pages(tmp_
     pool.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what a mapping was advised")
+def test_a_new_file_has_nothing_to_read_ahead_and_an_old_one_has(tmp_path: Path) -> None:
+    def read_without_aim() -> bool:
+        """Whether the kernel notes `rr`, "random read advice", for the only mapping of the file."""
+        told = Path("/proc/self/smaps").read_text().partition(str(tmp_path / "queue"))[2]
+        return "rr" in told.partition("VmFlags:")[2].partition("\n")[0].split()
+
+    disk = FileDisk(tmp_path)
+    for new in (True, False):
+        mapped = disk.map("queue", 6_000_000)
+        assert read_without_aim() is new
+        mapped.close()
+
+
 def test_wiping_leaves_a_sparse_file_sparse(tmp_path: Path) -> None:
     disk = FileDisk(tmp_path)
     mapped = disk.map("f", 64 << 20)
