@@ -24,7 +24,7 @@ DELAY_OFFSETS = "delayOffset"
 FILTERS = "consumerFilter"
 
 SPARE_ROWS = 10_000  # of topics and groups are written without waiting,
-ROWS_PER_S = 2_000  # and so many every second
+ROWS_PER_S = 500  # and so many every second
 
 
 class ConfigFiles:

@@ -99,7 +99,7 @@ class NameServerProcessor:
         return c.reply(ResponseCode.SUCCESS, body=route.encode())
 
     def cluster(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        return c.reply(ResponseCode.SUCCESS, body=self._routes.cluster_info().encode())
+        return c.reply(ResponseCode.SUCCESS, body=self._routes.cluster_info())
 
     def topics(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(sorted(self._routes.topic_queues))).encode())

@@ -71,6 +71,7 @@ class RouteInfoManager:
         self._routes = 0
         self._topics_of: dict[str, set[str]] = {}  # and the next: what a broker name stands in, so that it goes quickly
         self._clusters_of: dict[str, set[str]] = {}
+        self._cluster_info: bytes | None = None  # as it was told last, until an address comes or goes
 
     def register(self, header: RegisterBrokerHeader, table: TopicConfigTable, channel: Channel) -> Registration:
         """Take over what a broker says of itself.  Only a master's topics count, and only if its version is new.
@@ -82,7 +83,8 @@ class RouteInfoManager:
         if before is not None and before.broker != header.broker:
             self._remove(header.address, before.broker, before.broker_id)  # an address is one broker's
         names = self.clusters.setdefault(header.cluster, [])
-        if header.broker not in names:
+        joined = header.broker not in names
+        if joined:
             names.append(header.broker)
             self._clusters_of.setdefault(header.broker, set()).add(header.cluster)
         known = self.brokers.get(header.broker)
@@ -91,6 +93,8 @@ class RouteInfoManager:
         for broker_id in [i for i, a in broker.addresses.items() if a == header.address and i != header.broker_id]:
             del broker.addresses[broker_id]
         new_address = broker.addresses.get(header.broker_id) != header.address
+        if new_address or joined:
+            self._cluster_info = None
         broker.addresses[header.broker_id] = header.address
         before = self.live.get(header.address)
         topics: tuple[str, ...] = ()
@@ -131,8 +135,12 @@ class RouteInfoManager:
             return None
         return TopicRouteData(queues, tuple(self.brokers[row.broker] for row in queues))
 
-    def cluster_info(self) -> ClusterInfo:
-        return ClusterInfo(dict(self.brokers), {name: tuple(brokers) for name, brokers in self.clusters.items()})
+    def cluster_info(self) -> bytes:
+        """`ClusterInfo`, encoded: everybody asks for it again and again, and it seldom changes."""
+        if self._cluster_info is None:
+            clusters = {name: tuple(brokers) for name, brokers in self.clusters.items()}
+            self._cluster_info = ClusterInfo(self.brokers, clusters).encode()
+        return self._cluster_info
 
     def topics_of_cluster(self, cluster: str) -> list[str]:
         names = set(self.clusters.get(cluster, ()))
@@ -210,6 +218,7 @@ class RouteInfoManager:
 
     def _remove(self, address: str, name: str, broker_id: int) -> Removal:
         """Forget an address.  With the last one of a name, its queues go too; with the last broker, the topic."""
+        self._cluster_info = None
         self.live.pop(address, None)  # who said goodbye under a wrong name is not there any more
         broker = self.brokers.get(name)
         if broker is not None and broker.addresses.get(broker_id) == address:

@@ -1,11 +1,13 @@
 """Who has which topic, as registrations come and go."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
 from sandbox.namesrv.route_info import RouteInfoManager
-from sandbox.remoting.bodies import DataVersion, TopicConfig, TopicConfigTable
+from sandbox.remoting.bodies import ClusterInfo, DataVersion, TopicConfig, TopicConfigTable
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import RegisterBrokerHeader
 from sandbox.sim.loop import SimLoop
@@ -34,8 +36,8 @@ class Registrar:
         self.routes = RouteInfoManager(ScaledClock(self.loop, start_ms=0))
 
     def register(self, broker: str, address: str, *topics: TopicConfig, broker_id: int = 0, version: int = 1,
-                 wire: Wire | None = None) -> tuple[str, ...]:
-        header = RegisterBrokerHeader(broker, address, "C", f"ha-{address}", broker_id)
+                 wire: Wire | None = None, cluster: str = "C") -> tuple[str, ...]:
+        header = RegisterBrokerHeader(broker, address, cluster, f"ha-{address}", broker_id)
         table = TopicConfigTable(DataVersion(version, 0), {topic.topic: topic for topic in topics})
         self.last = self.routes.register(header, table, wire or Wire())
         return self.last.topics
@@ -169,3 +171,17 @@ def test_nothing_of_a_broker_stays_in_whatever_order_its_topics_came_and_went(at
                 assert not any(name in rows for rows in at.routes.topic_queues.values())
                 assert not any(name in names for names in at.routes.clusters.values())
         assert all(at.routes.topic_queues.values()), "a topic nobody has is none"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), st.sampled_from([A, SLAVE]), st.integers(0, 1),
+                          st.sampled_from("CD")), max_size=12))
+def test_what_is_told_of_the_cluster_is_always_what_is_known(steps: list[tuple[bool, str, str, int, str]]) -> None:
+    at = Registrar()
+    for comes, broker, address, broker_id, cluster in steps:
+        if comes:
+            at.register(broker, address, broker_id=broker_id, cluster=cluster)
+        else:
+            at.routes.unregister(broker, address, broker_id)
+        told = ClusterInfo.decode(at.routes.cluster_info())
+        assert told.brokers == at.routes.brokers
+        assert {name: list(brokers) for name, brokers in told.clusters.items()} == at.routes.clusters
