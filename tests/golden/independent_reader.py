@@ -13,7 +13,7 @@ DELAYS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200,
 
 
 class Record:
-    """One message as its bytes say it."""
+    """One message as its bytes say it; what is no UTF-8 is read as Java reads it."""
 
     def __init__(self, raw: bytes, at: int) -> None:
         self.at, self.size, self.raw = at, len(raw), raw
@@ -26,10 +26,10 @@ class Record:
         self.reconsumed, self.prepared, body_length = struct.unpack(">iqi", raw[cut : cut + 16])
         self.body = raw[cut + 16 : cut + 16 + body_length]
         cut += 16 + body_length
-        self.topic = raw[cut + 1 : cut + 1 + raw[cut]].decode()
+        self.topic = raw[cut + 1 : cut + 1 + raw[cut]].decode("utf-8", "replace")
         cut += 1 + raw[cut]
         length = int.from_bytes(raw[cut : cut + 2], "big")
-        self.text = raw[cut + 2 : cut + 2 + length].decode()
+        self.text = raw[cut + 2 : cut + 2 + length].decode("utf-8", "replace")
         self.end = cut + 2 + length
         pairs = (pair.split("\x01") for pair in self.text.split("\x02"))
         self.properties = {pair[0]: pair[1] for pair in pairs if len(pair) == 2 and pair[0] and pair[1]}
