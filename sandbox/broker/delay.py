@@ -150,7 +150,11 @@ class ScheduleMessageService:
         if message is None or message.topic == HALF_TOPIC:
             log.warning("discarding delayed message at %d of level %d", offset, level)
             return True
-        if self._store.put_quietly(message).status is not PutMessageStatus.PUT_OK:
+        status = self._store.put_quietly(message).status
+        if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
+            log.warning("discarding delayed message at %d of level %d: %s", offset, level, status)
+            return True  # no later attempt would end otherwise, and the level would wait for it for ever
+        if status is not PutMessageStatus.PUT_OK:
             return False
         if self._journal.tracing:
             self._journal.write(DelayedMessageDue(delay_level=level, delay_offset=offset, topic=message.topic,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandbox.broker.config import BrokerConfig
-from sandbox.broker.topic_names import MAX_GROUP_LENGTH
+from sandbox.broker.topic_names import group_complaint
 from sandbox.journal.events import GroupChanged, LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -46,8 +46,8 @@ class SubscriptionGroupManager:
         """Why there may be no such group, as a sentence; None: there may, or there is."""
         if group in self.table:
             return None
-        if len(group) > MAX_GROUP_LENGTH:
-            return f"a group's name has at most {MAX_GROUP_LENGTH} characters, not {len(group)}"
+        if (complaint := group_complaint(group)) is not None:
+            return complaint
         if self._full(group):
             return "this broker has no room for another group"
         return None

@@ -41,6 +41,18 @@ def complaint(topic: str) -> str | None:
     return None
 
 
+def group_complaint(group: str) -> str | None:
+    """Why this is no group's name; None: it is one.
+
+    RocketMQ's clients allow what topics allow, its 4.x brokers everything; but the group's retry topic is a directory.
+    """
+    if len(group) > MAX_GROUP_LENGTH:
+        return f"a group's name has at most {MAX_GROUP_LENGTH} characters, not {len(group)}"
+    if "/" in group or not group.isprintable():
+        return "a group's name holds no / and nothing that cannot be printed"
+    return None
+
+
 def is_system(topic: str) -> bool:
     return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX)
 

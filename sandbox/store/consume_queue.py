@@ -18,6 +18,14 @@ _UNIT = Struct(">qiq")  # physical_offset store_bytes tags_code
 _FILLER = _UNIT.pack(0, FILLER_BYTES, 0)
 
 
+def has_a_place(topic: str) -> bool:
+    """Whether a directory can bear this topic's name, and stays within the store.
+
+    Clients keep to letters, digits and `%|_-`; RocketMQ's brokers leave it to them for the topics of groups.
+    """
+    return topic not in ("", ".", "..") and "/" not in topic and "\0" not in topic
+
+
 def pack_units(physicals: list[int], sizes: list[int], codes: list[int]) -> bytes:
     """Units as a queue file holds them."""
     if len(sizes) == 1:

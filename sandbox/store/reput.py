@@ -14,7 +14,7 @@ from sandbox.message.string_hash import tags_code_of_bytes
 from sandbox.message.sys_flag import OUT_OF_QUEUE, TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sandbox.store.commit_log import CommitLog
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
-from sandbox.store.consume_queue import ConsumeQueue, pack_units
+from sandbox.store.consume_queue import ConsumeQueue, has_a_place, pack_units
 from sandbox.store.index_keys import IndexKeys
 from sandbox.store.index_service import IndexService
 
@@ -273,8 +273,11 @@ class ReputMessageService:
             if view is not None and found is not None:
                 topic = str(view[found.topic_at : found.topic_at + found.topic_bytes], "utf-8", "replace")
                 text = bytes(view[found.properties_at : found.properties_at + found.properties_bytes])
-                runs.append(Run(topic, found.queue_id, found.queue_offset, found.sys_flag, found.store_ms,
-                                [found.physical_offset], [found.size], [text]))
+                if has_a_place(topic):
+                    runs.append(Run(topic, found.queue_id, found.queue_offset, found.sys_flag, found.store_ms,
+                                    [found.physical_offset], [found.size], [text]))
+                else:  # our writer takes none such
+                    log.warning("the message at %d has no queue: %r is no directory", found.physical_offset, topic)
             if following is None:
                 break
             offset = following

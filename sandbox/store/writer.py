@@ -9,6 +9,7 @@ from sandbox.message.sys_flag import HOSTS_V6, OUT_OF_QUEUE
 from sandbox.store.cleaning import CleaningService
 from sandbox.store.commit_log import CommitLog
 from sandbox.store.config import MessageStoreConfig
+from sandbox.store.consume_queue import has_a_place
 from sandbox.store.reput import ReputMessageService
 from sandbox.store.results import PutMessageStatus, PutResult
 
@@ -102,10 +103,12 @@ class MessageWriter:
         return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(sizes), tuple(physicals)))
 
     def _topic_part(self, topic: str) -> bytes | None:
-        """The topic as records hold it; None when its name is too long for them."""
+        """The topic as records hold it; None when its name is too long for them, or none for a directory."""
         try:
             part = record.topic_part(topic)
         except ValueError:
+            return None
+        if not has_a_place(topic):
             return None
         if len(self._topic_parts) >= _TOPICS_REMEMBERED:
             self._topic_parts.clear()

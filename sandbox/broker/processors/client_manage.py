@@ -3,7 +3,7 @@
 from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import Answer, BrokerParts, Handler
-from sandbox.broker.topic_names import MAX_GROUP_LENGTH, retry_topic
+from sandbox.broker.topic_names import group_complaint, retry_topic
 from sandbox.kernel.errors import BadExpression, BrokerRefused
 from sandbox.message.filter import SQL92, TAG
 from sandbox.remoting.bodies import CheckClientBody, HeartbeatData
@@ -42,7 +42,7 @@ class ClientManageProcessor:
             parts.consumers.register(consumer, channel, data.client_id, language, c.version,
                                      notify_group=config.notify_ids_changed if config else True)
         for group in data.producers:
-            if len(group) > MAX_GROUP_LENGTH:
+            if group_complaint(group) is not None:
                 continue
             parts.producers.register(group, channel, data.client_id, language, c.version)
         return c.reply(ResponseCode.SUCCESS)

@@ -41,6 +41,9 @@ class SendBackProcessor:
                                 f"the broker[{parts.config.ip}] sending message is forbidden")
         if config.retry_queues <= 0:
             return c.reply(ResponseCode.SUCCESS)
+        if len(names.retry_topic(header.group).encode()) > names.MAX_TOPIC_LENGTH:
+            raise BrokerRefused(ResponseCode.MESSAGE_ILLEGAL,
+                                f"the retry topic of {header.group} is longer than topic max length.")
         topic = parts.topics.create_for_group(names.retry_topic(header.group), config.retry_queues, "retry")
         if not topic.permission & 2:
             raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the topic[{topic.topic}] sending message is forbidden")

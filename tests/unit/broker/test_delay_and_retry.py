@@ -202,6 +202,27 @@ def test_a_level_that_stumbles_rests_ten_seconds(client: Client, stage: Stage, m
     assert len(read(client, "orders")) == 1
 
 
+def test_a_delayed_message_that_no_store_takes_holds_up_no_other(client: Client, stage: Stage) -> None:
+    text = f"DELAY\x011\x02REAL_TOPIC\x01{'t' * 128}\x02REAL_QID\x010".encode()
+    stage.broker.store.put_message(InboundMessage("SCHEDULE_TOPIC_XXXX", 0, b"long", text, 0, 0, 0, 0, bytes(8)))
+    client.send("orders", b"found", properties="DELAY\x011")
+    stage.pass_s(1.2)
+    assert [m.body for m in read(client, "orders")] == [b"found"]
+
+
+@pytest.mark.parametrize("group", ["../../x", "a/b", "a\0b", "a\x02b", "\ud800"])
+def test_a_group_no_directory_can_be_named_for_gets_no_retry_topic(client: Client, stage: Stage, group: str) -> None:
+    header = SendBackHeader(place(client.send("orders")), group, 0, max_reconsume_times=16)
+    assert client.call(RequestCode.CONSUMER_SEND_MSG_BACK, header.to_ext()).code == 26
+    assert [topic for topic in stage.broker.topics.table if group in topic] == []
+
+
+def test_a_retry_topic_longer_than_topics_are_is_refused_at_once(client: Client, stage: Stage) -> None:
+    header = SendBackHeader(place(client.send("orders")), "g" * 121, 0, max_reconsume_times=16)
+    assert client.call(RequestCode.CONSUMER_SEND_MSG_BACK, header.to_ext()).code == 13
+    assert read(client, "SCHEDULE_TOPIC_XXXX", queue=2) == []
+
+
 def test_a_delayed_message_without_destination_is_discarded(client: Client, stage: Stage) -> None:
     lost = InboundMessage("SCHEDULE_TOPIC_XXXX", 0, b"lost", b"DELAY\x011", 0, 0, 0, 0, bytes(8))
     stage.broker.store.put_message(lost)

@@ -96,6 +96,14 @@ def test_what_crosses_a_limit_is_refused_and_nothing_is_written() -> None:
     assert store.put_message(message(1)).queue_offset == 0
 
 
+@pytest.mark.parametrize("topic", ["", ".", "..", "../../etc", "/etc", "a\0b"])
+def test_a_topic_that_no_directory_can_bear_is_refused(topic: str) -> None:
+    store = Stores().opened()
+    assert store.put_message(message(topic=topic)).status is PutMessageStatus.MESSAGE_ILLEGAL
+    assert store.put_messages([message(topic=topic)]).status is PutMessageStatus.MESSAGE_ILLEGAL
+    assert store.max_physical_offset == 0
+
+
 def test_a_store_that_is_not_open_takes_nothing() -> None:
     stores = Stores()
     store = stores.made()

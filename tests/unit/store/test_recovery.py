@@ -64,6 +64,21 @@ def test_the_last_message_of_a_kept_index_file_is_found_twice_after_a_kill() -> 
     assert found[18] == 2
 
 
+@pytest.mark.parametrize("name", [b"../../bad", b"bad\0topic"])
+def test_a_log_with_a_topic_that_no_directory_can_bear_is_recovered_without_it(tmp_path: Path, name: bytes) -> None:
+    stores = Stores(FileDisk(tmp_path / "up" / "store"))
+    store = stores.opened()
+    stores.put(store, message(0), message(1, topic="bad-topic"), message(2))
+    log = tmp_path / "up" / "store" / LOG
+    log.write_bytes(log.read_bytes().replace(b"bad-topic", name))
+    before = set(tmp_path.rglob("*"))
+    store = stores.killed(store)
+    assert stores.events(RecoveryDone)[-1].messages == 3
+    assert numbers(store) == [0, 2]
+    assert set(tmp_path.rglob("*")) <= before, "nothing stands where the name points to"
+    store.close()
+
+
 @pytest.mark.parametrize("lost", ["consumequeue", "consumequeue/orders/1", "index"])
 def test_lost_queues_and_indexes_are_built_again_byte_for_byte(lost: str) -> None:
     stores = Stores(index_entries=400)
