@@ -1,6 +1,6 @@
 """How far groups are behind, what went through, and what a queue's entries look like."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -55,7 +55,8 @@ class StatisticsProcessor:
         header = ConsumeStatsHeader.from_ext(c.ext)
         rows: dict[Queue, GroupOffset] = {}
         tps = 0.0
-        for topic in self._consumed(header.group, header.topic):
+        topics = [header.topic] if header.topic else self._parts.consumer_offsets.topics_of(header.group)
+        for topic in self._consumed(header.group, topics):
             rows.update(self._offsets(header.group, topic.topic, topic.read_queues))
             tps += self._parts.stats.items.group_tps(header.group, topic.topic)
         return c.reply(ResponseCode.SUCCESS, body=ConsumeStats(rows, tps).encode())
@@ -65,9 +66,10 @@ class StatisticsProcessor:
         header = AllConsumeStatsHeader.from_ext(c.ext)
         groups: list[tuple[str, tuple[ConsumeStats, ...]]] = []
         lag = 0
+        topics = self._parts.consumer_offsets.topics_by_group()
         for group in sorted(self._parts.subscription_groups.table):
             found: list[ConsumeStats] = []
-            for topic in self._consumed(group, None):
+            for topic in self._consumed(group, topics.get(group, ())):
                 if header.order and not topic.order:
                     continue
                 rows = dict(self._offsets(group, topic.topic, topic.write_queues))
@@ -136,11 +138,11 @@ class StatisticsProcessor:
         data = self._parts.filters.get(topic, group)
         return body._replace(subscription=sub, filter_data=dumps(data.to_json() if data else None).decode())
 
-    def _consumed(self, group: str, topic: str | None) -> Iterator[TopicConfig]:
-        """The topics of a group that exist here and that it subscribes to, if it is online at all."""
+    def _consumed(self, group: str, topics: Iterable[str]) -> Iterator[TopicConfig]:
+        """Those that exist here and that the group subscribes to, if it is online at all."""
         parts = self._parts
         online = parts.consumers.groups.get(group)
-        for name in [topic] if topic else parts.consumer_offsets.topics_of(group):
+        for name in topics:
             known = parts.topics.get(name)
             if known is not None and not (online and online.subscriptions and name not in online.subscriptions):
                 yield known
