@@ -1,7 +1,10 @@
 """Spans, counters, entries and corrections: what administrators ask about traffic."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from sandbox.broker.consumer_offsets import OffsetKey
 from sandbox.broker.processors import admin_statistics
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import (
@@ -138,6 +141,26 @@ def test_all_groups_are_listed_with_what_they_lack(admin: Client, stage: Stage) 
     assert stats.queues[MessageQueue("orders", "broker-a", 0)][:2] == (5, 2)
     ordered = ConsumeStatsList.decode(admin.call(RequestCode.GET_BROKER_CONSUME_STATS, {"isOrder": "true"}).body)
     assert (dict(ordered.groups)["g"], ordered.lag) == ((), 0)
+
+
+class Walked(dict[OffsetKey, dict[int, int]]):
+    """Counts how often somebody goes through all of it."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[OffsetKey]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_however_many_groups_there_are_their_offsets_are_walked_through_once(admin: Client, stage: Stage) -> None:
+    for n in range(50):
+        admin.pull(f"g{n}", "orders", 0)
+        stage.broker.consumer_offsets.commit(f"g{n}", "orders", 0, n, "timer")
+    table = stage.broker.consumer_offsets.table = Walked(stage.broker.consumer_offsets.table)
+    found = ConsumeStatsList.decode(admin.call(RequestCode.GET_BROKER_CONSUME_STATS, {"isOrder": "false"}).body)
+    assert sum(bool(stats) for _, stats in found.groups) == 50
+    assert table.walks == 1
 
 
 # 308.
