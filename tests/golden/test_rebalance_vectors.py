@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from sandbox.client.allocate import strategy
+from sandbox.hosting.ask.rebalance import Divided, compared_with_itself
 from sandbox.message.queue import MessageQueue
 
 VECTORS = Path(__file__).parent / "rebalance"
+COMPARED = ("averagely", "averagely_by_circle", "consistent_hash")
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -68,3 +70,37 @@ def test_the_tables_of_the_articles_come_out(name: str, shares: list[list[int]])
             wanted = [everything[at] for at in share]
             assert queues(vector["result"][client_id]) == wanted
             assert strategy(name).allocate("G", client_id, everything, vector["cidAll"]) == wanted
+
+
+@pytest.mark.golden
+@pytest.mark.seed("3.40")
+def test_a_fifth_member_moves_as_many_queues_as_javas_own_answers_differ() -> None:
+    """The table of the Rebalance page, for 16 queues: each strategy before and after, and what changing over moves."""
+    four = {name: recorded(name, queues_in_all=16, members=4) for name in COMPARED}
+    five = {name: recorded(name, queues_in_all=16, members=5) for name in COMPARED}
+    averagely = four["averagely"]
+    before = {client_id: queues(mine) for client_id, mine in averagely["result"].items()}
+    found = {}
+    for name in COMPARED:
+        had, gets = owners(four[name]), owners(five[name])
+        row = compared_with_itself(
+            strategy(four[name]["getName"]), "G", before, divided(four[name]), divided(five[name]))
+        assert row["moves"] == sum(had[queue] != member for queue, member in gets.items())
+        assert row["switching"] == sum(owners(averagely)[queue] != member for queue, member in had.items())
+        found[name] = row["moves"]
+    assert found == {"averagely": 6, "averagely_by_circle": 12, "consistent_hash": 2}
+
+
+def recorded(name: str, *, queues_in_all: int, members: int) -> dict[str, Any]:
+    """RocketMQ's own answer, with ten places a member on the ring."""
+    return next(vector for vector in lines(name)
+                if (len(vector["mqAll"]), len(vector["cidAll"])) == (queues_in_all, members)
+                and (vector["params"] or {}).get("virtualNodeCnt", 10) == 10 and vector["cidAll"][0].startswith("127."))
+
+
+def owners(vector: dict[str, Any]) -> dict[tuple[Any, ...], str]:
+    return {tuple(row): client_id for client_id, rows in vector["result"].items() for row in rows or []}
+
+
+def divided(vector: dict[str, Any]) -> Divided:
+    return Divided(queues(vector["mqAll"]), vector["cidAll"])

@@ -204,6 +204,17 @@ def test_a_plan_is_drawn_with_its_moves_its_sum_and_the_other_strategies(living:
         assert said in text, said
 
 
+def test_one_more_member_is_told_apart_from_another_strategy(living: tuple[Client, str]) -> None:
+    client, slug = living
+    page = planned(client, slug)
+    rows = re.search(r'<table class="table tight compared">(.*?)</table>', page.content.decode(), re.S)
+    assert rows is not None
+    cells = [re.sub(r"<[^>]+>", " ", row).split() for row in rows[1].split("<tr")[2:]]
+    compared = page.context["answer"]["compared"]
+    assert [row[-5:-3] for row in cells] == [[str(row["moves"]), str(row["switching"])] for row in compared]
+    assert "Changing over" in rows[1]
+
+
 def test_a_plan_on_the_ring_draws_every_place_and_every_queue(living: tuple[Client, str]) -> None:
     client, slug = living
     page = planned(client, slug, strategy="CONSISTENT_HASH")

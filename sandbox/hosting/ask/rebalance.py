@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.client.allocate.consistent_hash import (
@@ -28,13 +28,21 @@ COLOURS = 6  # members may have
 COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lists nor rooms
 
 
+class Divided(NamedTuple):
+    """What strategies are given."""
+
+    mqs: list[MessageQueue]
+    members: list[str]
+
+
 def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
     """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them,
     `colours` (an actor's own number, of anybody else some number).
 
     `ring` (of consistent hashing; None when it has too many places to draw): `places` [[position, client id]] and
     `queues` {queue: position}.  `rooms` (of the room strategies): where each broker and member stands, `wanted` those
-    read from.  `compared`: what other strategies would make of the same members and queues.
+    read from.  `compared`: each strategy that needs nothing else, before and after the same change (`moves`), and what
+    changing over to it now would move before anybody comes or goes (`switching`).
     """
     view = GroupView(sandbox, question.group)
     now = view.read_queues(question.topic)
@@ -52,7 +60,7 @@ def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
         "colours": _colours(view, sorted({*before, *after})),
         "members": after_members, "queues": [mq.row for mq in then], "ring": ring_of(strategy, then, after_members),
         "rooms": _rooms(sandbox, view, question, strategy.name, then, after_members),
-        "compared": [compared_with(name, question, before, then, after_members) for name in COMPARED],
+        "compared": compared(strategy, question, before, Divided(now, members), Divided(then, after_members)),
     }
 
 
@@ -109,12 +117,22 @@ def moves_between(before: Shares, after: Shares) -> int:
     return sum(1 for mq, member in owner_after.items() if owner.get(mq) != member)
 
 
-def compared_with(name: str, question: PlanRebalance, before: Shares, mqs: list[MessageQueue],
-              members: list[str]) -> dict[str, Any]:
-    strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, Nowhere())
-    shares = shares_of(strategy, question.group, mqs, members)
-    counts = [len(mine) for mine in shares.values()]
-    return {"strategy": name, "moves": moves_between(before, shares), "most": max(counts, default=0),
+def compared(planned: AllocateMessageQueueStrategy, question: PlanRebalance, before: Shares, now: Divided,
+             then: Divided) -> list[dict[str, Any]]:
+    """`before`: what members have now, by whatever they divide by; the planned strategy keeps its own settings."""
+    by_name = {name: make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, Nowhere())
+               for name in COMPARED}
+    by_name |= {planned.name: planned} if planned.name in COMPARED else {}
+    return [compared_with_itself(by_name[name], question.group, before, now, then) for name in COMPARED]
+
+
+def compared_with_itself(strategy: AllocateMessageQueueStrategy, group: str, before: Shares, now: Divided,
+                         then: Divided) -> dict[str, Any]:
+    own_before = shares_of(strategy, group, *now)
+    own_after = shares_of(strategy, group, *then)
+    counts = [len(mine) for mine in own_after.values()]
+    return {"strategy": strategy.name, "moves": moves_between(own_before, own_after),
+            "switching": moves_between(before, own_before), "most": max(counts, default=0),
             "least": min(counts, default=0), "idle": counts.count(0)}
 
 

@@ -23,7 +23,8 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
     if name not in shared.COMPARED:
         raise ActionRefused(422, "{strategy} needs lists or rooms, which a real cluster does not tell.",
                             "Choose another strategy.", field="strategy", strategy=name)
-    labels, members = _members(question, sorted(seen.members))
+    known = sorted(seen.members)
+    labels, members = _members(question, known)
     strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, shared.Nowhere())
     wanted = len(now) if question.queues is None else question.queues
     then = now if wanted == len(now) else shared.made_up_queues(question.topic, wanted, now)
@@ -36,8 +37,8 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
         "labels": {member: labels.get(member, member) for member in sorted({*before, *after})},
         "colours": {member: place % COLOURS for place, member in enumerate(sorted({*before, *after}))},
         "members": members, "queues": [mq.row for mq in then], "ring": shared.ring_of(strategy, then, members),
-        "rooms": None, "compared": [shared.compared_with(other, question, before, then, members)
-                                    for other in shared.COMPARED],
+        "rooms": None, "compared": shared.compared(strategy, question, before, shared.Divided(now, known),
+                                                   shared.Divided(then, members)),
     }
 
 

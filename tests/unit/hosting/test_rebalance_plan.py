@@ -68,14 +68,35 @@ def test_a_ring_too_full_to_be_drawn_is_left_out(world: World) -> None:
 
 
 @pytest.mark.seed("3.40")
-def test_strategies_are_compared_on_the_same_change(world: World) -> None:
+def test_each_strategy_is_compared_with_itself_on_the_same_change(world: World) -> None:
     compared = {row["strategy"]: row for row in plan(world, members=4)["compared"]}
     assert set(compared) == {"AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"}
     for name, row in compared.items():
-        answer = plan(world, members=4, strategy=name)
-        counts = [len(queues) for queues in answer["after"].values()]
-        assert (row["moves"], row["most"], row["least"], row["idle"]) == (
-            answer["moves"], max(counts), min(counts), len(answer["idle"]))
+        had, gets = (owners(plan(world, members=members, strategy=name)) for members in (3, 4))
+        assert row["moves"] == sum(had[queue] != member for queue, member in gets.items()), name
+        counts = [len(queues) for queues in plan(world, members=4, strategy=name)["after"].values()]
+        assert (row["most"], row["least"], row["idle"]) == (max(counts), min(counts), counts.count(0))
+    assert compared["CONSISTENT_HASH"]["moves"] == min(row["moves"] for row in compared.values())
+
+
+def owners(answer: dict[str, Any]) -> dict[str, str]:
+    return {queue: member for member, queues in answer["after"].items() for queue in queues}
+
+
+def test_what_changing_over_moves_stands_apart_from_who_comes_and_goes(world: World) -> None:
+    """Whatever members are added: changing over is reckoned with those of now."""
+    for members in (3, 4):
+        compared = {row["strategy"]: row for row in plan(world, members=members)["compared"]}
+        assert compared["AVG"]["switching"] == 0, "the group divides so already"
+        for name, row in compared.items():
+            assert row["switching"] == plan(world, strategy=name)["moves"], name
+
+
+def test_a_group_on_the_ring_is_compared_with_its_own_number_of_places(world: World) -> None:
+    world.act("SetStrategy", group=GROUP, strategy="CONSISTENT_HASH", virtual_nodes=1)
+    answer = plan(world, members=4)
+    own = {row["strategy"]: row for row in answer["compared"]}["CONSISTENT_HASH"]
+    assert (own["moves"], own["switching"]) == (answer["moves"], 0)
 
 
 def test_rooms_are_named_for_brokers_and_members(world: World) -> None:
