@@ -1,9 +1,8 @@
 """House rules a machine can keep: size, names, and a heart that is given its time, luck and wires."""
 
 import ast
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 WALL = 400  # lines of one file
@@ -35,6 +34,7 @@ EXCEPT = {
 }
 
 
+@cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse((ROOT / path).read_text("utf-8"))
 
@@ -57,11 +57,21 @@ def floor(path: Path) -> str:
     return path.parts[1]
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_one_file_holds_one_idea(path: Path) -> None:
-    lines = (ROOT / path).read_text("utf-8").splitlines()
-    assert len(lines) <= WALL, f"{len(lines)} lines: one idea per file, this one holds more"
-    assert path.stem not in VAGUE, "name the idea, not the drawer"
+BELOW = [path for path in ENGINE if floor(path) in BELOW_HOSTING]
+
+
+def told(path: Path, found: set[str]) -> list[str]:
+    """`sandbox/x.py: random, time`, if anything was found."""
+    return [f"{path}: {', '.join(sorted(found))}"] if found else []
+
+
+def test_no_file_is_longer_than_one_idea() -> None:
+    lines = {path: len((ROOT / path).read_text("utf-8").splitlines()) for path in FILES}
+    assert [f"{path}: {count} lines" for path, count in lines.items() if count > WALL] == [], "one idea per file"
+
+
+def test_every_file_is_named_after_its_idea() -> None:
+    assert [str(path) for path in FILES if path.stem in VAGUE] == [], "name the idea, not the drawer"
 
 
 def test_no_two_test_modules_share_a_name() -> None:
@@ -69,29 +79,25 @@ def test_no_two_test_modules_share_a_name() -> None:
     assert not {name for name in names if names.count(name) > 1}, "pytest imports test modules by their bare names"
 
 
-@pytest.mark.parametrize("path", ENGINE, ids=str)
-def test_every_module_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(parsed(path))
+def test_every_module_says_what_it_is() -> None:
+    assert [str(path) for path in ENGINE if not ast.get_docstring(parsed(path))] == []
 
 
-@pytest.mark.parametrize("path", [path for path in ENGINE if floor(path) in BELOW_HOSTING], ids=str)
-def test_below_hosting_there_is_no_web_no_thread_and_no_environment(path: Path) -> None:
-    assert not names_taken(path) & OUTER_WORLD
+def test_below_hosting_there_is_no_web_no_thread_and_no_environment() -> None:
+    assert [line for path in BELOW for line in told(path, names_taken(path) & OUTER_WORLD)] == []
 
 
-@pytest.mark.parametrize("path", [path for path in ENGINE if floor(path) in BELOW_HOSTING], ids=str)
-def test_time_and_luck_are_given(path: Path) -> None:
-    assert not names_taken(path) & CLOCKS_AND_DICE
+def test_time_and_luck_are_given() -> None:
+    assert [line for path in BELOW for line in told(path, names_taken(path) & CLOCKS_AND_DICE)] == []
 
 
-@pytest.mark.parametrize("path", [path for path in ENGINE if floor(path) in HEART], ids=str)
-def test_the_heart_waits_for_nothing(path: Path) -> None:
-    assert not names_taken(path) & WAITING
+def test_the_heart_waits_for_nothing() -> None:
+    heart = [path for path in BELOW if floor(path) in HEART]
+    assert [line for path in heart for line in told(path, names_taken(path) & WAITING)] == []
 
 
-@pytest.mark.parametrize("path", ENGINE, ids=str)
-def test_async_is_written_where_stories_are_told(path: Path) -> None:
-    if floor(path) in MAY_BE_ASYNC or path.as_posix() in MAY_BE_ASYNC_TOO:
-        return
-    written = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.AsyncFunctionDef | ast.Await)]
-    assert not written
+def test_async_is_written_where_stories_are_told() -> None:
+    elsewhere = [path for path in ENGINE
+                 if floor(path) not in MAY_BE_ASYNC and path.as_posix() not in MAY_BE_ASYNC_TOO]
+    assert [f"{path}:{node.lineno}" for path in elsewhere for node in ast.walk(parsed(path))
+            if isinstance(node, ast.AsyncFunctionDef | ast.Await)] == []
