@@ -35,6 +35,7 @@ TEXTS: dict[str, Any] = {
         "{queue}, {owner}: min {min}, committed {committed}, in memory {memory}, next pull {next}, max {max}, lag {lag}"
     ),
     "strip.head": _("Strips show the last {n} messages; head is pinned right"),
+    "strip.head_beyond": _("Strips show the last {n} messages; who is further behind stands left of the break"),
     "owner.reads": _("read by {who}"),
     "owner.waits": _("assigned to {who}, not consuming"),
     "owner.nobody": _("read by nobody"),

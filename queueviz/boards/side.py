@@ -40,7 +40,7 @@ def side_queues(place: Place, readings: Mapping[str, Any]) -> list[SideQueue]:
     dead = _topic(place, "%DLQ%") or {}
     found = [*_retry(data), *_dead(dead)]
     window = window_for([behind for _, _, row, _ in found if (behind := rows.shown_lag(row)) is not None])
-    options = json.dumps({"window": window, "track": 8, "compact": True})
+    options = json.dumps({"track": 8, "compact": True})  # in the board's own window, once it moves
     shorts = rows.short_names([key for _, key, _, _ in found])
     return [
         SideQueue(kind, shorts[key], me, row, _waiting(row), window, json.dumps(row, default=str), options)

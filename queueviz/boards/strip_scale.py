@@ -11,19 +11,22 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 HEAD_PX = 9
-_LADDER = (5, 10, 20)
+WIDEST = 5_000  # messages; what is further behind lies left of the break
+_LADDER = (20, 30, 50, 70, 100, 150)
 
 
-def window_for(lags: Iterable[int]) -> int:
-    """The window all strips of a board share: the smallest step of the ladder that shows the largest lag."""
-    need = max(0, *lags, 0) + 6
+def window_for(lags: Iterable[int], widest: int = WIDEST) -> int:
+    """The window all strips of a board share: of the ladder's steps the smallest one half as large again as the
+    largest lag, so that the lag fills 40 to 67 % of it."""
+    most = max(0, *lags, 0)
     power = 1
-    while power < 10**15:
+    while True:
         for step in _LADDER:
-            if step * power >= need and step * power >= 50:
+            if step * power >= widest:
+                return widest
+            if 2 * step * power >= 3 * most:
                 return step * power
         power *= 10
-    return need
 
 
 class Scale(NamedTuple):

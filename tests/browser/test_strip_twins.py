@@ -1,6 +1,8 @@
 """The strip: the browser's drawing and the server's are the same numbers, for any numbers."""
 
+import itertools
 import json
+import math
 import random
 import re
 from collections.abc import Callable
@@ -133,10 +135,54 @@ def test_no_label_touches_another_and_nothing_is_nan(dice: random.Random) -> Non
             assert begin >= end - 2
 
 
-@pytest.mark.parametrize("lag", [0, 44, 45, 95, 5_000, 2**60])
-def test_the_window_shows_the_largest_lag(lag: int) -> None:
-    assert window_for([3, lag]) >= lag
-    assert window_for([]) == 50
+@given(st.lists(st.integers(0, 6_000), max_size=8))
+def test_the_largest_lag_fills_about_half_of_a_window_of_20_to_5000(lags: list[int]) -> None:
+    window, most = window_for(lags), max(lags, default=0)
+    assert 20 <= window <= 5_000
+    if 13 < most < 3_334:
+        assert 0.4 <= most / window <= 2 / 3
+    assert window_for(lags, widest=2**63) >= most, "a planned reset shows now and then in one picture"
+
+
+LAGS = """async ([module, cases]) => {
+    const { windowFor, nextWindow } = await import(module);
+    return cases.map(([lags, every]) => {
+        let state = null;
+        return lags.map((lag, i) => [windowFor([lag]), (state = nextWindow(state, [0, lag], i * every[0], i * every[1])).size]);
+    });
+}"""
+
+
+def any_lags(dice: random.Random) -> list[int]:
+    """A lag four times a second for half a minute: at rest, to and fro, growing, or anything."""
+    middle = dice.choice([0, 3, 12, 40, 700, 4_000, 2**53])
+    return dice.choice([
+        [middle] * 120,
+        [middle * (i % 20) // 20 for i in range(120)],  # each commit takes it back
+        [middle * i // 120 for i in range(120)],
+        [dice.randint(0, 2 * middle) for _ in range(120)],
+        [middle] * 60 + [middle // 10] * 60,
+    ])  # fmt: skip
+
+
+def test_a_window_follows_the_lag_and_does_not_jitter(page: Page, base_url: str) -> None:
+    dice = random.Random(11)
+    cases = [(any_lags(dice), dice.choice([(250, 250), (250, 5_000), (250, 62)])) for _ in range(200)]
+    page.goto(f"{base_url}/")
+    page.locator("#conn").wait_for()
+    answers = page.evaluate(LAGS, [module(base_url, page, "scale"), cases])
+    for (lags, (eye_ms, clock_ms)), drawn in zip(cases, answers, strict=True):
+        assert [wanted for wanted, _ in drawn] == [window_for([lag]) for lag in lags], "the server's window"
+        sizes = [size for _, size in drawn]
+        assert sizes[0] == window_for(lags[:1]), "what the server drew first stays"
+        assert all(lag <= size or size == 5_000 for lag, size in zip(lags, sizes, strict=True)), lags
+        calm = math.ceil(5_000 / min(eye_ms, clock_ms))  # frames: of the viewer's time and of the sandbox's
+        for i, (before, after) in enumerate(itertools.pairwise(sizes)):
+            if after < before:
+                quiet = lags[max(0, i + 1 - calm) : i + 2]
+                assert i + 1 >= calm and max(quiet) < 0.3 * before and after >= max(quiet), lags
+        turns = sum(before != after for before, after in itertools.pairwise(sizes))
+        assert lags != sorted(lags) or turns <= 16, "a growing lag climbs the ladder once"
 
 
 def record() -> None:

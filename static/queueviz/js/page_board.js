@@ -13,8 +13,9 @@ import { inOrder, shortNames } from "./names.js";
 import { QueueRows, colour, lagOf, reach } from "./queue_rows.js";
 import { drawRing } from "./ring.js";
 import { setUpResetDialog } from "./reset_dialog.js";
-import { SharedWindow } from "./scale.js";
+import { nextWindow, WIDEST } from "./scale.js";
 import { show, startShell } from "./shell.js";
+import { shareWindow } from "./strip.js";
 import { Tape } from "./tape.js";
 import { t } from "./words.js";
 
@@ -49,7 +50,7 @@ const cards = new Cards($("#consumers"), $("#t-card"), $("#adds"));
 const lanes = new Lanes($("#lanes"), $("#board"), rows, cards);
 const kpis = new Kpis();
 const tape = $("#tape") && new Tape($("#tape"), $("#tape-topics"));
-const strips = new SharedWindow();
+let strips = null; // the window all strips share
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
 const forecast = new Forecast({ config, lanes, cards });
 rows.selected = config.sel ?? null;
@@ -74,11 +75,13 @@ function paint(whole, jump) {
     forecast.renew(data);
   }
   attr($("#board"), "data-orderly", data.header?.listener === "orderly");
-  const window = strips.fit(Object.values(queues).map(reach).filter((lag) => lag !== null), now);
+  const lags = Object.values(queues).map(reach).filter((lag) => lag !== null);
+  const window = (strips = nextWindow(strips, lags, performance.now(), now)).size;
   heat?.paint(whole.queues, queues, shortNames(Object.keys(whole.queues)), rows.selected);
-  text($("#window"), heat ? t("heat.head", { n: Object.keys(queues).length, all: Object.keys(whole.queues).length }) : t("strip.head", { n: number(window) }));
+  text($("#window"), heat ? t("heat.head", { n: Object.keys(queues).length, all: Object.keys(whole.queues).length }) : t(lags.some((lag) => lag > WIDEST) ? "strip.head_beyond" : "strip.head", { n: number(window) }));
   if (history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]))) paintChart(data, now);
-  rows.paint(data, { now, window, captions, jump, history });
+  shareWindow(window);
+  rows.paint(data, { now, captions, jump, history });
   cards.paint(data, now, rows.shorts);
   if (moved || !lanes.size) requestAnimationFrame(() => lanes.layout());
   lanes.paint(data, jump);

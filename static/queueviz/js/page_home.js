@@ -8,8 +8,9 @@ import { setUpKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
 import { QueueRows, reach } from "./queue_rows.js";
-import { SharedWindow } from "./scale.js";
+import { nextWindow } from "./scale.js";
 import { show } from "./shell.js";
+import { shareWindow } from "./strip.js";
 import { setUpTheme } from "./theme.js";
 import { t } from "./words.js";
 
@@ -26,17 +27,18 @@ function start() {
   const { act } = setUpActions({ root: config.root, can: [] });
   const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => {} });
   const keys = [...rows.rows.keys()];
-  const strips = new SharedWindow(), history = new History("home");
+  const history = new History("home");
   const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
-  let members = {};
+  let members = {}, strips = null;
 
   show({ live, painter, config }, config.channels.board, (data, jump) => {
     const now = clock.now();
     members = data.members;
     const queues = Object.fromEntries(keys.filter((key) => data.queues[key]).map((key) => [key, data.queues[key]]));
     if (!rows.shorts.size) rows.sync(queues);
-    const window = strips.fit(Object.values(queues).map(reach).filter((lag) => lag !== null), now);
-    rows.paint({ queues, members }, { now, window, captions, jump, history });
+    strips = nextWindow(strips, Object.values(queues).map(reach).filter((lag) => lag !== null), performance.now(), now);
+    shareWindow(strips.size);
+    rows.paint({ queues, members }, { now, captions, jump, history });
   });
 
   const running = () => Object.values(members).find((member) => member.state === "running" && member.actor);

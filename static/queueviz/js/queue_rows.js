@@ -70,7 +70,7 @@ export class QueueRows {
     return true;
   }
 
-  paint(data, { now, window, captions, jump, history }) {
+  paint(data, { now, captions, jump, history }) {
     for (const [key, view] of this.rows) {
       const row = data.queues[key];
       if (!row) continue;
@@ -88,7 +88,7 @@ export class QueueRows {
       attr(view.node, "aria-selected", String(selected));
       const pinned = row.oldest ? t("strip.pinned", { key: row.oldest.key ?? row.oldest.offset, age: duration(now - row.oldest.since_ms) }) : "";
       const held = row.held_until_ms ? (row.held_until_ms - now) / PATIENCE_MS : null;
-      const options = { window, now_ms: now, selected, silent: Boolean(who) && !alive(member), local: key.includes("@"), held, captions: { ...captions, pinned } };
+      const options = { now_ms: now, selected, silent: Boolean(who) && !alive(member), local: key.includes("@"), held, captions: { ...captions, pinned } };
       view.strip.draw(row, options, { jump, label: this.#sentence(key, row, member, reads, who, lag) });
       drawSpark(view.spark, history.of(key));
       this.#time(view, row, lag, now);

@@ -1,27 +1,31 @@
 /* The three-part scale of a strip: deleted stub, compressed history, and a linear window whose right edge is the head.
    queueviz/boards/strip_scale.py is its twin; tests/browser/fixtures/strips.json holds both to the same numbers. */
 
-const LADDER = [5, 10, 20]; // times a power of ten: 50, 100, 200, 500, 1 000, …
+export const WIDEST = 5000; // messages; what is further behind lies left of the break
+const LADDER = [20, 30, 50, 70, 100, 150]; // times a power of ten
+const FULL = 0.85, EMPTY = 0.3, CALM_MS = 5000;
 
-/** The window all strips of a board share: the smallest step of the ladder that shows the largest lag. */
+/** The window all strips of a board share: of the ladder's steps the smallest one half as large again as the largest lag,
+    so that the lag fills 40 to 67 % of it. */
 export function windowFor(lags) {
-  const need = Math.max(0, ...lags) + 6;
-  for (let power = 1; power < 1e15; power *= 10)
-    for (const step of LADDER) if (step * power >= need && step * power >= 50) return step * power;
-  return need;
+  const most = Math.max(0, ...lags);
+  for (let power = 1; ; power *= 10)
+    for (const step of LADDER) {
+      if (step * power >= WIDEST) return WIDEST;
+      if (2 * step * power >= 3 * most) return step * power;
+    }
 }
 
-/** A window that grows at once and shrinks only after five quiet seconds, so strips do not breathe. */
-export class SharedWindow {
-  size = 50;
-  #fits_since = null;
-  fit(lags, now_ms) {
-    const wanted = windowFor(lags);
-    if (wanted >= this.size) [this.size, this.#fits_since] = [wanted, null];
-    else if (this.#fits_since === null) this.#fits_since = now_ms;
-    else if (now_ms - this.#fits_since >= 5000) [this.size, this.#fits_since] = [wanted, null];
-    return this.size;
-  }
+/** The window after this one. It grows at once when the lag has filled it, and shrinks to the largest lag of a calm time
+    once that has left it nearly empty for five seconds of the viewer and of the sandbox: strips do not breathe.
+    state: {size, calm: {most, eye_ms, now_ms} | null}, null at first. */
+export function nextWindow(state, lags, eye_ms, now_ms) {
+  const most = Math.max(0, ...lags), wanted = windowFor([most]);
+  if (!state || (wanted > state.size && most > state.size * FULL)) return { size: wanted, calm: null };
+  if (most >= state.size * EMPTY || wanted >= state.size) return { size: state.size, calm: null };
+  const calm = state.calm ?? { most, eye_ms, now_ms };
+  const peak = Math.max(calm.most, most), over = eye_ms - calm.eye_ms >= CALM_MS && now_ms - calm.now_ms >= CALM_MS;
+  return over ? { size: windowFor([peak]), calm: null } : { size: state.size, calm: { ...calm, most: peak } };
 }
 
 export const HEAD = 9;

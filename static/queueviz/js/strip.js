@@ -9,6 +9,7 @@ const observer = new ResizeObserver((entries) => {
     target.resized();
   }
 });
+let shared = 100;
 let rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
 new MutationObserver(() => (rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16)).observe(document.documentElement, { attributes: true });
 
@@ -40,7 +41,7 @@ export class QvStrip extends HTMLElement {
     if (!this.#nodes) this.#build();
     attr(this.#svg, "viewBox", `0 0 ${size.width} ${size.height}`);
     if (label !== null) attr(this.#svg, "aria-label", label);
-    const plan = planStrip(row, { compact: size.width < 260, now_ms: 0, window: 100, ...o, ...size, k: rem });
+    const plan = planStrip(row, { compact: size.width < 260, now_ms: 0, window: shared, ...o, ...size, k: rem });
     for (const name of LAYERS) attr(this.#nodes[name], "d", plan.paths[name] || null);
     attr(this.#nodes.halo, "d", plan.paths.pin || null);
     for (const name of LABELS) this.#label(this.#nodes[name], plan.texts[name]);
@@ -89,6 +90,13 @@ export class QvStrip extends HTMLElement {
 }
 
 customElements.define("qv-strip", QvStrip);
+
+/** The window of all strips of the page; who is drawn with its frame need not be drawn for it. */
+export function shareWindow(messages) {
+  if (messages === shared) return;
+  shared = messages;
+  for (const strip of document.querySelectorAll("qv-strip[data-row]")) strip.resized();
+}
 
 /** A morph must not undo our drawing: a strip takes the new numbers and keeps its nodes. */
 if (window.Idiomorph)
