@@ -54,6 +54,11 @@ class Seat(NamedTuple):
         return self.may(action.verb) and allows(self.role, action)
 
     @property
+    def wakes(self) -> bool:
+        """Whether this visitor's coming wakes a sleeping sandbox."""
+        return not self.is_attached and (self.may("act") or self.sandbox.of_host)
+
+    @property
     def can(self) -> dict[str, bool]:
         """Every verb and whether this visitor has it: what templates ask."""
         return {verb: self.may(verb) for verb in VERBS}

@@ -52,7 +52,6 @@ def live_config(
         "wall_ms": snapshot.get("wall_ms"),
         "rate": snapshot.get("rate", 1),
         "rate_pinned": bool(snapshot.get("rate_pinned")),
-        "state": (snapshot.get("sandbox") or {}).get("state"),
         "epoch": snapshot.get("epoch"),
         "names": names_of(snapshot),
         **more,

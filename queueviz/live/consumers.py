@@ -1,5 +1,7 @@
 """The socket: who may open it, what it may say.  It checks rights and hands the viewer to the hub."""
 
+import asyncio
+import logging
 import time
 from typing import Any
 from urllib.parse import urlparse
@@ -11,9 +13,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from queueviz import access, attaching, engine, visitor
 from queueviz.live import frames
+from queueviz.live.channel import slug_of
 from queueviz.live.hub import TOO_MANY, Hub, hub_of_this_loop
 from queueviz.live.viewer import Viewer
 from queueviz.rates import Rate
+from sandbox.kernel.errors import SandboxError
+
+log = logging.getLogger(__name__)
 
 SUBPROTOCOL = "queueviz.live.1"
 NOT_UNDERSTOOD = 4400
@@ -60,6 +66,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _heard(self, viewer: Viewer, message: dict[str, Any]) -> None:
         kind, ch = message.get("k"), message.get("ch")
         if kind == "sub" and isinstance(ch, str):
+            await self._wake(ch)
             await self.hub.join(viewer, ch, _seq(message.get("after")))
         elif kind == "unsub" and isinstance(ch, str):
             await self.hub.leave(viewer, ch)
@@ -69,6 +76,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.hub.hide(viewer, hidden=bool(message.get("hidden")))
         elif kind == "ping":
             await viewer.send(frames.encode({"k": "pong", "t": message.get("t")}))
+
+    async def _wake(self, ch: str) -> None:
+        """A visit, as opening a page is: after a restart of the server an open page finds its sandbox asleep.
+
+        Where waking is refused the channel says so: it ends with `asleep` or `failed`.
+        """
+        slug = slug_of(ch)
+        if slug is None or not await database_sync_to_async(_may_wake)(self.visitor, slug):
+            return
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self.hub.port.wake(slug)), engine.OPENING_PATIENCE_S)
+        except (SandboxError, TimeoutError) as why:
+            log.info("%s stays asleep: %s", slug, why)
 
     async def _may_see(self, slug: str) -> bool:
         return await database_sync_to_async(_may_see)(self.visitor, slug)
@@ -82,6 +102,13 @@ def _may_see(who: visitor.Visitor, slug: str) -> bool:
         return False
     attaching.glance(seat)
     return True
+
+
+def _may_wake(who: visitor.Visitor, slug: str) -> bool:
+    try:
+        return access.seat_at(visitor.afresh(who), slug, "see").wakes
+    except (access.NotFound, access.Forbidden):
+        return False
 
 
 def _is_own_origin(scope: dict[str, Any]) -> bool:

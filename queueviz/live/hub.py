@@ -192,6 +192,8 @@ class Hub:
         readings = await self._ask(self.port.read([channel.name for channel in due]))
         for channel, reading in zip(due, readings or (), strict=False):
             reason = getattr(reading, "reason", None)
+            if reason == "waking":
+                continue  # read again when it is open, or has failed
             if reason is None:
                 self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
                 reason = await channel.publish(reading, self._now())

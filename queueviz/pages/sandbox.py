@@ -88,7 +88,7 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
     slug = seat.sandbox.slug
     attaching.demand(seat)
     port = engine.port()
-    if wake and (seat.may("act") or seat.sandbox.of_host):
+    if wake and seat.wakes:
         _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
     snapshot["sandbox"] = snapshot["sandbox"] | _row(seat.sandbox)

@@ -203,7 +203,7 @@ class Host:
                 return self.clusters.read(slug, kind, rest)
             slot = self._registry.get(slug)
             if slot.sandbox is None or slot.state != "live":
-                return Refusal("failed" if slot.state == "failed" else "asleep")
+                return Refusal(slot.state if slot.state in ("failed", "waking") else "asleep")
             return read_channel(slot.sandbox, kind, rest)
         except (ChannelUnknown, ActionRefused):
             return Refusal("unknown")

@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A board that cannot be read: `asleep`, `unknown` (no such sandbox, group, topic or node), `failed`."""
+    """A board that cannot be read: `asleep`, `waking` (in a moment), `failed`, `unknown` (there is none)."""
 
     reason: str
 

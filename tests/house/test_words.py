@@ -31,7 +31,7 @@ PASSED_ON = {  # arguments that are read where they are made
     "plan.refused": "a Refusal, read where it is made",
     "refusal.message": "of a Refusal, read where it is made",
     "refusal.hint": "of a Refusal, read where it is made",
-    "'failed' if slot.state == 'failed' else 'asleep'": "a code of the live protocol, no sentence",
+    "slot.state if slot.state in ('failed', 'waking') else 'asleep'": "a code of the live protocol, no sentence",
 }
 CODES = {"unknown", "failed", "asleep"}  # of the live protocol: hosting.port.Refusal has a reason instead of a sentence
 

@@ -113,7 +113,7 @@ class FakePort:
     def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
         def work() -> list[Reading | Refusal]:
             self.read_count += 1
-            return [self.boards.get(name, Refusal("unknown")) for name in channels]
+            return [self._seen(name) for name in channels]
 
         return self._do("read", work)
 
@@ -151,6 +151,10 @@ class FakePort:
         rows = {slug: {"state": state} for slug, state in self.sandboxes.items()}
         figures = {"awake": len(rows), "known": len(rows), "cap": 200, "fds": 20, "fd_limit": 1024}
         return self._do("status", lambda: {**figures, "sandboxes": rows})
+
+    def _seen(self, channel: str) -> Reading | Refusal:
+        state = self.sandboxes.get(channel.split("/")[1], "live")
+        return self.boards.get(channel, Refusal("unknown")) if state == "live" else Refusal(state)
 
     def show(self, channel: str, data: dict[str, Any], *, seq: int, rate: float = 1, epoch: str = "7f3a") -> None:
         """Change a board and ring, as the engine does."""

@@ -253,3 +253,14 @@ def test_the_host_has_room_for_so_many_sockets_and_so_many_of_one_address(stage:
         stage.tab()
     assert not stage.hub.has_room_for("127.0.0.1")
     assert stage.hub.has_room_for("192.0.2.1")
+
+
+def test_a_board_of_a_sandbox_that_is_waking_is_shown_once_it_is_open(stage: Stage) -> None:
+    stage.port.sandboxes["s"] = "waking"
+    tab = stage.tab(BOARD)
+    stage.run_for(5)
+    assert tab.kinds() == []
+    stage.port.sandboxes["s"] = "live"
+    stage.port.ring("s")
+    stage.run_for(0.06)
+    assert tab.kinds() == ["snap"]

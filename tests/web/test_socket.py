@@ -12,6 +12,7 @@ from queueviz.access import SESSION_SLUGS
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.models import Sandbox
+from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -99,6 +100,44 @@ async def test_a_private_board_needs_the_session_that_owns_it(board: FakePort) -
     assert await hear(stranger) == {"k": "end", "ch": BOARD, "reason": "unknown"}
     await owner.disconnect()
     await stranger.disconnect()
+
+
+async def owner_s(board: FakePort, state: str) -> WebsocketCommunicator:
+    """The tab of an owner whose server has started again: his sandbox is in that state."""
+    await kept()
+    board.sandboxes[SLUG] = state
+    session = SessionStore()
+    session[SESSION_SLUGS] = [SLUG]
+    await session.asave()
+    return await opened(OWN, (b"cookie", f"sessionid={session.session_key}".encode()))
+
+
+async def test_an_owner_s_tab_that_comes_back_wakes_the_sandbox(board: FakePort) -> None:
+    tab = await owner_s(board, "asleep")
+    await say(tab, k="sub", ch=BOARD)
+    assert (await hear(tab))["k"] == "snap"
+    assert board.sandboxes[SLUG] == "live"
+    await tab.disconnect()
+
+
+async def test_a_viewer_s_tab_that_comes_back_is_told_that_the_sandbox_is_asleep(board: FakePort) -> None:
+    await kept()
+    board.sandboxes[SLUG] = "asleep"
+    tab = await opened()
+    await say(tab, k="sub", ch=BOARD)
+    assert await hear(tab) == {"k": "end", "ch": BOARD, "reason": "asleep"}
+    assert board.sandboxes[SLUG] == "asleep"
+    await tab.disconnect()
+
+
+async def test_a_sandbox_that_cannot_be_woken_ends_the_channel_and_nothing_else(board: FakePort) -> None:
+    tab = await owner_s(board, "asleep")
+    board.refuse["wake"] = ActionRefused(503, "All {cap} places are taken and watched.", cap=1)
+    await say(tab, k="sub", ch=BOARD)
+    assert (await hear(tab))["reason"] == "asleep"
+    await say(tab, k="sub", ch=BOARD)  # there is room again
+    assert (await hear(tab))["k"] == "snap"
+    await tab.disconnect()
 
 
 async def test_cookies_without_an_origin_are_not_used(board: FakePort) -> None:

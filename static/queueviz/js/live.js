@@ -40,16 +40,16 @@ export class Live extends EventTarget {
       this.heard = performance.now();
       this.#send({ k: "hello", tab: crypto.randomUUID?.() ?? String(Math.random()) });
       if (document.hidden) this.#send({ k: "vis", hidden: true });
-      for (const channel of this.channels.values()) this.#ask(channel);
+      for (const channel of this.channels.values()) (channel.ended = null), this.#ask(channel); // whatever had ended may be there again
       this.#ping();
     };
     socket.onmessage = ({ data }) => socket === this.#socket && this.#take(JSON.parse(data));
     socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
   }
 
-  /** Follow a channel. `first` is what the page was painted with. Handlers: changed(channel, jump), rows(rows, first), ended(reason). */
+  /** Follow a channel. `first` is what the page was painted with. Handlers: changed(channel, jump), rows(rows, first). */
   follow(name, handlers, { first = null, after = null } = {}) {
-    const channel = { name, handlers, n: null, ep: first?.ep ?? null, seq: first?.seq ?? null, data: first?.data ?? null, after, asking: false, painted: null, acked: null, wanted: true };
+    const channel = { name, handlers, n: null, ep: first?.ep ?? null, seq: first?.seq ?? null, data: first?.data ?? null, after, asking: false, painted: null, acked: null, wanted: true, ended: null };
     this.channels.set(name, channel);
     if (this.#socket?.readyState === 1) this.#ask(channel);
     return channel;
@@ -63,7 +63,7 @@ export class Live extends EventTarget {
       clearTimeout(leaving);
       if (isIntersecting && !channel.wanted) {
         channel.wanted = true;
-        this.#ask(channel);
+        if (!channel.ended) this.#ask(channel);
       } else if (!isIntersecting && channel.wanted)
         leaving = setTimeout(() => {
           channel.wanted = false;
@@ -84,9 +84,16 @@ export class Live extends EventTarget {
     this.connect();
   }
 
+  /** What ended may be there again: the sandbox has woken. */
+  again() {
+    for (const channel of this.channels.values()) if (channel.ended) this.#ask(channel);
+    this.dispatchEvent(new Event("woken"));
+  }
+
   #ask(channel) {
     if (!channel.wanted) return;
     channel.asking = true;
+    channel.ended = null;
     channel.n = null;
     this.#send(channel.after === null ? { k: "sub", ch: channel.name } : { k: "sub", ch: channel.name, after: channel.after });
   }
@@ -110,6 +117,7 @@ export class Live extends EventTarget {
       Object.assign(channel, { n: frame.n, ep: frame.ep, seq: frame.seq, data: frame.data, asking: false });
       channel.handlers.changed?.(channel, true); // a snapshot is painted at once, never animated
       this.#lost = null;
+      this.dispatchEvent(new Event("status")); // what had ended may move again
     } else if (frame.k === "delta") {
       if (channel.asking) return;
       if (channel.n === null || frame.n !== channel.n + 1 || (frame.ep !== undefined && frame.ep !== channel.ep)) {
@@ -121,9 +129,10 @@ export class Live extends EventTarget {
       Object.assign(channel, { n: frame.n, seq: frame.seq });
       channel.handlers.changed?.(channel, false);
     } else if (frame.k === "end") {
-      channel.wanted = false;
-      channel.handlers.ended?.(frame.reason);
-      this.dispatchEvent(new CustomEvent("ended", { detail: { channel: channel.name, reason: frame.reason } }));
+      channel.ended = frame.reason;
+      if (this.ended) this.clock.hold();
+      this.dispatchEvent(new CustomEvent("ended", { detail: frame.reason }));
+      this.dispatchEvent(new Event("status"));
     }
   }
 
@@ -169,6 +178,26 @@ export class Live extends EventTarget {
     this.status = status;
     if (status === "stale" || status === "offline") this.clock.hold();
     this.dispatchEvent(new Event("status"));
+  }
+
+  get #pictures() {
+    return [...this.channels.values()].filter((channel) => channel.wanted && !channel.handlers.rows);
+  }
+
+  get moves() {
+    return this.status === "connected" && this.#pictures.some((channel) => channel.n !== null && !channel.ended);
+  }
+
+  /** Why nothing on the page moves any more: every picture of it has ended. */
+  get ended() {
+    const pictures = this.#pictures;
+    return pictures.length && pictures.every((channel) => channel.ended) ? pictures[0].ended : null;
+  }
+
+  /** What a person should be told: the socket's status, `asleep`, or `ended`. */
+  get state() {
+    if (this.status !== "connected" || !this.ended) return this.status;
+    return this.ended === "asleep" ? "asleep" : "ended";
   }
 
   get quiet_ms() {

@@ -4,7 +4,8 @@ import { duration, number } from "./format.js";
 import { t } from "./words.js";
 
 const POLL_AFTER_MS = 60000, POLL_MS = 5000;
-const TONE = { connecting: "plain", connected: "ok", catching: "warn", stale: "warn", offline: "warn" };
+const TONE = { connecting: "plain", connected: "ok", catching: "warn", stale: "warn", offline: "warn", asleep: "warn", ended: "warn" };
+const STILL = ["offline", "asleep", "ended"]; // nothing can be done to what is not there
 
 export class Pill {
   #polled = 0;
@@ -16,24 +17,34 @@ export class Pill {
     this.figures = $(".figures", this.root);
     this.lost = el("div", { class: "banner", role: "alert" }, el("span"), el("button", { class: "btn sm", type: "button" }, t("conn.try")));
     this.lost.hidden = true;
-    this.lost.lastChild.onclick = () => live.tryNow();
+    this.lost.lastChild.onclick = () => (live.state === "ended" ? location.reload() : live.tryNow());
     this.notice.append(this.lost);
     for (const event of ["status", "beat"]) live.addEventListener(event, () => this.paint());
+    live.addEventListener("woken", () => this.#stillness?.remove());
   }
 
   paint() {
-    const { live } = this, status = live.status;
+    const { live } = this, status = live.state;
     attr(this.app, "data-conn", status);
     attr(this.root, "class", `pill ${TONE[status]}`);
     text(this.word, status === "stale" ? t("conn.stale", { age: duration(live.quiet_ms) }) : t(`conn.${status}`));
     text(this.figures, status === "connected" && live.latency_ms !== null ? t("conn.rate", { fps: live.fps, ms: live.latency_ms }) : "");
     if (live.watchers !== null && $("#watchers")) text($("#watchers"), live.watchers > 1 ? t("watchers", { n: live.watchers }) : "");
+    const asleep = $("#t-asleep");
+    if (status === "asleep" && asleep && !this.#stillness) this.notice.append(asleep.content.cloneNode(true));
+    else if (live.moves) this.#stillness?.remove();
     this.#banner(status);
-    for (const control of document.querySelectorAll("[data-needs-live]")) attr(control, "aria-disabled", status === "offline" ? "true" : null);
+    for (const control of document.querySelectorAll("[data-needs-live]")) attr(control, "aria-disabled", STILL.includes(status) ? "true" : null);
+  }
+
+  /** The server's own banner over what stands still, with the button for who may press it. */
+  get #stillness() {
+    return $("[data-still]", this.notice);
   }
 
   #banner(status) {
-    hide(this.lost, status !== "offline");
+    hide(this.lost, status !== "offline" && (status !== "ended" || this.#stillness !== null));
+    if (status === "ended") return text(this.lost.firstChild, t(`end.${this.live.ended}`));
     if (status !== "offline") return;
     const wait = this.live.retry_at === null ? 0 : Math.max(0, this.live.retry_at - performance.now());
     const values = { seq: number(this.live.seq), age: duration(this.live.quiet_ms), wait: duration(Math.ceil(wait / 1000) * 1000) };

@@ -14,6 +14,7 @@ import { Transport } from "./transport.js";
 import { t } from "./words.js";
 
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
+const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
 
 export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) {
   const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
@@ -38,6 +39,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       if (!first) transport.missed(rows.length);
       scrubber.add(rows);
       live.dispatchEvent(new CustomEvent("facts", { detail: rows }));
+      if (!first && rows.findLast((row) => SLEEP.has(row.type))?.type === "SandboxWoken") live.again();
       onFacts(rows, { first, gap });
       gap = 0;
       for (const row of rows) if (!first) judge(row);
@@ -52,7 +54,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   });
   const offerUndo = (row) =>
     toast(t("say.reset", { group: row.group }), { label: t("reset.undo"), act: (button) => actions.act({ action: "UndoReset", reset_id: row.reset_id }, button) });
-  live.addEventListener("ended", ({ detail }) => toast(t("conn.ended", detail)));
+  live.addEventListener("ended", ({ detail }) => live.ended || toast(t(`end.${detail}`)));
   const has = (selector, key, act) => ($(selector) ? { [key]: act } : {});
   setUpKeys({
     "?": () => openAsk("help"),
@@ -67,7 +69,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
     ...has("[data-ask=fault]:enabled", "f", () => openAsk("fault")),
     ...keys,
   });
-  if (config.state !== "asleep") live.connect();
+  live.connect();
   return (globalThis.queueviz = { config, clock, painter, live, actions, transport }); // for the console
 }
 

@@ -21,6 +21,7 @@ export class Transport {
     const step = $("#step");
     if (step) step.onclick = () => act({ action: "Step", until: "fact" }, step);
     for (const button of $$("[data-rate]")) button.onclick = () => act({ action: "SetRate", rate: button.dataset.rate }, button);
+    live.addEventListener("status", () => this.pill());
     painter.every(() => this.tick());
   }
 
@@ -41,10 +42,10 @@ export class Transport {
 
   pill() {
     if (!this.live_pill) return;
-    const frozen = this.painter.frozen, stopped = this.clock.rate === 0;
-    cls(this.live_pill, "on", !frozen && !stopped);
-    cls(this.live_pill, "plain", frozen || stopped);
-    const word = frozen ? (this.painter.missed ? "time.frozen_more" : "time.frozen") : stopped ? "time.stopped" : "time.live";
+    const frozen = this.painter.frozen, stopped = this.clock.rate === 0, { state } = this.live, lost = state !== "connected" && state !== "connecting";
+    cls(this.live_pill, "on", !frozen && !stopped && !lost);
+    cls(this.live_pill, "plain", frozen || stopped || lost);
+    const word = frozen ? (this.painter.missed ? "time.frozen_more" : "time.frozen") : lost ? `time.${state}` : stopped ? "time.stopped" : "time.live";
     text($(".word", this.live_pill), t(word, { n: number(this.painter.missed) }));
   }
 
