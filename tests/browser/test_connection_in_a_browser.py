@@ -1,8 +1,16 @@
-"""The live socket: cut, stale, hidden, and back without a show."""
+"""The live socket: cut, stale, hidden, and back without a show; and what is painted of any frame."""
+
+import copy
+import random
+from typing import Any
 
 from django.template.loader import render_to_string
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, WebSocketRoute, expect
 
+from queueviz.live import frames
+from queueviz.templatetags.formats import number
+from sandbox.hosting.port import Reading
+from sandbox.hosting.snapshot.board import lag_of
 from tests.browser.conftest import PATIENCE_MS, Site, Wire
 
 COUNT_ANIMATIONS = """
@@ -43,6 +51,70 @@ def test_a_cut_of_twenty_seconds_is_caught_up_in_one_paint(site: Site, wire: Wir
     site.until(f"(end) => {first} === end", ends["broker-a:0"])
     assert numbers(site) == ends
     assert site.page.evaluate("window.animations") == 0
+
+
+LAGS = """() => {
+    const rows = [...document.querySelectorAll('.q')]
+        .map((row) => [row.dataset.queue, row.querySelector('.lagn span')]);
+    return [document.querySelector('#k-lag').firstChild.data,
+            Object.fromEntries(rows.map(([queue, lag]) => [queue, lag.textContent]))];
+}"""
+
+
+def test_whatever_frames_come_a_lag_is_max_less_committed_and_the_header_is_their_sum(site: Site) -> None:
+    """The page is painted by the server while messages wait that nobody pulls; then any frames follow."""
+    site.start("orders")
+    for actor in "ABC":
+        assert site.act(action="CrashActor", actor=actor) == 204
+    assert site.act(action="SendMessages", topic="orders", count="200") == 204
+    site.stand_still()
+    assert site.page.request.get(site.page.url).text().count('<path class="lag"') == 8
+    opened: list[WebSocketRoute] = []
+
+    def take(socket: WebSocketRoute) -> None:
+        opened.append(socket)
+
+    site.page.route_web_socket("**/ws/live/", take)
+    site.page.goto(f"{site.base_url}/s/{site.slug}/")
+    site.until("globalThis.queueviz?.live")
+    (name, first), *_ = site.page.evaluate("Object.entries(queueviz.config.first)")
+    board, luck = first["data"], random.Random(4)
+    before = copy.deepcopy(board)
+    for n in range(1, 41):
+        at = Reading(n, first["at_ms"] + n, 1, "epoch", board)
+        if n % 13 == 1:  # now and then all of it
+            text = frames.snap(name, n, at)
+        else:
+            text = frames.delta(name, n, at, frames.changes(before, board), rate_changed=False)
+        opened[-1].send(text)
+        site.until("([name, n]) => queueviz.live.channels.get(name).painted === n", [name, n])
+        lags = {key: lag(row) for key, row in board["queues"].items()}
+        known = [each for each in lags.values() if each is not None]
+        shown = {key: number(each) for key, each in lags.items()}
+        assert site.page.evaluate(LAGS) == [number(sum(known) if known else None), shown], n
+        before, board = board, any_board(luck, copy.deepcopy(board))
+
+
+def lag(row: dict[str, Any]) -> int | None:
+    return None if row["committed"] is None else int(row["max"]) - int(row["committed"])
+
+
+def any_board(luck: random.Random, board: dict[str, Any]) -> dict[str, Any]:
+    """Another one: messages come, commits go forward and back, beyond the end and away, queues and members leave and
+    return."""
+    queues, members = board["queues"], board["members"]
+    for key in luck.sample(sorted(queues), luck.randint(0, min(4, len(queues)))):
+        high = int(queues[key]["max"]) + luck.choice([0, 0, 1, 900])
+        committed = luck.choice([None, "0", str(high), str(high + 5), str(luck.randint(0, high))])
+        queues[key] |= {"max": str(high), "committed": committed, "owner": luck.choice([None, *members])}
+    if queues and luck.random() < 0.2:
+        del queues[luck.choice(sorted(queues))]
+    if queues and luck.random() < 0.2:
+        queues[f"broker-c:{luck.randint(0, 3)}"] = {**luck.choice(list(queues.values()))}
+    if members and luck.random() < 0.1:
+        del members[luck.choice(sorted(members))]
+    board["header"] |= {"lag": lag_of(queues)}
+    return board
 
 
 def test_an_offline_page_tries_again_by_itself(site: Site, wire: Wire) -> None:

@@ -116,11 +116,12 @@ def _flow(view: GroupView, ledger: GroupLedger | None, topic: str) -> tuple[floa
 
 
 def lag_of(queues: Rows) -> str | None:
-    """Messages stored and not committed; a queue without a stored offset counts whole.  None without queues."""
-    if not queues:
-        return None
-    return str(sum(max(0, int(row["max"]) - int(row["committed"] if row["committed"] is not None else row["min"]))
-                   for row in queues.values()))
+    """What the rows show, added up: max less committed.  Where nothing is stored a consumer may begin at either end.
+
+    None: no queue has a stored offset.
+    """
+    known = [int(row["max"]) - int(row["committed"]) for row in queues.values() if row["committed"] is not None]
+    return str(sum(known)) if known else None
 
 
 def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None:

@@ -39,7 +39,7 @@ export class QueueRows {
   }
 
   #adopt(node) {
-    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lag", node), age: $(".age", node), spark: $(".spark", node), ring: $(".ring", node) };
+    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lagn .lag", node), age: $(".age", node), spark: $(".spark", node), ring: $(".ring", node) };
     this.rows.set(node.dataset.queue, row);
     return row;
   }
