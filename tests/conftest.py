@@ -1,10 +1,23 @@
-"""What holds for all tests: a mark that names a claim names one there is."""
+"""What holds for all tests: a mark that names a claim names one there is; what is long begins first."""
 
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
 from queueviz.fidelity.ledger import ledger
+from tests import units
+
+
+@pytest.hookimpl(optionalhook=True)  # not there with -p no:xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> units.Units:
+    return units.Units(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: units.place_of(item.nodeid))
 
 
 @pytest.hookimpl(wrapper=True)

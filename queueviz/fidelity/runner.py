@@ -83,7 +83,7 @@ def _became(outcome: str) -> str:
 
 
 def _in_parallel() -> list[str]:
-    return ["-n", WORKERS, "--dist", "loadgroup"] if find_spec("xdist") else []
+    return ["-n", WORKERS] if find_spec("xdist") else []
 
 
 def _environment() -> dict[str, str]:

@@ -20,7 +20,6 @@ from tests.interop.servers import APACHE_4, APACHE_5, Server, apache_server, our
 from tests.interop.table import Table
 
 HERE = Path(__file__).parent
-SHARED = ("client", "scene", "guarded", "keys")  # fixtures that serve more than one test, and take long to make
 TABLE = Table([client.name for client in CLIENTS])
 MISSING = pytest.StashKey[Mapping[str, str]]()  # clients that cannot be had here, and why
 TOLD = "interop_missing"
@@ -72,20 +71,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     open_to_all = not own_network.is_private() and "CI" not in os.environ
     for item in ours:
         item.add_marker(pytest.mark.interop)
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
         if open_to_all and item.get_closest_marker("apache"):
             item.add_marker(pytest.mark.skip(OPEN_TO_ALL))
     if ours and not is_asked(config):
         config.hook.pytest_deselected(items=ours)
         items[:] = [item for item in items if item not in ours]
-
-
-def group_of(item: pytest.Item) -> str:
-    """What one worker does at a stretch: a module's or folder's tests with one client or broker, or a single test."""
-    called = getattr(item, "callspec", None)
-    chosen = next((called.params[name] for name in SHARED if name in called.params), None) if called else None
-    where = item.path.stem if item.path.parent == HERE else item.path.parent.name
-    return f"{where}-{chosen}" if chosen else item.name
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

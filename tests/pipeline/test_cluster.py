@@ -12,7 +12,7 @@ from sandbox.pipeline.launch import environment_of, spark_home
 from tests.pipeline.test_errors import WITHIN_S, command
 from tests.server.server import ROOT
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 MASTER = "local-cluster[2,1,1024]"
 

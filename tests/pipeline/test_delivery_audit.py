@@ -16,7 +16,7 @@ from tests.pipeline.audits import Table, run_over, table
 from tests.pipeline.conftest import Run
 from tests.pipeline.worlds import Recorded, record
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 SEEDS = range(50)
 GROUP, ORDERLY = "order-svc", "in-order"

@@ -26,7 +26,7 @@ from tests.pipeline.conftest import Run
 from tests.pipeline.test_store_offsets import Broker
 from tests.pipeline.worlds import Recorded, record
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 GROUP = "g"
 QUEUE = (GROUP, "plain", "broker-a", 0)

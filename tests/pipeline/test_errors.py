@@ -16,7 +16,6 @@ from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE, last_words, sentence
 from sandbox.pipeline.where import NoSpark, Where, look_for
 from tests.server.server import ROOT, environment, free_port
 
-spark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
 WITHIN_S = 240.0
 
 

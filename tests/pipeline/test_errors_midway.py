@@ -15,7 +15,7 @@ from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE
 from tests.pipeline.test_errors import WITHIN_S
 from tests.server.server import ROOT, environment, until
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 SMALL_BYTES = 16 * 1024 * 1024
 

@@ -14,7 +14,7 @@ from sandbox.pipeline.sources.records import SCHEMA, rows_of
 from tests.golden.golden_stores import rows
 from tests.pipeline.conftest import Run
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 
 def lines(out: Path, ending: str) -> list[str]:

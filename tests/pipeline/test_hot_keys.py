@@ -11,7 +11,7 @@ from tests.pipeline.conftest import Run
 from tests.pipeline.test_store_audit_clean import written
 from tests.unit.store.stores import Stores, message
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 KEYS = ["big"] * 40 + ["middle"] * 15 + [f"small-{number}" for number in range(25)]
 

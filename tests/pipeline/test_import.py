@@ -20,7 +20,7 @@ from tests.pipeline.test_store_audit_clean import written
 from tests.server.test_headless_broker import SMALL, free_ports, running
 from tests.unit.store.stores import Stores, message
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 Said = tuple[bytes, str, str, tuple[tuple[str, str], ...]]
 

@@ -13,7 +13,7 @@ from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
 from tests.pipeline.conftest import Run
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 TABLES = ("seconds", "tens", "fives")
 

@@ -18,7 +18,7 @@ from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
 from tests.pipeline.test_lag_history import TABLES, expected, in_order, table
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
 
 KILLS = int(os.environ.get("QUEUEVIZ_KILLS", "3"))
 SEED = 20

@@ -14,7 +14,7 @@ from tests.pipeline.audits import Row, run_over, table
 from tests.pipeline.conftest import Run
 from tests.pipeline.worlds import Recorded, record
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 Place = tuple[str, int, int]
 

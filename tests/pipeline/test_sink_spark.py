@@ -20,7 +20,7 @@ from sandbox.pipeline.sources.records import rows_of
 from tests.server.server import ROOT, until
 from tests.server.test_headless_broker import SMALL, free_ports, running
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 FILES, ROWS = 6, 1_500
 WITHIN_S = 180.0

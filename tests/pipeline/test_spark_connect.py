@@ -9,7 +9,7 @@ from sandbox.pipeline.results import manifest_of
 from tests.pipeline.connect_server import serving
 from tests.pipeline.test_errors import command, refused
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 
 def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.golden.golden_stores import unpack
 from tests.pipeline.conftest import Run
 from tests.pipeline.test_store_audit import cut_the_log, flip_a_body, misdirect_an_entry, zero_a_unit
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.pipeline
 
 
 def table(out: Path, name: str) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from sandbox.pipeline.launch import environment_of
 from tests.pipeline.test_store_offsets import Broker
 from tests.server.server import ROOT, until
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
 
 WITHIN_S = 240.0
 

@@ -9,12 +9,6 @@ import pytest
 from tests.server.server import Driver, Server, committed
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("server"))  # they share one server
-
-
 @pytest.fixture(scope="session")
 def first_start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server on a data home that did not exist before; everybody shares it and stops nothing of it."""

@@ -10,7 +10,7 @@ import pytest
 
 from tests.server.server import Driver, Server, until
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
 
 SPARK_WITHIN_S = 240.0  # a cold session on a machine that has other work
 IDLE_BYTES = 120 * 1024 * 1024
