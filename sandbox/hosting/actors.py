@@ -23,7 +23,7 @@ from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.pace import SendPace
 from sandbox.hosting.producer_actor import ProducerActor
 from sandbox.hosting.surroundings import Surroundings
-from sandbox.journal.events import MemberStateChanged
+from sandbox.journal.events import Entry, MemberStateChanged
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.kernel.ids import client_id, instance_name
 
@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 FIRST_PID = 4_001
 FIRST_HOST = 11  # 10.0.0.11 is the first actor's address: two digits each, so that ids sort as labels do
 BIRTHS_KEPT = 512
+RESTING = ("stopped", "crashed", "refused")  # an actor in another state had a process
 STOP_PATIENCE_S = 2.0  # of the machine: whoever has not stopped by then is left as a crash leaves it
 
 Actor = ConsumerActor | ProducerActor
@@ -216,6 +217,14 @@ class Actors:
         for actor in list(self.by_label.values()):
             self.crash(actor)
 
+    def note(self, entry: Entry) -> None:
+        """Hear a fact: since when a member is in its state."""
+        event = entry.event
+        if isinstance(event, MemberStateChanged):
+            for actor in self.consumers(event.group):
+                if actor.client_id == event.client_id:
+                    actor.state_since_ms = entry.at_ms
+
     # Over sleep.
 
     def records(self) -> list[dict[str, Any]]:
@@ -230,9 +239,10 @@ class Actors:
         for record in records:
             actor = ConsumerActor.of(record) if record["kind"] == "consumer" else ProducerActor.of(record)
             self.by_label[actor.label] = actor
-            if record["state"] in ("starting", "running", "hung"):
+            if record["state"] not in RESTING:
                 actor.rest("crashed" if crashed else "stopped")
-                ran.append(actor)
+                if record["state"] != "stopping":  # by hand: it stays so
+                    ran.append(actor)
                 if crashed and isinstance(actor, ConsumerActor):
                     self._around.journal.write(MemberStateChanged(actor.group, actor.client_id, "crashed", ()))
         return ran

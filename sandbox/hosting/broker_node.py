@@ -24,12 +24,13 @@ log = logging.getLogger(__name__)
 
 FULL_RATIO = 0.95  # of the limit that stands for the disk; puts are refused from 0.90 on
 MASTER_ID = 0
+NODE_STATES = ("running", "hung", "stopped", "killed", "power_cut")
 
 
 class BrokerNode:
     """A broker and its machine: it can be started, stopped, killed, hung; its files, its clock and its disk outlive it.
 
-    `state`: running, hung, stopped, killed, power_cut.
+    `state` is one of NODE_STATES.
     """
 
     def __init__(self, record: NodeRecord, around: Surroundings, name_servers: list[str], ip: str) -> None:

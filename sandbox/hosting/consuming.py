@@ -21,13 +21,15 @@ from sandbox.hosting.work import Work, spread
 from sandbox.kernel.errors import BrokerRefused, ClientError
 from sandbox.message.queue import MessageQueue
 
+MEMBER_STATES = ("starting", "running", "hung", "stopping", "stopped", "crashed", "refused")
+
 GroupMember = PushConsumer | PullConsumer | LitePullConsumer
 
 
 class ConsumerActor:
     """`settings` are what the next process starts with; `work` is the running listener, None before the first start.
 
-    `state` is the member's: starting, running, hung, stopping, stopped, crashed, refused.
+    `state` is one of MEMBER_STATES.
     """
 
     kind = "consumer"
@@ -46,7 +48,8 @@ class ConsumerActor:
         self.work: Work | None = None
         self.loop: Loop | None = None  # of one that pulls by itself
         self._running: asyncio.Task[None] | None = None  # the loop, once it runs
-        self.since_ms = 0
+        self.since_ms = 0  # of its process
+        self.state_since_ms: int | None = None  # as the journal said it
         self._resting = "stopped"  # the state while there is no process
 
     @property
@@ -55,7 +58,9 @@ class ConsumerActor:
 
     @property
     def state(self) -> str:
-        return self.consumer.state if self.consumer is not None else self._resting
+        if self.consumer is None:
+            return self._resting
+        return "starting" if self.consumer.state == "created" else self.consumer.state  # `run` is the loop's next step
 
     @property
     def work_ms(self) -> tuple[int, int]:
@@ -184,7 +189,7 @@ class ConsumerActor:
     def record(self) -> dict[str, Any]:
         return {"kind": self.kind, "label": self.label, "slot": self.slot, "colour": self.colour,
                 "settings": asdict(self.settings), "state": self.state, "client_id": self.client_id,
-                "slow": self.slow, "handler": self.handler}
+                "state_since_ms": self.state_since_ms, "slow": self.slow, "handler": self.handler}
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ConsumerActor":
@@ -195,6 +200,7 @@ class ConsumerActor:
         actor.client_id, actor.handler = record["client_id"], record["handler"]
         actor.slow = tuple(record["slow"]) if record["slow"] else None
         actor.rest(record["state"])
+        actor.state_since_ms = record.get("state_since_ms")  # older files have none
         return actor
 
 

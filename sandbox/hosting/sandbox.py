@@ -66,12 +66,12 @@ class Sandbox:
         access = WireAccess(self.clock, keys_of(record))
         self.listening = Listening(ground, self.clock, self.journal, self.limits, record.nodes, access,
                                    pin=self._pin_clock)
-        self.diary.tell_facts(self.memory.note, self.origins.note, self.listening.connections.note)
         self.network = ground.network(self.clock)
         self.around = around = Surroundings(directory, ground, self.network, self.clock, self.chance, self.journal,
                                             self.preset, self.limits, self.listening)
         self.nodes = Nodes(record.nodes, around)
         self.actors = Actors(around, home, self.nodes.addresses, record.processes)
+        self.diary.tell_facts(self.memory.note, self.origins.note, self.listening.connections.note, self.actors.note)
         self.actors.strategies = record.strategies
         self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
         for group, kept in record.ledgers.items():

@@ -36,7 +36,7 @@ PASSED_ON = {  # arguments that are read where they are made
 CODES = {"unknown", "failed", "asleep"}  # of the live protocol: hosting.port.Refusal has a reason instead of a sentence
 
 WORDS = {  # that stand in sentences as values: refusals.SPOKEN
-    "starting", "running", "hung", "stopping", "stopped", "crashed", "refused", "removed", "created",  # of an actor
+    "starting", "running", "hung", "stopping", "stopped", "crashed", "refused", "removed",  # of an actor
     "asleep", "waking", "failed",  # of a sandbox
     "a number", "a whole number", "consumer", "producer",
     "no space left on device", "read-only file system", "disk quota exceeded", "input/output error",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.hosting import hibernate
 from sandbox.hosting.templates import TEMPLATES
 from sandbox.hosting.world import World
 from sandbox.journal.events import (
@@ -141,6 +142,54 @@ def test_after_a_kill_the_journal_jumps_and_little_is_repeated(tmp_path: Path, h
         rows = world.read("board/gate-display/flights").data["queues"]
         assert all(int(rows[queue]["max"]) >= high for queue, high in stored.items()), "what was stored is there"
         assert all(int(rows[queue]["committed"]) >= stored[queue] - 60 for queue in rows)
+
+
+def member(world: World, label: str) -> dict[str, object]:
+    rows = world.read("board/order-svc/orders").data["members"].values()
+    return next(dict(row) for row in rows if row["actor"] == label)
+
+
+def test_a_member_restarted_just_before_a_kill_runs_again_afterwards(tmp_path: Path) -> None:
+    with World(tmp_path, "orders", seed=3) as world:
+        world.run(30)
+        world.act("CrashActor", actor="A")
+        world.act("RestartActor", actor="A")
+        kept = next(row for row in hibernate.load(world.sandbox.directory).actors if row["label"] == "A")
+        assert kept["state"] == "starting", "written in the turn of the action; its start is the loop's next step"
+        world.kill()
+        world.wake()
+        world.run(30)
+        assert member(world, "A")["state"] == "running"
+
+
+def test_a_member_that_was_stopping_when_the_server_was_killed_can_be_restarted(tmp_path: Path) -> None:
+    with World(tmp_path, "orders", seed=3, latency_ms=(100, 100)) as world:
+        world.run(30)
+        world.act("StopActor", actor="A")
+        world.run(0.1)
+        world.act("SetRate", rate=1)  # whatever is done keeps how everybody is
+        assert member(world, "A")["state"] == "stopping"
+        world.kill()
+        world.wake()
+        world.run(30)
+        assert member(world, "A")["state"] == "crashed"
+        world.act("RestartActor", actor="A")
+        world.run(1)
+        assert member(world, "A")["state"] == "running"
+
+
+def test_since_when_a_member_is_crashed_is_known_after_a_kill_and_after_sleep(tmp_path: Path) -> None:
+    with World(tmp_path, "orders", seed=3) as world:
+        world.run(30)
+        world.act("CrashActor", actor="B")
+        crashed_ms = world.sandbox.clock.now_ms()
+        for end in (world.kill, world.sleep):
+            world.run(20)
+            assert member(world, "B")["state_since_ms"] == crashed_ms
+            end()
+            world.wake()
+        assert member(world, "B")["state_since_ms"] == crashed_ms
+        assert world.read("client/B").data["client"]["state_since_ms"] == crashed_ms
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

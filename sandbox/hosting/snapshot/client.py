@@ -124,7 +124,8 @@ def _former(sandbox: "Sandbox", client_id: str) -> Found | None:
 def _identity(sandbox: "Sandbox", found: Found, life: ClientLife | None,
               info: MemberInfo | ProducerInfo | None) -> Row:
     now_actor = sandbox.actors.by_label.get(found.label) if found.label is not None else None
-    since = next((row["at_ms"] for row in reversed(life.states) if row["state"] == found.state), None) if life else None
+    told = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
+    since = told[-1] if told else getattr(found.actor, "state_since_ms", None)  # older than the last restart
     return {
         "client_id": found.client_id or None, "actor": found.label, "kind": found.kind, "state": found.state,
         "state_since_ms": since, "began_ms": life.began_ms if life is not None else None,

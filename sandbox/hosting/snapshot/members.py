@@ -41,7 +41,8 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
         "queues": len(held),
         "buffered": sum(pq.count for _, pq in held), "buffered_bytes": sum(pq.bytes for _, pq in held),
         "span": max((pq.span for _, pq in held), default=0),
-        "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms, "timers": actor.timers,
+        "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms,
+        "state_since_ms": actor.state_since_ms, "timers": actor.timers,
         "limits": _limits(actor, sandbox.preset),
         "work_ms": list(actor.work_ms), "slow": None if actor.slow is None else {"key": actor.slow[0],
                                                                               "ms": actor.slow[1]},
@@ -71,6 +72,6 @@ def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None)
         "transport": "tcp", "language": info.language, "version": info.version,
         "release": release_name(info.version), "queues": queues, "buffered": None,
         "buffered_bytes": None, "span": None, "busy": None, "threads": None, "since_ms": info.since_ms,
-        "timers": {}, "limits": None, "work_ms": None, "slow": None,
+        "state_since_ms": None, "timers": {}, "limits": None, "work_ms": None, "slow": None,
         "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,
     }

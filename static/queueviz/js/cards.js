@@ -1,12 +1,11 @@
 /* Consumer cards: state in a word and a dot, buffers against their limits, what may be done to it. */
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
-import { bytes, duration, number } from "./format.js";
+import { bytes, duration, number, UNKNOWN } from "./format.js";
 import { shortId } from "./names.js";
 import { colour } from "./queue_rows.js";
 import { t } from "./words.js";
 
 const MANY = 4; // members from which on cards are compact
-const EXPIRY_MS = 120000; // how long a broker waits for a heartbeat
 const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
 const BUTTONS = {
   running: ["slow", "HangActor", "StopActor", "CrashActor"],
@@ -23,7 +22,6 @@ const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 export class Cards {
   cards = new Map();
   selected = null;
-  #since = new Map();
 
   constructor(box, template, add) {
     Object.assign(this, { box, template, add });
@@ -126,20 +124,9 @@ export class Cards {
     text(value, `${format(now)} / ${format(most)}`);
   }
 
-  /** Since when a member is in its state: the journal says so, a silent one's expiry tells its last heartbeat. */
-  note(facts) {
-    for (const fact of facts) if (fact.type === "MemberStateChanged") this.#since.set(fact.client_id, { state: fact.state, at: Number(fact.at_ms) });
-  }
-
-  #age(id, member, now) {
-    const known = this.#since.get(id);
-    const at = known?.state === member.state ? known.at : member.state === "hung" && member.expires_at_ms ? member.expires_at_ms - EXPIRY_MS : null;
-    return at === null ? null : Math.max(0, now - at);
-  }
-
   /** The sentence of a member that is not simply running. */
   #line(id, member, data, now, shorts) {
-    const since = this.#age(id, member, now), age = since === null ? "–" : duration(since < 1000 ? since : Math.floor(since / 1000) * 1000);
+    const since = Math.max(0, now - member.state_since_ms), age = member.state_since_ms ? duration(since < 1000 ? since : Math.floor(since / 1000) * 1000) : UNKNOWN;
     const mine = Object.entries(data.queues).filter(([, row]) => (row.owner ?? row.assigned) === id).map(([key]) => shorts.get(key));
     const list = mine.length > 4 ? `${mine.slice(0, 3).join(", ")} …` : mine.join(", ");
     if (member.state === "hung") {

@@ -78,7 +78,7 @@ export class Fields {
     if (kind === "runs") return runs(value, row[`${name}_more`]);
     if (kind === "list") return value.join(", ") || UNKNOWN;
     if (kind === "yes") return t(value ? "yes" : "no");
-    return kind.endsWith(".") ? word(kind, value) : String(value);
+    return kind.endsWith(".") ? t(kind + value) : String(value);
   }
 
   #sentence(row, key) {
@@ -98,12 +98,6 @@ export class Fields {
 const at = (data, path) => path.split(".").reduce((value, name) => value?.[name], data);
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const SIMPLE = { number, bytes, ms: duration, clock: (ms) => clockText(ms), second: (ms) => clockText(ms, 0, { millis: false }) };
-
-/** A word of a family; a name nobody knows stays what it is. */
-export function word(family, value) {
-  const said = t(family + value);
-  return said === family + value ? String(value) : said;
-}
 
 /** Whole seconds until then, as a countdown. */
 export const left = (ms) => (ms <= 0 ? t("time.now_due") : duration(ms >= 1000 ? Math.ceil(ms / 1000) * 1000 : ms));

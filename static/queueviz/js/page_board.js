@@ -31,7 +31,6 @@ const page = startShell({
   onFacts(facts, { gap }) {
     if (gap) journal.gap(gap);
     journal.add(facts);
-    cards.note(facts);
     for (const fact of facts) bend(fact);
   },
   keys: {

@@ -1,6 +1,6 @@
 /* Client: channel `client/…` onto the page's rows. Countdowns run in the browser on timestamps; nothing travels for them. */
 import { $, $$, attr, cls, el, hide, text } from "./dom.js";
-import { emptyOr, Fields, step_ms, word } from "./live_fields.js";
+import { emptyOr, Fields, step_ms } from "./live_fields.js";
 import { show, startShell } from "./shell.js";
 import { t } from "./words.js";
 
@@ -53,7 +53,7 @@ function phaseOf(key, phase) {
 }
 
 function stepItem(row) {
-  const item = el("li", { class: row.took_ms ? "" : "quick" }, el("i", { class: "bar", "aria-hidden": "true" }), el("b", { class: "no num" }, String(row.step)), el("span", { class: "name" }, word("step.", row.name)), el("span", { class: "ms num" }, step_ms(row.took_ms)));
+  const item = el("li", { class: row.took_ms ? "" : "quick" }, el("i", { class: "bar", "aria-hidden": "true" }), el("b", { class: "no num" }, String(row.step)), el("span", { class: "name" }, t(`step.${row.name}`)), el("span", { class: "ms num" }, step_ms(row.took_ms)));
   attr(item, "style", `--ms:${row.took_ms}`);
   const no = config.numbers[row.name];
   if (no) item.append(el("small", { class: "muted" }, t("step.of_sixteen", { n: no })));

@@ -6,8 +6,9 @@ const given = json("texts") ?? { texts: {}, facts: {}, actions: {}, values: {}, 
 
 const isOne = (n) => String(Array.isArray(n) ? n.length : n) === "1";
 
+/** The text of a key; of one that has none its last part, for a code is still better than the name of a text. */
 export function t(key, values) {
-  const found = given.texts[key] ?? key, text = Array.isArray(found) ? found[isOne(values?.n) ? 0 : 1] : found; // one, many
+  const found = given.texts[key] ?? key.slice(key.indexOf(".") + 1), text = Array.isArray(found) ? found[isOne(values?.n) ? 0 : 1] : found; // one, many
   return values ? text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? UNKNOWN) : text;
 }
 
