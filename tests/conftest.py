@@ -1,4 +1,4 @@
-"""What holds for all tests: a mark that names a claim names one there is; what is long begins first."""
+"""What holds for all tests: marks name claims there are, some wait for the night, what is long begins first."""
 
 from collections.abc import Generator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from queueviz.fidelity.ledger import ledger
-from tests import units
+from tests import nightly, units
 
 
 @pytest.hookimpl(optionalhook=True)  # not there with -p no:xdist
@@ -14,8 +14,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> units.Units:
     return units.Units(config, log)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nightly", type=nightly.which, default=nightly.NONE, metavar="none|all|DATE",
+                     help="which of the tests marked nightly to play: of a date, the part CI plays on that day")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return nightly.header(config.getoption("--nightly"))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    chosen = config.getoption("--nightly")
+    left_out = [item for item in items
+                if item.get_closest_marker("nightly") and not nightly.is_played(item.nodeid, chosen)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: units.place_of(item.nodeid))
 

@@ -1,0 +1,51 @@
+"""Slow seeds and large matrices: a run leaves them out, `script/test nightly` plays all of them, CI a part by the date.
+
+Marked `nightly`.  Every such test belongs to one of seven parts, and every part is played by CI once in seven days.
+"""
+
+import zlib
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+import pytest
+
+PARTS = 7
+NONE, ALL = "none", "all"
+
+
+def which(text: str) -> str:
+    """What `--nightly` takes: none, all, or a date."""
+    if text not in (NONE, ALL):
+        try:
+            date.fromisoformat(text)
+        except ValueError:
+            raise pytest.UsageError(f"--nightly takes none, all or a date such as 2026-11-22, not {text!r}") from None
+    return text
+
+
+def is_played(nodeid: str, chosen: str) -> bool:
+    return chosen == ALL or (chosen != NONE and part_of(nodeid) == part_on(date.fromisoformat(chosen)))
+
+
+def part_of(nodeid: str) -> int:
+    return zlib.crc32(nodeid.encode()) % PARTS
+
+
+def part_on(day: date) -> int:
+    return day.toordinal() % PARTS
+
+
+def header(chosen: str) -> str:
+    if chosen in (NONE, ALL):
+        return f"nightly: {chosen}"
+    return f"nightly: part {part_on(date.fromisoformat(chosen)) + 1} of {PARTS}, that of {chosen}"
+
+
+def seeds(every_run: int, every_night: int) -> list[Any]:
+    """Numbers from 0: those of every run, and those of the nightly one."""
+    return [*range(every_run), *many(range(every_run, every_night))]
+
+
+def many(values: Iterable[Any]) -> list[Any]:
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
