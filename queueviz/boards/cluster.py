@@ -22,10 +22,14 @@ UNKNOWN = (  # what a real cluster does not tell (sandbox.hosting.attached), in 
 
 
 def state_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """`releases` of its brokers, `seen_ms` (when a node answered last), `trouble` in words."""
+    """`releases` of its brokers, how many of its `nodes` are `answering`, `seen_ms` (when one answered last), `trouble`
+    in words."""
     row, brokers = snapshot.get("sandbox") or {}, snapshot.get("brokers") or ()
+    nodes = [*brokers, *snapshot.get("name_servers", ())]
     return {
         "releases": sorted({str(broker["version"]) for broker in brokers if broker.get("version")}),
+        "nodes": len(nodes),
+        "answering": sum(node.get("state") == "running" for node in nodes),
         "seen_ms": row.get("seen_ms"),
         "at_ms": snapshot.get("at_ms"),
         "unreachable": row.get("state") == "unreachable",

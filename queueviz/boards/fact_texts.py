@@ -86,6 +86,7 @@ FACTS: dict[str, FactText] = {
     "MemberStateChanged": FactText("warn", _("member"), _("{who} is {state}"), "bad"),
     "MemberJoined": FactText("move", _("joined"), _("{who} joined {group} at {broker}")),
     "MemberLeft": FactText("move", _("left"), _("{broker} dropped {who} from {group}: {reason}")),
+    "MemberLeft:reason=unnamed": FactText("bad", _("left"), _("no broker names {who} in {group} any more"), "bad"),
     "MembersNotified": FactText("quiet", _("notified"), _("{broker} told the members of {group}")),
     "SubscriptionChanged": FactText("quiet", _("subscribed"), _("{who} reads {topic} with {expression}")),
     "QueuesAssigned": FactText(
@@ -153,6 +154,11 @@ FACTS: dict[str, FactText] = {
     "FilesDeleted": FactText("warn", _("deleted"), _("{broker} deleted files of {kind}: {why}")),
     "UnflushedLost": FactText("bad", _("lost"), _UNFLUSHED, "bad"),
     "DiskChanged": FactText("warn", _("disk"), _("disk of {broker}: {state}"), "warn"),
+    "NodeSilent": FactText("bad", _("silent"), _("{node} ({address}) has not answered for {quiet_ms}"), "bad"),
+    "NodeAnswered": FactText("ok", _("answers"), _("{node} ({address}) answers again after {silent_ms}")),
+    "NodeAnswered:silent_ms=null": FactText("ok", _("answers"), _("{node} ({address}) answers")),
+    "LagMarked:state=over": FactText("warn", _("lag"), _("{group} is {lag} behind, over the mark of {mark}"), "warn"),
+    "LagMarked": FactText("ok", _("lag"), _("{group} is {lag} behind, under half the mark of {mark}")),
     "ReplicationChanged": FactText("move", _("replica"), _("{broker}: slave {slave_id} {state}")),
 }
 

@@ -99,6 +99,7 @@ class AttachedLimits:
     most_backoff_s: float = 60.0
     attach_s: float = 8.0  # how long the first round may take
     question_s: float = 8.0
+    lag_mark: int = 10_000  # messages; a group over it is an event of the journal
     found_messages: int = 50
     journal_entries: int = 1_000
     resets: int = 20  # that can be undone

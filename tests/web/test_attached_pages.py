@@ -132,3 +132,19 @@ def test_no_page_writes_an_address_of_a_sandbox_by_hand() -> None:
     guilty = [path.name for path in sorted((ROOT / "templates").rglob("*.html")) if "/s/{{ sandbox" in path.read_text()]
     guilty += [path.name for path in sorted((ROOT / "static/queueviz/js").glob("*.js")) if "`/s/" in path.read_text()]
     assert guilty == []
+
+
+def test_a_dead_master_is_said_everywhere_with_the_time_of_its_last_answer(page: Client, port: FakePort) -> None:
+    at_ms = 1_795_000_028_000  # 11:07:08
+    row = {"min": "0", "max": "9", "committed": "5", "in_memory": None, "next_pull": None, "owner": None,
+           "assigned": None, "cells": None, "lock": None, "oldest": None, "flow_control": None,
+           "down": None}  # fmt: skip
+    port.show("board/k.prod/order-svc/orders", {
+        "header": {"lag": "4", "queues_known": 1, "queues_all": 2, "model": "CLUSTERING"}, "members": {},
+        "queues": {"broker-a:0": row, "broker-b:0": row | {"down": {"known_at_ms": at_ms, "reads": None, "lag": "4"}}},
+    }, seq=1)  # fmt: skip
+    shown = text(page)
+    assert re.search(r'id="k-lag">4 <small>msgs of 1 of 2 queues<', shown)
+    ages = dict(re.findall(r'data-queue="(broker-.:0)".*?class="age">([^<]*)<', shown, re.DOTALL))
+    assert ages == {"broker-a:0": "", "broker-b:0": "as of 11:07:08"}
+    assert text(page, "part/board/").count("as of 11:07:08") == 1

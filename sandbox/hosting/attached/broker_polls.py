@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from sandbox.control.limits import AttachedLimits
+from sandbox.hosting.attached.changes import Changes
 from sandbox.hosting.attached.picture import MASTER, RUNNING, UNREACHABLE, BrokerSeen, Picture
 from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.watch import Watch
@@ -22,13 +23,14 @@ class BrokerPolls:
     """Two rounds on one connection.  A slave is asked how it is; its master knows the rest."""
 
     def __init__(self, seen: BrokerSeen, reach: Reach, picture: Picture, watch: Watch, clock: Clock,
-                 limits: AttachedLimits) -> None:
+                 limits: AttachedLimits, changes: Changes) -> None:
         self.seen = seen
         self._reach = reach
         self._picture = picture
         self._watch = watch
         self._clock = clock
         self._limits = limits
+        self._changes = changes
         self._next_topic = 0
         self._next_group = 0
         self._round_s: float | None = None
@@ -39,7 +41,7 @@ class BrokerPolls:
         return self.seen.broker_id == MASTER
 
     def close(self) -> None:
-        """No name server names it any more; its tasks have nothing to do from here on."""
+        """It is forgotten; its tasks have nothing to do from here on."""
         self._gone = True
 
     async def whole_round(self) -> bool:
@@ -62,8 +64,7 @@ class BrokerPolls:
         except SandboxError as why:
             self._lost(why)
             return False
-        self.seen.state, self.seen.trouble = RUNNING, refused[0] if refused else None
-        self._picture.seen_ms = self._clock.now_ms()
+        self.seen.trouble = refused[0] if refused else None
         self._watch.ring()
         return True
 
@@ -83,7 +84,6 @@ class BrokerPolls:
         except SandboxError as why:
             self._lost(why)
             return False
-        self._picture.seen_ms = self._clock.now_ms()
         self._watch.ring()
         return True
 
@@ -95,10 +95,18 @@ class BrokerPolls:
             except (BrokerRefused, UnreadableAnswer) as why:
                 log.info("%s does not tell: %s", self.seen.node, why)
                 refused.append(str(why)[:200])
+            self._heard()
             if gap_s:
                 await self._clock.sleep(gap_s)
 
+    def _heard(self) -> None:
+        if self.seen.state != RUNNING:
+            self._changes.answered(self.seen.node, self.seen)
+            self.seen.state, self.seen.trouble = RUNNING, None
+        self._picture.seen_ms = self.seen.answered_ms = self._clock.now_ms()
+
     def _lost(self, why: SandboxError) -> None:
+        self._changes.silent(self.seen.node, self.seen)
         self.seen.state, self.seen.trouble = UNREACHABLE, str(why)[:200]
         self._picture.forget_tables(self.seen)
         self._watch.ring()
@@ -158,6 +166,7 @@ class BrokerPolls:
                 table.pop(group, None)
                 if why.code != ResponseCode.CONSUMER_NOT_ONLINE:
                     raise
+            self._changes.members(group, self.seen.name)
 
         return ask
 

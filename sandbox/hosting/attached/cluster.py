@@ -6,6 +6,7 @@ from sandbox.control.actions import Action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question
 from sandbox.hosting.attached.ask import answer
+from sandbox.hosting.attached.changes import Changes
 from sandbox.hosting.attached.channels import read_channel
 from sandbox.hosting.attached.picture import Picture, ServerSeen
 from sandbox.hosting.attached.polls import Polls
@@ -29,8 +30,8 @@ RATE = 1.0  # nobody holds a real cluster's time
 class AttachedCluster:
     """Everything runs on the engine's loop.  Between `connect` and `close` it has connections and tasks.
 
-    Its journal holds what was done here, in memory only: resets, by whom, with which result; it is forgotten when the
-    engine stops, and so is what could be undone.
+    Its journal holds, in memory only, what was done here (resets, by whom, with which result) and what was noticed:
+    nodes that fell silent, members that came and went, lag over the mark.  It is forgotten when the engine stops.
     """
 
     def __init__(self, slug: str, settings: AttachedSettings, clock: Clock, limits: AttachedLimits,
@@ -53,7 +54,8 @@ class AttachedCluster:
         self.picture.servers = {address: ServerSeen(f"ns-{number}", address)
                                 for number, address in enumerate(self.settings.name_servers, 1)}
         self.reach = Reach(self.settings, self._wire.connector, self.clock, self.limits)
-        self._polls = Polls(self.reach, self.picture, self.watch, self.clock, self.limits, name=self.slug)
+        self._polls = Polls(self.reach, self.picture, self.watch, self.clock, self.limits, name=self.slug,
+                            changes=Changes(self.journal, self.picture, self.clock, self.limits))
         self._connects += 1
         self.epoch = f"{self.clock.now_ms():x}.{self._connects}"
 

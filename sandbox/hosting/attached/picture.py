@@ -14,6 +14,8 @@ from sandbox.remoting.bodies import Connection, ConsumerConnection, TopicConfig,
 PERM_READ = 4
 RUNNING, UNREACHABLE, UNKNOWN = "running", "unreachable", "unknown"
 MASTER = 0
+GONE_MS = 24 * 3_600_000
+"""A broker nobody names any more is forgotten that long after its last answer."""
 
 _BUILT_IN_GROUPS = frozenset((*BUILT_IN, "SELF_TEST_CONSUMER_GROUP", "TOOLS_CONSUMER", "FILTERSRV_CONSUMER"))
 
@@ -32,10 +34,11 @@ class ServerSeen(NamedTuple):
     state: str = UNKNOWN
     brokers: Brokers | None = None
     trouble: str | None = None
+    answered_ms: int | None = None  # its last answer
 
 
 class BrokerSeen:
-    """One broker process."""
+    """One broker process.  `named`: by a name server that answers."""
 
     def __init__(self, name: str, broker_id: int, address: str) -> None:
         self.name = name
@@ -44,6 +47,13 @@ class BrokerSeen:
         self.state = UNKNOWN
         self.runtime = BrokerRuntime({})  # request 28
         self.trouble: str | None = None
+        self.named = True
+        self.answered_ms: int | None = None  # its last answer
+
+    @property
+    def lost(self) -> bool:
+        """Neither named nor answering."""
+        return not self.named and self.state == UNREACHABLE
 
     @property
     def node(self) -> str:
@@ -58,6 +68,7 @@ class Picture:
         self.clusters: set[str] = set()
         self.servers: dict[str, ServerSeen] = {}  # by address
         self.brokers: dict[str, BrokerSeen] = {}  # by address
+        self._masters: dict[str, BrokerSeen] = {}
         self.topics: dict[str, dict[str, TopicConfig]] = {}
         self.system_topics: dict[str, frozenset[str]] = {}
         self.groups: dict[str, frozenset[str]] = {}
@@ -74,24 +85,45 @@ class Picture:
 
     def masters(self) -> dict[str, BrokerSeen]:
         """By name, whether they answer or not."""
-        return {seen.name: seen for seen in self.in_order() if seen.broker_id == MASTER}
+        return self._masters
 
     def in_order(self) -> list[BrokerSeen]:
         """Each master with its slaves."""
         return sorted(self.brokers.values(), key=lambda seen: (seen.name, seen.broker_id))
 
-    def set_brokers(self, told: Brokers, most: int) -> None:
-        """A name server that answers knows them all; who is not named any more is gone."""
+    def set_brokers(self, told: Brokers, most: int, now_ms: int) -> None:
+        """A name server that answers knows those that live; who is not named any more stays, for it may have died.
+
+        It goes when another process has its name and id or its address, or a day after its last answer.
+        """
         places = [(name, broker_id, address) for name, ids in sorted(told.items())
                   for broker_id, address in sorted(ids.items())]
         self._limited("brokers", len(places), most)
         keep = {address: (name, broker_id) for name, broker_id, address in places[:most]}
-        for address in [address for address in self.brokers if address not in keep]:
-            self.forget_tables(self.brokers.pop(address))
+        named = set(keep.values())
+        for address, seen in list(self.brokers.items()):
+            seen.named = keep.get(address) == (seen.name, seen.broker_id)
+            if not seen.named and (address in keep or (seen.name, seen.broker_id) in named or seen.answered_ms is None
+                                   or now_ms - seen.answered_ms > GONE_MS):
+                self._drop(address)
         for address, (name, broker_id) in keep.items():
-            known = self.brokers.get(address)
-            if known is None or (known.name, known.broker_id) != (name, broker_id):
+            if address not in self.brokers:
                 self.brokers[address] = BrokerSeen(name, broker_id, address)
+        self._masters = {seen.name: seen for seen in self.in_order() if seen.broker_id == MASTER}
+
+    def _drop(self, address: str) -> None:
+        seen = self.brokers.pop(address)
+        self.forget_tables(seen)
+        if not any(other.name == seen.name for other in self.brokers.values()):
+            for table in (self.topics, self.system_topics, self.groups, self.offsets):
+                table.pop(seen.name, None)
+            for place in [place for place in self.ends if place[0] == seen.name]:
+                del self.ends[place]
+
+    def silent_since_ms(self, name: str) -> int | None:
+        """When the master of that name answered last, if it does not now: what it told then is all there is."""
+        master = self._masters.get(name)
+        return master.answered_ms if master is not None and master.state == UNREACHABLE else None
 
     def forget_tables(self, seen: BrokerSeen) -> None:
         """Who was there may be gone by now: what a silent master told of members is not repeated."""

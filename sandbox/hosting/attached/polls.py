@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from sandbox.client.tasks import Tasks, within
 from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.broker_polls import BrokerPolls
+from sandbox.hosting.attached.changes import Changes
 from sandbox.hosting.attached.member_polls import MemberPolls
 from sandbox.hosting.attached.picture import RUNNING, UNREACHABLE, Brokers, Picture
 from sandbox.hosting.attached.reach import Reach
@@ -21,12 +22,13 @@ class Polls:
     """All tasks of one cluster.  `start` makes the first round, at once and unspread; afterwards rounds go on."""
 
     def __init__(self, reach: Reach, picture: Picture, watch: Watch, clock: Clock, limits: AttachedLimits, *,
-                 name: str) -> None:
+                 changes: Changes, name: str) -> None:
         self._reach = reach
         self._picture = picture
         self._watch = watch
         self._clock = clock
         self._limits = limits
+        self._changes = changes
         self._tasks = Tasks(name)
         self._brokers: dict[str, BrokerPolls] = {}
         self._members = MemberPolls(reach, picture, watch, clock, limits, self._tasks)
@@ -39,11 +41,13 @@ class Polls:
         await self._together([polls.whole_round for polls in self._brokers.values()])
         await self._together([self._members.first_round])
         self._started = True
+        self._changes.begin()
         for address in servers:
             self._again(self._of_server(address), self._limits.round_s, f"name server {address}")
         for address, polls in self._brokers.items():
             self._keep_asking(address, polls)
         self._again(self._members.round, self._limits.members_s, "members")
+        self._again(self._changes.marks, self._limits.round_s, "marks", at_once=True)
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -73,13 +77,16 @@ class Polls:
         try:
             told = await self._reach.cluster_info(address)
         except SandboxError as why:
+            self._changes.silent(before.name, before)
             self._picture.servers[address] = before._replace(state=UNREACHABLE, brokers=None, trouble=str(why))
             self._watch.ring()
             return False
         brokers = {name: dict(sorted(data.addresses.items())) for name, data in sorted(told.brokers.items())}
-        self._picture.servers[address] = before._replace(state=RUNNING, brokers=brokers, trouble=None)
-        self._picture.clusters |= set(told.clusters)
+        self._changes.answered(before.name, before)
         self._picture.seen_ms = self._clock.now_ms()
+        self._picture.servers[address] = before._replace(state=RUNNING, brokers=brokers, trouble=None,
+                                                         answered_ms=self._picture.seen_ms)
+        self._picture.clusters |= set(told.clusters)
         self._learn_brokers()
         self._watch.ring()
         return True
@@ -90,13 +97,14 @@ class Polls:
         for server in self._picture.servers.values():
             for name, ids in (server.brokers or {}).items():
                 told.setdefault(name, {}).update(ids)
-        self._picture.set_brokers(told, self._limits.brokers)
+        self._picture.set_brokers(told, self._limits.brokers, self._clock.now_ms())
         for address in [address for address, polls in self._brokers.items()
                         if self._picture.brokers.get(address) is not polls.seen]:
             self._brokers.pop(address).close()
         for address, seen in self._picture.brokers.items():
             if address not in self._brokers:
-                polls = BrokerPolls(seen, self._reach, self._picture, self._watch, self._clock, self._limits)
+                polls = BrokerPolls(seen, self._reach, self._picture, self._watch, self._clock, self._limits,
+                                    self._changes)
                 self._brokers[address] = polls
                 if self._started:
                     self._keep_asking(address, polls, at_once=True)

@@ -96,7 +96,7 @@ async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *,
     """Every master that has the topic, at once.  One that does not answer ends it: half a plan is none."""
     configs = await brokers_with(reach, picture, topic)
     masters = picture.masters()
-    missing = [name for name in configs if name not in masters]
+    missing = [name for name in configs if name not in masters or masters[name].lost]
     if missing:
         raise ActionRefused(503, "Broker {name} has no master now.", "Only a master knows offsets; wait for it.",
                             name=missing[0])

@@ -173,9 +173,9 @@ class Search:
         }
 
     async def _masters(self, topic: str) -> dict[str, str]:
-        """Addresses by name, of brokers that have the topic."""
+        """Addresses by name, of brokers that have the topic; one that is lost would end every search."""
         configs, masters = await brokers_with(self._reach, self._picture, topic), self._picture.masters()
-        return {name: masters[name].address for name in configs if name in masters}
+        return {name: masters[name].address for name in configs if name in masters and not masters[name].lost}
 
     def _address(self, broker: str) -> str:
         """Of a master by its name, or of any node (`broker-a.1`)."""

@@ -86,6 +86,7 @@ from sandbox.journal.events.offsets import (
     OffsetsReset,
     ResetStepDone,
 )
+from sandbox.journal.events.watched import LagMarked, NodeAnswered, NodeSilent
 from sandbox.journal.events.wire import CommandExchanged
 
 Event = (
@@ -103,6 +104,7 @@ Event = (
     | TransactionPrepared | TransactionEnded | TransactionChecked
     | CommitLogRolled | IndexFileRolled | FilesDeleted | UnflushedLost | DiskChanged | ReplicationChanged
     | CommandExchanged
+    | NodeSilent | NodeAnswered | LagMarked
 )  # fmt: skip
 
 ALL: tuple[type[Event], ...] = get_args(Event)
@@ -152,6 +154,7 @@ __all__ = [
     "IndexFileRolled",
     "JournalTrimmed",
     "Keyframe",
+    "LagMarked",
     "LifecycleStep",
     "LimitReached",
     "LinkChanged",
@@ -172,6 +175,8 @@ __all__ = [
     "MinOffsetMoved",
     "NameServerStarted",
     "NameServerStopped",
+    "NodeAnswered",
+    "NodeSilent",
     "OffsetCommitted",
     "OffsetMoved",
     "OffsetsPersisted",

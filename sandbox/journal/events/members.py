@@ -34,7 +34,7 @@ class MemberLeft(NamedTuple):
     broker: str
     group: str
     client_id: str
-    reason: str  # unregistered, closed, expired
+    reason: str  # unregistered, closed, expired; unnamed: seen from outside
 
 
 class MembersNotified(NamedTuple):

@@ -13,14 +13,17 @@ export class Kpis {
       const small = node.querySelector("small");
       const value = document.createTextNode(node.firstChild?.data.trim() ?? "");
       node.replaceChildren(value, " ", small);
-      this.#nodes[id] = { set: (line) => value.data !== line && (value.data = line) };
+      this.#nodes[id] = { node, small, set: (line) => value.data !== line && (value.data = line) };
     }
   }
 
   paint(header, now) {
     if (!header || !this.#nodes.lag) return;
     const n = this.#nodes;
+    const known = header.queues_known, all = header.queues_all, partly = known !== undefined && known < all;
     n.lag.set(number(header.lag));
+    text(n.lag.small, partly ? t("kpi.of_queues", { known, all }) : t("kpi.messages"));
+    cls(n.lag.node.parentElement, "bad", partly);
     n.risk.set(number(header.redelivered_on_crash));
     n.io.set(`${rate(header.in_per_s)} / ${rate(header.out_per_s)}`);
     text(n.e2e, `${duration(header.e2e_p50_ms)} / ${duration(header.e2e_p99_ms)}`);

@@ -1,6 +1,6 @@
 /* The rows of the Board: owner chip, name, strip, lag over age, sparkline, lock. Nodes are kept; order never changes by itself. */
 import { $, attr, cls, oneOf, text } from "./dom.js";
-import { duration, number } from "./format.js";
+import { clock, duration, number } from "./format.js";
 import { inOrder, parts, shortNames } from "./names.js";
 import { offset } from "./offsets.js";
 import { drawLock } from "./ring.js";
@@ -104,9 +104,10 @@ export class QueueRows {
   }
 
   #time(view, row, lag, now) {
-    const age = row.oldest_stored_ms && lag ? now - row.oldest_stored_ms : null;
-    text(view.age, age === null ? "" : duration(Math.max(0, age)));
+    const age = row.oldest_stored_ms && lag && !row.down ? now - row.oldest_stored_ms : null;
+    text(view.age, row.down ? t("row.as_of", { at: clock(row.down.known_at_ms, 0, { millis: false }) }) : age === null ? "" : duration(Math.max(0, age)));
     cls(view.node, "bad", age !== null && age > AGE_LIMIT_MS);
+    cls(view.node, "down", Boolean(row.down));
     if (view.ring.checkVisibility && !view.ring.isConnected) return;
     const lock = row.lock ?? null, expected = row.assigned ?? row.owner;
     cls(view.ring, "stale", Boolean(lock) && lock.holder !== expected);

@@ -25,7 +25,7 @@ export const factText = (fact) => entry(given.facts, fact.type, fact) ?? { tone:
 export const valueWord = (value) => given.values[value] ?? value;
 export const isTold = (type) => type in given.facts;
 
-const NUMBERS = new Set("offset start_offset asked given value allowed messages first_seq count skipped replayed answered entries copies".split(" "));
+const NUMBERS = new Set("offset start_offset asked given value allowed messages first_seq count skipped replayed answered entries copies lag mark".split(" "));
 
 /** What happened, in one line; `who` turns a client id into the label people know, `queue` a row into its short name. */
 export function sentence(fact, who, queue) {

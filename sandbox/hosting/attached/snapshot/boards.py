@@ -10,10 +10,12 @@ from sandbox.hosting.attached.snapshot.queues import (
     CLIENT_LIFE_MS,
     RENEW_MS,
     Causes,
+    down_row,
     ends_row,
     lag_of,
     lock_row,
     queue_rows,
+    text,
 )
 from sandbox.hosting.snapshot.tape import kind_of
 from sandbox.message.queue import MessageQueue
@@ -31,12 +33,15 @@ def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Row:
 
 
 def _header(seen: GroupSeen, topic: str, queues: Rows) -> Row:
-    """`out_per_s`: pulled by the whole group, of all its topics."""
+    """`lag` is that of the `queues_known` of `queues_all`; `out_per_s`: pulled by the whole group, of
+    all its topics."""
+    lag = lag_of(queues.values())
     rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
     consumed = [table[seen.group] for table in seen.picture.consumed_per_s.values() if seen.group in table]
     return {
         "group": seen.group, "topic": topic, "model": seen.model, "listener": seen.listener,
-        "strategy": seen.strategy, "lag": lag_of(queues), "oldest_since_ms": None, "redelivered_on_crash": None,
+        "strategy": seen.strategy, "lag": text(lag.messages), "queues_known": lag.queues, "queues_all": lag.of,
+        "oldest_since_ms": None, "redelivered_on_crash": None,
         "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": round(sum(consumed), 1) if consumed else None,
         "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
     }
@@ -51,8 +56,10 @@ def read_locks(picture: Picture, group: str) -> Row:
         assigned = seen.assigned(mqs)
         for mq in mqs:
             owner, held = seen.holder(mq)
+            ends = {**ends_row(picture, mq), "committed": text(picture.committed(group, mq))}
             rows.setdefault(mq.row, {"topic": mq.topic, "assigned": assigned.get(mq), "lock": lock_row(owner, held),
-                                     "waiting": [], "consuming": None, "suspended_until_ms": None})
+                                     "waiting": [], "consuming": None, "suspended_until_ms": None,
+                                     "down": down_row(picture, mq, ends)})
     return {
         "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
         "queues": rows, "members": seen.member_rows(), "attempts": {},

@@ -11,13 +11,13 @@ FULL_RATIO = 0.90  # RocketMQ: diskSpaceWarningLevelRatio; a broker takes nothin
 
 
 def broker_row(seen: BrokerSeen) -> Row:
-    """Catalogue 9; `version`, `used_percent`, `in_per_s` and `out_per_s` are beside it."""
+    """Catalogue 9; beside it `answered_ms` (its last answer), `version`, `used_percent`, `in_per_s`, `out_per_s`."""
     told = seen.runtime
     used = told.disk_used
     return {
         "broker": seen.name, "broker_id": seen.broker_id, "role": "master" if seen.broker_id == MASTER else "slave",
-        "state": seen.state, "address": seen.address, "listening": None, "flush": None, "replication": None,
-        "property_filter": None, "skew_ms": None, "version": version_of(seen),
+        "state": seen.state, "answered_ms": seen.answered_ms, "address": seen.address, "listening": None,
+        "flush": None, "replication": None, "property_filter": None, "skew_ms": None, "version": version_of(seen),
         "disk": None if used is None else "full" if used >= FULL_RATIO else "ok",
         "used_percent": None if used is None else round(used * 100), "in_per_s": told.put_per_s,
         "out_per_s": told.get_per_s, "trouble": seen.trouble,

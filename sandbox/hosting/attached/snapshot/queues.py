@@ -1,6 +1,7 @@
 """One queue of one group on an attached cluster: where every counter stands, as far as anybody tells."""
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from sandbox.hosting.attached.member_says import NOWHERE, HeldQueue, position
 from sandbox.hosting.attached.picture import Picture
@@ -34,21 +35,33 @@ def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = T
 def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> Row:
     owner, held = seen.holder(mq)
     committed = seen.picture.committed(seen.group, mq)
-    return {**ends_row(seen.picture, mq), "committed": text(committed), **_NEVER_TOLD,
-            **(NOWHERE if held is None else position(held, committed)), "owner": owner, "assigned": assigned,
-            "lock": lock_row(owner, held), "cause": text(cause)}
+    row = {**ends_row(seen.picture, mq), "committed": text(committed), **_NEVER_TOLD,
+           **(NOWHERE if held is None else position(held, committed)), "owner": owner, "assigned": assigned,
+           "lock": lock_row(owner, held), "cause": text(cause)}
+    return {**row, "down": down_row(seen.picture, mq, row)}
 
 
 def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> Row:
     told = position(held, None)
-    return {**ends_row(picture, mq), "committed": told["in_memory"], **_NEVER_TOLD, **told, "owner": client_id,
-            "assigned": client_id, "lock": None, "cause": None}
+    row = {**ends_row(picture, mq), "committed": told["in_memory"], **_NEVER_TOLD, **told, "owner": client_id,
+           "assigned": client_id, "lock": None, "cause": None}
+    return {**row, "down": down_row(picture, mq, row)}
 
 
 def ends_row(picture: Picture, mq: MessageQueue) -> Row:
     end = picture.end(mq)
+    rate = picture.rates.per_s(mq) if picture.silent_since_ms(mq.broker) is None else None
     return {"min": None if end is None else str(max(0, end.min_offset)),
-            "max": None if end is None else str(max(0, end.max_offset)), "rate_per_s": picture.rates.per_s(mq)}
+            "max": None if end is None else str(max(0, end.max_offset)), "rate_per_s": rate}
+
+
+def down_row(picture: Picture, mq: MessageQueue, row: Row) -> Row | None:
+    """As of a sandbox (`hosting.snapshot`): when the silent master's last word was, and the lag by that.  Whether
+    members read the queue from a slave meanwhile (`reads`), nobody tells."""
+    since_ms = picture.silent_since_ms(mq.broker)
+    if since_ms is None:
+        return None
+    return {"known_at_ms": since_ms, "reads": None, "lag": text(_lag(row))}
 
 
 def lock_row(owner: str | None, held: HeldQueue | None) -> Row | None:
@@ -60,12 +73,25 @@ def lock_row(owner: str | None, held: HeldQueue | None) -> Row | None:
             "trusted_until_ms": at_ms + CLIENT_LIFE_MS, "renew_at_ms": at_ms + RENEW_MS, "known_by": "holder"}
 
 
-def lag_of(rows: Rows) -> str | None:
-    """Messages stored and not committed.  None while one of the queues is not known."""
-    if not rows or any(row["max"] is None for row in rows.values()):
+class Lag(NamedTuple):
+    """`messages` stored and not committed in those `queues` of all that are known now; None: of none of them."""
+
+    messages: int | None
+    queues: int
+    of: int
+
+
+def lag_of(rows: Collection[Row]) -> Lag:
+    """A queue whose broker does not answer shows what was heard of it last, and counts for nothing here."""
+    known = [lag for row in rows if row["down"] is None and (lag := _lag(row)) is not None]
+    return Lag(sum(known) if known else None, len(known), len(rows))
+
+
+def _lag(row: Row) -> int | None:
+    """A queue without a stored offset counts whole."""
+    if row["max"] is None:
         return None
-    return str(sum(max(0, int(row["max"]) - int(row["committed"] if row["committed"] is not None else row["min"]))
-                   for row in rows.values()))
+    return max(0, int(row["max"]) - int(row["committed"] if row["committed"] is not None else row["min"]))
 
 
 def text(number: int | None) -> str | None:

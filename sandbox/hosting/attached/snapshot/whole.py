@@ -15,8 +15,8 @@ Row = dict[str, Any]
 
 _MEMBER = ("actor", "kind", "state", "transport", "language", "version", "release", "address", "queues", "buffered",
            "buffered_bytes", "span", "busy", "threads", "since_ms", "timers")
-_QUEUE = ("committed", "in_memory", "cells_from", "cached", "next_pull", "owner", "lock", "oldest", "flow_control",
-          "held_until_ms", "cause")
+_QUEUE = ("down", "committed", "in_memory", "cells_from", "cached", "next_pull", "owner", "lock", "oldest",
+          "flow_control", "held_until_ms", "cause")
 
 
 def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: list[str]) -> Row:
@@ -56,8 +56,8 @@ class _Budget:
 def _name_server(server: ServerSeen) -> Row:
     brokers = [{"broker": name, "broker_id": broker_id, "last_update_ms": None}
                for name, ids in (server.brokers or {}).items() for broker_id in ids]
-    return {"name": server.name, "address": server.address, "state": server.state, "brokers": brokers,
-            "trouble": server.trouble}
+    return {"name": server.name, "address": server.address, "state": server.state, "answered_ms": server.answered_ms,
+            "brokers": brokers, "trouble": server.trouble}
 
 
 def _topic(picture: Picture, topic: str, budget: _Budget) -> Row:
@@ -68,7 +68,8 @@ def _topic(picture: Picture, topic: str, budget: _Budget) -> Row:
            for queue_id in range(max(config.read_queues, config.write_queues))]
     return {"topic": topic, "kind": kind_of(topic), "permission": first.permission, "read_queues": first.read_queues,
             "write_queues": first.write_queues,
-            "queues": [{"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq)}
+            "queues": [{"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),
+                        "known_at_ms": picture.silent_since_ms(mq.broker)}
                        for mq in mqs[:budget.queues("topics", len(mqs))]]}
 
 
@@ -121,15 +122,20 @@ def _subscription(seen: GroupSeen) -> list[Row]:
 def _retrying(picture: Picture, group: str) -> int | None:
     """Messages in the retry topic nobody has consumed yet."""
     mqs = picture.read_queues(retry_topic(group))
-    if any(picture.end(mq) is None for mq in mqs) or not picture.topics:
+    if not _all_told(picture, mqs):
         return None
     return sum(max(0, end.max_offset - (picture.committed(group, mq) or 0))
                for mq in mqs if (end := picture.end(mq)) is not None)
 
 
+def _all_told(picture: Picture, mqs: list[MessageQueue]) -> bool:
+    return bool(picture.topics) and all(picture.end(mq) is not None and picture.silent_since_ms(mq.broker) is None
+                                        for mq in mqs)
+
+
 def _dead(picture: Picture, group: str) -> int | None:
     """A group without dead letters has no topic for them."""
     mqs = [MessageQueue(dead_letter_topic(group), name, 0) for name in picture.configs(dead_letter_topic(group))]
-    if any(picture.end(mq) is None for mq in mqs) or not picture.topics:
+    if not _all_told(picture, mqs):
         return None
     return sum(end.max_offset for mq in mqs if (end := picture.end(mq)) is not None)
