@@ -16,9 +16,10 @@ from queueviz.slugs import api_of, root_of
 def board_channel(place: Place) -> str | None:
     group = place.group()
     topic = place.topic(group)
-    if not group or not topic:
+    if not topic or (place.attached and not group):
         return None
-    return f"board/{place.slug}/{quote(str(group['group']), safe='')}/{quote(topic, safe='')}"
+    name = str(group["group"]) if group else ""  # a topic has queues whether somebody reads them or not
+    return f"board/{place.slug}/{quote(name, safe='')}/{quote(topic, safe='')}"
 
 
 def store_channel(place: Place) -> str | None:

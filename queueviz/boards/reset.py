@@ -22,8 +22,12 @@ MODES = (
 )
 
 
+def _channel(place: Place) -> str | None:
+    return board_channel(place) if place.group() else None  # nobody reads it: there is nothing to reset
+
+
 def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
-    name = board_channel(place)
+    name = _channel(place)
     data = data_of(readings, name) or {}
     group = place.group()
     now_ms = now_of(place, readings, name)
@@ -56,7 +60,7 @@ RESET = BoardPage(
     path="reset/",
     template="queueviz/boards/reset.html",
     attached=True,
-    channels=lambda place: [name] if (name := board_channel(place)) else [],
+    channels=lambda place: [name] if (name := _channel(place)) else [],
     context=_context,
 )
 

@@ -24,6 +24,24 @@ def test_the_first_paint_needs_no_script(site: Site) -> None:
     assert "10.0.0.11@" in html
 
 
+def test_an_empty_stage_fills_without_a_reload_by_hand(site: Site) -> None:
+    site.start("empty")
+    site.page.locator("#no-queues").get_by_role("button", name="Create topic").click()
+    dialog = site.page.locator("#ask")
+    dialog.get_by_role("textbox", name="Topic").fill("orders")
+    dialog.get_by_role("button", name="Create topic").click()
+    expect(site.page.locator(".q")).to_have_count(8)
+    assert site.act(action="SendMessages", topic="orders", count="100") == 204
+    ends = "[...document.querySelectorAll('.q .t-max')].map((end) => Number(end.textContent))"
+    site.until(f"{ends}.reduce((a, b) => a + b, 0) === 100")
+    expect(site.page.locator(".q .t-committed:visible")).to_have_count(0)
+    expect(site.page.locator(".q .lagn .lag").first).to_have_text("–")
+    site.page.locator("#add").click()
+    expect(site.page.locator(".cons[data-actor=A] .state")).to_have_text("Running")
+    site.until("[...document.querySelectorAll('.own.reads')].length === 8")
+    expect(site.page.locator("#no-members")).to_have_count(0)
+
+
 def test_adding_a_consumer_moves_the_queues_that_were_forecast(site: Site) -> None:
     site.start("orders")
     expect(site.page.locator("#add-forecast")).to_have_text("moves 5 of 8", timeout=PATIENCE_MS)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.hosting.snapshot.channels import ChannelUnknown
 from sandbox.hosting.world import World
 from sandbox.journal.events import BrokerConfigChanged, GroupChanged, QueueTaken
 from sandbox.kernel.errors import ActionRefused
@@ -48,6 +49,20 @@ def test_file_sizes_can_be_changed_before_the_first_message_only(world: World) -
     world.sleep()
     world.wake()
     assert world.snapshot()["brokers"][0]["flush"] == "SYNC_FLUSH", "and it is remembered"
+
+
+def test_a_topic_nobody_reads_shows_its_ends_and_nothing_of_an_offset(world: World) -> None:
+    world.act("SendMessages", topic="orders", count=10)
+    world.run(2)
+    board = world.read("board//orders").data
+    assert {name: (row["min"], row["max"]) for name, row in board["queues"].items()} == {
+        "broker-a:0": ("0", "5"), "broker-a:1": ("0", "5")}
+    for field in ("committed", "in_memory", "next_pull", "owner", "assigned", "lock"):
+        assert {row[field] for row in board["queues"].values()} == {None}, field
+    assert {board["header"][field] for field in ("group", "lag", "strategy", "model", "out_per_s")} == {None}
+    assert board["members"] == {}
+    with pytest.raises(ChannelUnknown):
+        world.read("board//nothing")
 
 
 def test_a_group_that_may_not_consume_stands_still(world: World) -> None:

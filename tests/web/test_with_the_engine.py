@@ -49,7 +49,12 @@ def test_every_template_opens_and_shows_its_board(real_engine: Any, template: st
     page = client.get(f"/s/{slug}/")
     assert page.status_code == 200
     boards = [name for name in page.context["live"]["first"] if name.startswith(f"board/{slug}/")]
-    assert len(boards) == bool(snapshot["groups"])
+    assert len(boards) == bool(snapshot["topics"])
+    drawn = page.context["queues"]
+    assert len(drawn) == sum(len(topic["queues"]) for topic in snapshot["topics"]
+                             if topic["topic"] == page.context["topic"])
+    if not snapshot["groups"]:
+        assert {(queue.row["committed"], queue.lag) for queue in drawn} <= {(None, None)}
 
 
 def test_an_action_s_event_carries_its_number_and_its_effects_name_it(real_engine: Any) -> None:

@@ -1,4 +1,7 @@
-"""The board: one group on one topic, all queues, all members, now (channel `board/<slug>/<group>/<topic>`)."""
+"""The board: one group on one topic, all queues, all members, now (channel `board/<slug>/<group>/<topic>`).
+
+Without a group there are the queues' ends, and nothing of an offset.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Rows = dict[str, Row]
 
+OF_A_GROUP = ("group", "model", "strategy", "redelivered_on_crash", "out_per_s")
+
 
 def read_board(sandbox: "Sandbox", group: str, topic: str) -> Row:
     """Header, queue rows and member rows, all of one turn; what nobody needs at every frame is calmed."""
@@ -31,7 +36,10 @@ def read_board(sandbox: "Sandbox", group: str, topic: str) -> Row:
         calm_queue(row, key, figures, now_ms, _pulled_ms(view, topic, key))
     for client_id, row in members.items():
         calm_member(row, client_id, figures)
-    return {"header": _header(sandbox, view, topic, queues, figures), "queues": queues, "members": members}
+    header = _header(sandbox, view, topic, queues, figures)
+    if not group:
+        header |= dict.fromkeys(OF_A_GROUP)
+    return {"header": header, "queues": queues, "members": members}
 
 
 def queue_rows(sandbox: "Sandbox", view: GroupView, topic: str) -> Rows:

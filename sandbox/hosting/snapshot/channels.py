@@ -1,4 +1,7 @@
-"""Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `messages/<slug>?…` (catalogue 10)."""
+"""Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `messages/<slug>?…` (catalogue 10).
+
+`board/<slug>//<topic>` is a topic that no group reads.
+"""
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -51,7 +54,7 @@ def read_channel(sandbox: "Sandbox", kind: str, rest: list[str]) -> Reading:
 def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
     match kind, rest:
         case "board", [group, topic]:
-            if not GroupView(sandbox, group).exists or not _has_topic(sandbox, topic):
+            if (group and not GroupView(sandbox, group).exists) or not _has_topic(sandbox, topic):
                 raise ChannelUnknown(f"no group {group} on {topic}")
             return read_board(sandbox, group, topic)
         case "locks", [group]:

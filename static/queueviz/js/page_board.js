@@ -32,6 +32,7 @@ const page = startShell({
     if (gap) journal.gap(gap);
     journal.add(facts);
     for (const fact of facts) bend(fact);
+    if (facts.some(isFirst)) again();
   },
   keys: {
     ArrowDown: () => rows.step(1),
@@ -44,6 +45,7 @@ const page = startShell({
 });
 const { clock, config, painter } = page;
 const history = new History(`${config.slug}/${config.group}/${config.topic}`);
+const drawn = BigInt(config.seq);
 const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
 const cards = new Cards($("#consumers"), $("#t-card"), $("#adds"));
 const lanes = new Lanes($("#lanes"), $("#board"), rows, cards);
@@ -154,6 +156,19 @@ function timers(now) {
 function drawTimer(figure, left, period) {
   figure._ring ??= figure.querySelector("svg");
   drawRing(figure._ring, { share: left === null ? 0 : left / period, label: left === null ? "–" : String(Math.ceil(left / 1000)) });
+}
+
+/** The first topic, the first member of a group: it came after this page was drawn, which shows another board now. */
+function isFirst(fact) {
+  const awaited = config.topic ? (config.group ? null : "MemberJoined") : "TopicChanged";
+  return fact.type === awaited && BigInt(fact.seq) > drawn;
+}
+
+/** Not under somebody's hands. */
+function again() {
+  const dialog = $("dialog[open]");
+  if (dialog) dialog.addEventListener("close", again, { once: true });
+  else location.reload();
 }
 
 /** Facts that bend a lag curve become lines in the chart. */
