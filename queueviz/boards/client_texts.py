@@ -22,7 +22,11 @@ STEPS: dict[str, Any] = {  # as the engine names them; the order and the numbers
     "persist offsets": _("persist offsets"),
     "unregister": _("unregister"),
     "stop pulling": _("stop pulling"),
-    "stop instance": _("stop instance"),
+    "stop instance": _("stop instance"),  # one step for the next four, in journals of older versions
+    "stop inner producer": _("stop inner producer"),
+    "stop timers": _("stop timers"),
+    "close connections": _("close connections"),
+    "stop rebalance": _("stop rebalance"),
     "drop queues": _("drop queues"),
 }
 TIMERS: dict[str, Any] = {

@@ -74,6 +74,7 @@ class ProducerConfig:
     """RocketMQ: the fields of `DefaultMQProducer` (spec client-behaviour 11)."""
 
     group: str
+    namespace: str = ""  # put in front of the group and of every topic
     create_topic_key: str = "TBW102"
     default_topic_queues: int = 4
     send_timeout_ms: int = 3_000
@@ -101,6 +102,7 @@ class PushConsumerConfig:
     """
 
     group: str
+    namespace: str = ""  # put in front of the group and of every topic; listeners see topics without it
     listener: str = "concurrent"  # or "orderly"
     model: MessageModel = MessageModel.CLUSTERING
     from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET

@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Protocol
 
 from sandbox.client.client_api import ClientApi
 from sandbox.client.config import INNER_PRODUCER_GROUP, ClientConfig, ProducerConfig
 from sandbox.client.connections import Connections
 from sandbox.client.incoming import Incoming
+from sandbox.client.lifecycle import Lifecycle
 from sandbox.client.local_offset_store import FileStore
 from sandbox.client.name_servers import NameServers
 from sandbox.client.producer import Producer
@@ -78,6 +80,7 @@ class ClientInstance:
         )  # fmt: skip
         self.keys = UniqueKeys(bytes(map(int, config.ip.split("."))), config.pid, java_hash(self.client_id))
         self.tasks = Tasks(self.client_id)
+        self._rebalance_task = Tasks(self.client_id)  # apart: it ends last
         self.requests = Requests(self.chance.fork("requests"))
         self.inner_producer = Producer(ProducerConfig(group=INNER_PRODUCER_GROUP), self)
         self._rebalance_alarm = Alarm(self.clock)
@@ -100,25 +103,36 @@ class ClientInstance:
         self._every("heartbeat", config.first_heartbeat_ms, config.heartbeat_ms, self._heartbeat_round)
         self._every("commit", config.first_persist_ms, config.persist_offsets_ms, self._persist_offsets)
         self._every("adjust pool", ADJUST_POOL_MS, ADJUST_POOL_MS, self._adjust_thread_pools)
-        self.tasks.spawn(self._rebalance_service(), "rebalance")
+        self._rebalance_task.spawn(self._rebalance_service(), "rebalance")
         self.producers[INNER_PRODUCER_GROUP] = self.inner_producer
 
-    async def shutdown(self) -> None:
-        """End the process, unless somebody else still lives in it."""
+    async def shutdown(self, steps: Lifecycle | None = None) -> None:
+        """End the process, service by service, unless another member still lives in it (spec client-behaviour 2.3).
+
+        `steps`: the phase of the member that stops; each service is a step of it.  RocketMQ also stops the pull thread
+        here; in this library each member's pulls are its own and end with it.
+        """
         if self.state != "running" or self.consumers or set(self.producers) - {INNER_PRODUCER_GROUP}:
             return
         self.state = "stopped"
-        self.producers.pop(INNER_PRODUCER_GROUP, None)
-        self.requests.close()
-        await self.unregister(producer_group=INNER_PRODUCER_GROUP)
-        await self.tasks.close()
-        self.connections.close()
+        step = steps.step if steps is not None else nullcontext
+        with step("stop inner producer"):
+            self.producers.pop(INNER_PRODUCER_GROUP, None)
+            self.requests.close()
+            await self.unregister(producer_group=INNER_PRODUCER_GROUP)
+        with step("stop timers"):
+            await self.tasks.close()
+        with step("close connections"):
+            self.connections.close()
+        with step("stop rebalance"):
+            await self._rebalance_task.close()
 
     def crash(self) -> None:
         """As `kill -9`: everything ends in this turn, nobody is told, connections just close."""
         self.state = "crashed"
         self.clock.stop()  # nothing of this process may run any more
         self.tasks.cancel()
+        self._rebalance_task.cancel()
         self.requests.close()
         self.connections.close()
         for member in self._members():

@@ -1,10 +1,12 @@
 """What an application writes: the code that consumes."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from sandbox.message.message import Message
+from sandbox.message.namespaces import without_namespace
 from sandbox.message.queue import MessageQueue
 
 
@@ -38,3 +40,13 @@ ConcurrentListener = Callable[
 
 OrderlyListener = Callable[[list[Message], ConsumeOrderlyContext], Awaitable[ConsumeOrderlyStatus | None]]
 """One batch of a queue at a time.  An exception or None suspends the queue a moment."""
+
+
+def inside_namespace(namespace: str, listener: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The listener, given messages with topics as the application wrote them.  RocketMQ: `resetRetryAndNamespace`."""
+
+    async def heard(messages: list[Message], context: object) -> Any:
+        return await listener([replace(each, topic=without_namespace(namespace, each.topic)) for each in messages],
+                              context)
+
+    return heard

@@ -147,8 +147,7 @@ class LitePullConsumer:
             await self.instance.unregister(consumer_group=self.group)
         with steps.step("stop pulling"):
             await self.tasks.close()
-        with steps.step("stop instance"):
-            await self.instance.shutdown()
+        await self.instance.shutdown(steps)
         for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
             pq.released_offset = self.offset_store.read_memory(mq)
             self.rebalancer.remove(mq, pq, "shutdown")

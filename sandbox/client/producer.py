@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sandbox.client.async_send import AsyncSends, OnSent, Packed
@@ -17,6 +18,7 @@ from sandbox.journal.events import MemberStateChanged
 from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError, SandboxError, SendTimeout
 from sandbox.message import properties
 from sandbox.message.message import Message
+from sandbox.message.namespaces import with_namespace
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.headers import CheckTransactionHeader
 
@@ -35,7 +37,7 @@ class Producer:
     """
 
     def __init__(self, config: ProducerConfig, instance: "ClientInstance") -> None:
-        self.config = config
+        self.config = config = replace(config, group=with_namespace(config.namespace, config.group))
         self.group = config.group
         self.instance = instance
         self.state = "created"
@@ -84,8 +86,7 @@ class Producer:
         with steps.step("unregister"):
             self.instance.producers.pop(self.group, None)
             await self.instance.unregister(producer_group=self.group)
-        with steps.step("stop instance"):
-            await self.instance.shutdown()
+        await self.instance.shutdown(steps)
         self._become("stopped")
 
     def crash(self) -> None:
@@ -201,6 +202,7 @@ class Producer:
 
         An unknown topic borrows the route of the template topic (TBW102), which lets the broker create it.
         """
+        topic = with_namespace(self.config.namespace, topic)
         routes, name_servers = self.instance.routes, self.instance.name_servers
         if topic not in self._topics or not routes.publish_queues(topic):
             self._topics[topic] = None

@@ -132,8 +132,7 @@ class PullConsumer:
         with steps.step("unregister"):
             self.instance.consumers.pop(self.group, None)
             await self.instance.unregister(consumer_group=self.group)
-        with steps.step("stop instance"):
-            await self.instance.shutdown()
+        await self.instance.shutdown(steps)
         for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
             pq.released_offset = self.offset_store.read_memory(mq)
             self.rebalancer.remove(mq, pq, "shutdown")

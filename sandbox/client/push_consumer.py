@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from sandbox.client.config import TIMESTAMP_BACK_MS, MessageModel, PushConsumerConfig
 from sandbox.client.consume_concurrently import ConsumeMessageConcurrentlyService
@@ -15,6 +16,7 @@ from sandbox.client.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeOrderlyContext,
     OrderlyListener,
+    inside_namespace,
 )
 from sandbox.client.member_state import tell_state
 from sandbox.client.offset_store import WatchedOffsetStore
@@ -31,6 +33,7 @@ from sandbox.client.tasks import Tasks, TimerRow
 from sandbox.kernel.errors import ClientError, SandboxError
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
+from sandbox.message.namespaces import with_namespace
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
 
@@ -49,6 +52,9 @@ class PushConsumer:
     def __init__(
         self, config: PushConsumerConfig, instance: ClientInstance, listener: ConcurrentListener | OrderlyListener
     ) -> None:
+        if config.namespace:
+            config = replace(config, group=with_namespace(config.namespace, config.group))
+            listener = inside_namespace(config.namespace, listener)
         self.config = config
         self.group = config.group
         self.instance = instance
@@ -86,6 +92,7 @@ class PushConsumer:
 
         Raises ClientError for an expression nobody can read.
         """
+        topic = with_namespace(self.config.namespace, topic)
         self.subscriptions[topic] = Subscription(
             topic, expression, version=self.clock.now_ms(), expression_type=expression_type
         )
@@ -94,7 +101,7 @@ class PushConsumer:
 
     def unsubscribe(self, topic: str) -> None:
         """Want a topic no longer; its queues go with the next rebalance."""
-        self.subscriptions.pop(topic, None)
+        self.subscriptions.pop(with_namespace(self.config.namespace, topic), None)
 
     async def start(self) -> None:
         """The steps of a start (spec client-behaviour 2.1); returns when the first rebalance is asked for.
@@ -163,8 +170,7 @@ class PushConsumer:
         with steps.step("stop pulling"):
             self.watch.close()
             await self.tasks.close()
-        with steps.step("stop instance"):
-            await self.instance.shutdown()
+        await self.instance.shutdown(steps)
         with steps.step("drop queues"):
             for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
                 pq.dropped = True

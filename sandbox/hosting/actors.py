@@ -257,6 +257,7 @@ class Actors:
         name = "DEFAULT" if broadcasts else instance_name(pid, self.processes)
         config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid,
                               stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
+                              rebalance_ms=around.preset.client_rebalance_interval_ms,
                               lock_renew_ms=around.preset.client_lock_interval_ms,
                               lock_max_live_ms=around.preset.client_lock_max_live_ms)
         return ClientInstance(config, clock=around.clock, chance=around.chance.fork(actor.label),

@@ -25,6 +25,7 @@ class Preset:
     pull_threshold_for_queue: int = 1_000
     pull_threshold_size_mib: int = 100
     consume_concurrently_max_span: int = 2_000
+    client_rebalance_interval_ms: int = 20_000  # RocketMQ: rocketmq.client.rebalance.waitInterval
     client_lock_interval_ms: int = 20_000  # RocketMQ: rocketmq.client.rebalance.lockInterval
     client_lock_max_live_ms: int = 30_000  # RocketMQ: rocketmq.client.rebalance.lockMaxLiveTime
     file_reserved_hours: int = 72
@@ -46,7 +47,7 @@ PRESETS = {"real": REAL, "sandbox": SANDBOX, "teaching": TEACHING}
 FIXED_BY_FIRST_MESSAGE = ("commit_log_file_bytes", "consume_queue_file_entries", "index_slots", "index_entries")
 """File sizes: they are in the files' names and layout, so they stay once a message is stored."""
 
-OF_NEW_CLIENTS = ("client_lock_interval_ms", "client_lock_max_live_ms")
+OF_NEW_CLIENTS = ("client_rebalance_interval_ms", "client_lock_interval_ms", "client_lock_max_live_ms")
 """Properties of a client's process: who starts from then on has them, and no broker knows of them."""
 
 _ALLOWED: dict[str, tuple[int, int]] = {
@@ -60,6 +61,7 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "pull_threshold_size_mib": (1, 1_024),
     "consume_concurrently_max_span": (1, 65_535),
     "file_reserved_hours": (1, 720),
+    "client_rebalance_interval_ms": (1_000, 600_000),
     "client_lock_interval_ms": (1_000, 600_000),
     "client_lock_max_live_ms": (1_000, 600_000),
 }

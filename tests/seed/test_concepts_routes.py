@@ -10,10 +10,19 @@ from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
 from sandbox.hosting.world import World
-from sandbox.journal.events import BrokerRegistered, BrokerStarted, QueuesAssigned, RouteLearned, SubscriptionChanged
+from sandbox.journal.events import (
+    BrokerRegistered,
+    BrokerStarted,
+    MessagesConsumed,
+    QueuesAssigned,
+    RouteLearned,
+    SubscriptionChanged,
+)
 from sandbox.message.message import Message
+from sandbox.remoting.bodies import RegisterBrokerBody
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY
+from sandbox.remoting.headers import RegisterBrokerHeader
 from tests.seed.stage import WireLog, application, broker_address
 
 GROUP = "order-svc"
@@ -165,3 +174,47 @@ def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World)
     world.run(1)
     assert sorted(frame.receiver.split(":")[0] for frame in wire.requests(NOTICE)) == ["10.0.9.1", "10.0.9.2"]
     assert {frame.sender for frame in wire.requests(NOTICE)} == {broker_address(world)}
+
+
+@pytest.mark.seed("3.44", "D48")
+def test_a_member_cut_from_its_name_servers_keeps_its_queues_and_goes_on(world: World) -> None:
+    """Members are counted by brokers, from heartbeats; the route it has stays as it is."""
+    settled(world)
+    world.act("StartProducer", actor="shop", topic="orders", rate_per_s=4)
+    world.run(5)
+    held = owned(world)
+    world.act("CutLink", a="A", b="ns-1")
+    wire, since, began_ms = WireLog(world), world.sandbox.journal.next_seq, world.sandbox.clock.now_ms()
+    world.run(300)
+    assert owned(world) == held
+    assert world.entries(QueuesAssigned, since=since) == []
+    assert wire.requests(NOTICE) == []
+    cut = world.sandbox.actors.get("A").client_id
+    assert wire.requests(ROUTE, sender=cut.split("@")[0]) != []
+    assert wire.answers(ROUTE, receiver=cut.split("@")[0]) == []
+    done = {world.sandbox.label_of(entry.event.client_id) for entry in world.entries(MessagesConsumed, since=since)
+            if entry.at_ms > began_ms + 290_000}
+    assert done == {"A", "B"}
+    world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
+    world.run(60)
+    assert owned(world) == {"A": [0, 1], "B": [4, 5, 6, 7]}, "each divides what it knows of"
+    world.act("HealLink", a="A", b="ns-1")
+    world.run(60)
+    assert owned(world) == {"A": [0, 1, 2, 3], "B": [4, 5, 6, 7]}
+
+
+@pytest.mark.seed("3.5")
+def test_a_registration_says_who_the_broker_is_and_all_its_topics(world: World) -> None:
+    wire = WireLog(world)
+    world.run(41)
+    said = [frame for frame in wire.requests(RequestCode.REGISTER_BROKER) if not frame.command.is_oneway]
+    for frame in said:
+        header = RegisterBrokerHeader.from_ext(frame.command.ext)
+        assert (header.broker, header.broker_id, header.cluster) == ("broker-a", 0, "DefaultCluster")
+        assert header.address == broker_address(world)
+        assert header.ha_address.split(":")[0] == header.address.split(":")[0]
+        table = RegisterBrokerBody.decode(frame.command.body).table
+        orders = table.topics["orders"]
+        assert (orders.write_queues, orders.read_queues, orders.permission) == (4, 4, 6)
+        assert {"TBW102", "SELF_TEST_TOPIC", "DefaultCluster", "broker-a"} <= set(table.topics), "its own, too"
+    assert len(said) == 2

@@ -1,5 +1,6 @@
 """What happens to a message from `send` until its answer."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -10,7 +11,7 @@ import pytest
 from sandbox.client.config import ConsumeFromWhere, ProducerConfig, PushConsumerConfig
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.client.results import ConsumeConcurrentlyStatus
+from sandbox.client.results import ConsumeConcurrentlyStatus, SendResult
 from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesStored, PullAnswered
 from sandbox.kernel.errors import ClientError
@@ -249,3 +250,39 @@ def test_a_record_gets_its_queue_offset_then_its_place_and_then_its_entries(worl
         assert (record["fields"]["queue_offset"], record["message"]["body"]) == (str(offset), f"m{offset}")
         place += entry["bytes"]
     assert place == int(world.snapshot()["brokers"][0]["log"]["max"])
+
+
+@pytest.mark.seed("3.45")
+def test_round_robin_lets_sends_to_a_slow_broker_pile_up_in_the_producer_up_to_a_limit(tmp_path: Path) -> None:
+    with World(tmp_path, "orders") as world:
+        run = world.ground.sim.run
+
+        async def send(sender: Producer) -> "asyncio.Future[SendResult]":
+            return sender.send_async(Message.make("orders", b"body"), timeout_ms=600_000)
+
+        waiting = {}
+        for name, careful in (("plain", False), ("careful", True)):
+            process = application(world, name, ip=f"10.0.9.{5 + careful}")
+            sender = Producer(ProducerConfig(group=name, avoid_faulty=careful, async_sends=60), process)
+            run(sender.start())
+            slow = broker_address(world, "broker-b")
+            for _ in range(8):
+                run(send(sender))
+            world.run(1)
+            if careful:
+                sender.faults.learn("broker-b", 5_000, failed=False)
+            world.sandbox.network.hold(f"10.0.9.{5 + careful}", slow)
+            for _ in range(80):
+                run(send(sender))
+                world.run(0.01)
+            waiting[name] = sender.async_sends.under_way
+            if not careful:
+                for _ in range(40):
+                    run(send(sender))
+                    world.run(0.01)
+                with pytest.raises(ClientError, match="60 asynchronous sends are under way"):
+                    run(send(sender))
+            world.sandbox.network.release()
+            world.run(5)
+            assert sender.async_sends.under_way == 0
+        assert waiting == {"plain": 40, "careful": 0}, "every second one waits; who looks at latency chooses another"

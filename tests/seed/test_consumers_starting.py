@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.client.config import PushConsumerConfig
+from sandbox.client.config import MessageModel, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
+from sandbox.hosting.client_files import ClientFiles
 from sandbox.hosting.world import World
 from sandbox.journal.events import LifecycleStep, MemberStateChanged, QueueDropped
 from sandbox.kernel.errors import ActionRefused, ClientError
@@ -164,8 +165,8 @@ def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(worl
     assert {frame.receiver for frame in wire.requests(BYE)} == {broker}
     end = story(world, "A")
     assert end[end.index("(stopping)"):] == [
-        "(stopping)", "stop consume service", "persist offsets", "unregister", "stop pulling", "stop instance",
-        "drop queues", "(stopped)"]
+        "(stopping)", "stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
+        "stop timers", "close connections", "stop rebalance", "drop queues", "(stopped)"]
     dropped = [entry.event for entry in world.entries(QueueDropped) if entry.event.reason == "shutdown"]
     assert len(dropped) == 5, "its queues and the one of the retry topic"
     assert [there for here, there in world.sandbox.network.connections() if here.startswith(mine)] == []
@@ -188,3 +189,80 @@ def test_an_instance_ends_with_its_last_member(world: World) -> None:
     world.act("StopActor", actor="B")
     world.run(1)
     assert [there for here, there in world.sandbox.network.connections() if here.startswith(mine)] == []
+
+
+@pytest.mark.seed("1.34")
+def test_the_last_stop_in_a_process_ends_its_services_one_by_one_and_an_earlier_stop_none(world: World) -> None:
+    """Five services: the inner producer, pulling, the timers, the connections, the rebalance service."""
+    join(world)
+    world.act("StartConsumer", group="audit", subscriptions=ORDERS, work_ms=[1], instance="A")
+    world.run(15)
+    services = ["stop inner producer", "stop timers", "close connections", "stop rebalance"]
+
+    def steps_of_stop(label: str) -> list[str]:
+        since = world.sandbox.journal.next_seq
+        world.act("StopActor", actor=label)
+        world.run(1)
+        return [entry.event.name for entry in world.entries(LifecycleStep, since=since)]
+
+    first = steps_of_stop("A")
+    assert first == ["stop consume service", "persist offsets", "unregister", "stop pulling", "drop queues"]
+    wire = WireLog(world)
+    world.run(61)
+    assert len(wire.requests(BEAT, sender=prefix_of(world, "B"))) == 2, "its timers run for the other"
+    last = steps_of_stop("B")
+    assert last == [*first[:-1], *services, "drop queues"]
+    wire = WireLog(world)
+    world.run(120)
+    assert [frame for frame in wire.frames if frame.sender.startswith(prefix_of(world, "B"))] == []
+
+
+@pytest.mark.seed("4.1")
+def test_steps_three_to_seven_of_a_start_are_done_when_the_consumer_is_built(world: World, tmp_path: Path) -> None:
+    """The other ten are in the journal; RUNNING stands between starting the instance and the first route."""
+    wire = WireLog(world)
+    process = application(world, files=ClientFiles(tmp_path / "offsets"))
+
+    async def work(messages: object, context: object) -> ConsumeConcurrentlyStatus:
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    clerks, screens = (PushConsumer(PushConsumerConfig(group=group, model=model), process, work) for group, model in (
+        ("clerks", MessageModel.CLUSTERING), ("screens", MessageModel.BROADCASTING)))
+    clerks.subscribe("orders")
+    assert clerks.client_id == "10.0.9.8@app", "3: the instance has its name"
+    assert clerks.instance is screens.instance is process, "4: one instance for both"
+    assert (clerks.strategy.name, clerks.rebalancer.rounds) == ("AVG", {}), "5: rebalance has group and strategy"
+    assert clerks.pulls is not screens.pulls, "6: each its own pulls"
+    assert [type(each.offset_store).__name__ for each in (clerks, screens)] == [
+        "RemoteBrokerOffsetStore", "LocalFileOffsetStore"], "7: by the model"
+    assert (wire.frames, process.state, clerks.state) == ([], "created", "created"), "and nothing has happened"
+    world.ground.sim.run(clerks.start())
+    told = [entry.event for entry in world.entries() if getattr(entry.event, "client_id", "") == process.client_id]
+    names = [event.name if isinstance(event, LifecycleStep) else f"({event.state})" for event in told
+             if isinstance(event, LifecycleStep | MemberStateChanged)]
+    assert names == [
+        "(starting)", "check config", "copy subscriptions", "load offsets", "start consume service",
+        "register in instance", "start instance", "(running)", "fetch routes", "check subscriptions at a broker",
+        "heartbeat", "wake rebalance"]
+
+
+@pytest.mark.seed("4.8")
+def test_routes_are_asked_for_after_ten_milliseconds_and_every_thirty_seconds_and_addresses_never(
+        world: World) -> None:
+    """The addresses of the name servers are configured; without any a client does not start here."""
+    wire, began_ms = WireLog(world), world.sandbox.clock.now_ms()
+    process = application(world)
+    consumer = PushConsumer(PushConsumerConfig(group="clerks"), process, lambda *_: None)  # type: ignore[arg-type]
+    consumer.subscribe("orders")
+    world.ground.sim.run(consumer.start())
+    world.run(600)
+    asked = sorted({frame.at_ms - began_ms for frame in wire.requests(ROUTE, sender="10.0.9.8:")})
+    assert asked == [0, *(10 + 30_000 * n for n in range(20))], "once at the start, then by the timer"
+    receivers = {frame.receiver for frame in wire.frames if frame.sender.startswith("10.0.9.8:")}
+    known = {row["address"] for row in world.snapshot()["brokers"]} | set(world.sandbox.nodes.addresses)
+    assert receivers <= known, "nothing else is asked, in ten minutes of which an address server would hear five times"
+    lost = application(world, "lost", ip="10.0.9.7", name_servers=())
+    alone = PushConsumer(PushConsumerConfig(group="alone"), lost, lambda *_: None)  # type: ignore[arg-type]
+    alone.subscribe("orders")
+    with pytest.raises(ClientError, match="no name server address is configured"):
+        world.ground.sim.run(alone.start())

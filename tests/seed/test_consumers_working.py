@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.client.config import ProducerConfig
+from sandbox.client.producer import Producer
 from sandbox.hosting.world import World
 from sandbox.journal.events import (
     FlowControlChanged,
@@ -14,10 +16,12 @@ from sandbox.journal.events import (
     MessagesFiltered,
     PullAnswered,
 )
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
 from sandbox.message.record import decode_all
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader, SendBackHeader
-from tests.seed.stage import Frame, WireLog, prefix_of
+from tests.seed.stage import Frame, WireLog, application, prefix_of
 
 QUEUE_COUNT = 1
 GROUP = "order-svc"
@@ -25,6 +29,7 @@ ORDERS = [["orders", "*"]]
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 PULL, SEND_BACK = RequestCode.PULL_MESSAGE, RequestCode.CONSUMER_SEND_MSG_BACK
 HOUR_MS = 3_600_000
+MIB = 1024 * 1024
 
 
 def join(world: World, **fields: Any) -> None:
@@ -253,3 +258,31 @@ def test_in_order_a_failing_message_lets_all_behind_it_wait(tmp_path: Path) -> N
             order = [key for entry in world.entries(MessagesConsumed) if entry.event.outcome == "SUCCESS"
                      and entry.event.queue_id == 0 for key in entry.event.keys]
             assert order == ["bad", *(f"behind-{n}" for n in range(1, 6))]
+
+
+@pytest.mark.seed("0.33", "1.29")
+def test_with_a_hundred_mib_of_bodies_it_still_pulls_and_with_one_more_it_stops(world: World) -> None:
+    """Bodies count as the listener gets them: these are a few KiB each while they are compressed."""
+    world.act("ChangeBroker", broker="broker-a", changes={"max_message_bytes": 4 * MIB})
+    producer = Producer(ProducerConfig(group="shop"), application(world, "shop"))
+    world.ground.sim.run(producer.start())
+    wire = WireLog(world)
+    join(world, threads=1, work_ms=[HOUR_MS])
+    world.run(10)
+
+    def send_mib(mib: int) -> None:
+        queue = MessageQueue("orders", "broker-a", 0)
+        world.ground.sim.run(producer.send(Message.make("orders", bytes(mib * MIB)), queue=queue))
+        world.run(1)
+
+    for _ in range(25):
+        send_mib(4)
+    assert pressure(world) == []
+    assert pulled_from(wire.requests(PULL))[-1] == 25, "100 MiB are cached, and it asks for more"
+    send_mib(1)
+    world.run(10)
+    assert pressure(world) == [("size", 101 * MIB, 100 * MIB)]
+    asked = len(wire.requests(PULL))
+    send_mib(1)
+    world.run(10)
+    assert [pull for pull in pulled_from(wire.requests(PULL)[asked:]) if pull > 25] == []

@@ -10,7 +10,7 @@ from sandbox.journal.events import MessagesConsumed, OffsetCommitted, OffsetMove
 from sandbox.remoting.bodies import ConsumeStats, TopicStats
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import ConsumeStatsHeader, PullHeader, PullResponseHeader, TopicHeader, UpdateOffsetHeader
-from tests.seed.stage import Caller, WireLog
+from tests.seed.stage import Caller, WireLog, broker_address
 
 GROUP = "order-svc"
 FILE_BYTES = 64 * 1024
@@ -159,3 +159,22 @@ def test_a_group_at_work_never_passes_max_and_its_lag_ends_at_0(world: World, ca
     world.act("ChangeActor", actor="shop", rate_per_s=0)
     world.run(60)
     assert world.read(f"board/{GROUP}/orders").data["header"]["lag"] == "0"
+
+
+@pytest.mark.seed("0.41")
+def test_what_all_groups_have_consumed_stays_until_retention_takes_its_file(world: World, caller: Caller) -> None:
+    sent = 120
+    for _ in range(sent):
+        caller.send("orders", 0, BODY)
+    for group in ("first", "second"):
+        world.act("StartConsumer", group=group, subscriptions=[["orders", "*"]], work_ms=[1],
+                  from_where="CONSUME_FROM_FIRST_OFFSET")
+    world.run(3_600)
+    caller = Caller(world, broker_address(world))  # an hour without a word ended the first one's connection
+    assert {caller.stored_offset(group, "orders", 0) for group in ("first", "second")} == {sent}
+    assert statistics(caller)[0] == (0, sent), "an hour after everybody has them"
+    assert caller.pull("late", "orders", 0, 0, count=32).offsets == list(range(32)), "for any other group"
+    world.act("AgeFiles", broker="broker-a", hours=1_000)
+    world.act("CleanFiles", broker="broker-a")
+    assert statistics(caller)[0] == (100, sent), "only age takes them, a log file at a time"
+    assert {caller.stored_offset(group, "orders", 0) for group in ("first", "second")} == {sent}

@@ -205,5 +205,5 @@ def test_a_stop_ends_with_the_state_and_unregisters_before_the_services_of_the_p
         [unlocked] = wire.answers(RequestCode.UNLOCK_BATCH_MQ)
         assert unlocked.command.code == ResponseCode.SUCCESS, "and that was waited for"
         steps = [entry.event.name for entry in world.entries(LifecycleStep) if entry.event.phase == "stop"]
-        assert steps == ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop instance",
-                         "drop queues"]
+        assert steps == ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
+        "stop timers", "close connections", "stop rebalance", "drop queues"]

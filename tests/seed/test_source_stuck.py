@@ -174,3 +174,36 @@ def test_a_frozen_owner_is_replaced_when_the_broker_misses_its_heartbeats(world:
     assert all(started_ms >= again_ms for started_ms in late), "who wakes up does not trust its old lock"
     assert [entry.event.holder for entry in world.entries(LockDenied, since=since)
             if (entry.event.client_id, entry.event.queue_id) == (frozen, 0)][:1] == [second]
+
+
+@pytest.mark.seed("4.31")
+def test_a_queue_nobody_has_locked_stands_still_while_a_concurrent_group_goes_on(world: World) -> None:
+    members = {"order": [join(world), join(world)]}
+    for _ in range(2):
+        join(world, group="payment-any", listener="concurrent")
+    world.run(45)
+    world.act("StartProducer", actor="till", topic="payments", rate_per_s=8)
+    world.run(5)
+    crashed = {"payment-fifo": members["order"][0], "payment-any": world.sandbox.actors.consumers("payment-any")[0]
+               .client_id}
+    lost = {group: {mq for mq in range(4) if owner_of(world, group, mq) == client_id}
+            for group, client_id in crashed.items()}
+    began_ms, since = now_ms(world), world.sandbox.journal.next_seq
+    for client_id in crashed.values():
+        world.act("CrashActor", actor=world.sandbox.label_of(client_id))
+    world.run(30)
+    read: dict[str, set[int]] = {"payment-fifo": set(), "payment-any": set()}
+    for entry in world.entries(MessagesConsumed, since=since):
+        if entry.at_ms > began_ms:
+            read[entry.event.group].add(entry.event.queue_id)
+    assert all(len(queues) == 2 for queues in lost.values())
+    assert read == {"payment-fifo": set(range(4)) - lost["payment-fifo"], "payment-any": set(range(4))}
+    world.run(60)
+    assert {entry.event.queue_id for entry in world.entries(MessagesConsumed, since=since)
+            if entry.event.group == "payment-fifo"} == set(range(4)), "when the lock has expired"
+
+
+def owner_of(world: World, group: str, queue_id: int) -> str | None:
+    row = next(row for row in world.snapshot()["groups"] if row["group"] == group)
+    return next((queue["owner"] for queue in row["queues"]
+                 if (queue["topic"], queue["queue_id"]) == ("payments", queue_id)), None)

@@ -31,7 +31,8 @@ def draw_snapshot(sandbox: "Sandbox") -> Row:
     return {
         "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
                     "state": "live", "expires_at": None, "trouble": sandbox.trouble,
-                    "trouble_why": sandbox.standstill.why},
+                    "trouble_why": sandbox.standstill.why,
+                    "client_rebalance_interval_ms": sandbox.preset.client_rebalance_interval_ms},
         "epoch": record.epoch, "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(),
         "wall_ms": sandbox.ground.wall.now_ms(), "rate": sandbox.clock.rate,
         "rate_pinned": bool(sandbox.wire_clients()),

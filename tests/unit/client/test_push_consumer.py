@@ -85,8 +85,8 @@ def test_the_steps_of_a_start_and_a_stop_are_told_in_order(cluster: FakeCluster)
     assert [name for phase, _, name in steps if phase == "start"][-4:] == [
         "fetch routes", "check subscriptions at a broker", "heartbeat", "wake rebalance"]  # fmt: skip
     assert [name for phase, _, name in steps if phase == "stop"] == [
-        "stop consume service", "persist offsets", "unregister", "stop pulling", "stop instance",
-        "drop queues"]  # fmt: skip
+        "stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
+        "stop timers", "close connections", "stop rebalance", "drop queues"]  # fmt: skip
     assert [event.state for event in cluster.events(MemberStateChanged)] == [
         "starting", "running", "stopping", "stopped"]  # fmt: skip
 

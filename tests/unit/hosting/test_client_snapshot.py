@@ -12,7 +12,8 @@ from sandbox.journal.events import Entry, LockDenied, QueueTaken
 
 START = ["check config", "copy subscriptions", "load offsets", "start consume service", "register in instance",
          "start instance", "fetch routes", "check subscriptions at a broker", "heartbeat", "wake rebalance"]
-STOP = ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop instance", "drop queues"]
+STOP = ["stop consume service", "persist offsets", "unregister", "stop pulling", "stop inner producer",
+        "stop timers", "close connections", "stop rebalance", "drop queues"]
 
 
 def read(world: World, who: str) -> dict[str, Any]:
