@@ -25,7 +25,7 @@ def test_axe_finds_nothing_in_the_ledger(site: Site, viewport: dict[str, int], l
 
 def test_rows_are_found_while_one_types(site: Site) -> None:
     site.page.goto(f"{site.base_url}/fidelity/")
-    expect(site.page.locator("#ledger-count")).to_have_text("210 of 210 rows")
+    expect(site.page.locator("#ledger-count")).to_have_text("221 of 221 rows")
     site.page.keyboard.press("/")
     site.page.keyboard.type("smallest unfinished")
     expect(site.page.locator('[id="0.27"]')).to_be_visible()
