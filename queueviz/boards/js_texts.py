@@ -133,7 +133,9 @@ TEXTS: dict[str, Any] = {
     "say.pinned": _("{queue} is held by {key}"),
     "say.reset": _("Offsets of {group} were moved"),
     "reset.undo": _("Undo"),
-    "reset.preview": _("Preview: {again} delivered again, {skipped} skipped, lag {lag} afterwards"),
+    "reset.price": _("**{again}** delivered again, **{skipped}** skipped for good, lag **{lag}** afterwards"),
+    "reset.computing": _("Computing the preview …"),
+    "reset.unreadable": _("No preview: a field cannot be read."),
     "walk.step": _("Station {n} of {m}"),
 }
 

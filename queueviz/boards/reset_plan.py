@@ -64,6 +64,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
         "refused": _refusal(answer.get("refused")),
         "instead": _refusal(answer.get("instead")),  # of a real cluster: done in another way than was asked for
         "expected": json.dumps(expected),
+        "fingerprint": answer["fingerprint"],
         "data": _safe_json(
             {
                 key: answer.get(key)

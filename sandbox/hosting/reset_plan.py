@@ -4,6 +4,7 @@ Values only; nothing here changes anything.
 """
 
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -207,6 +208,12 @@ def _remarks(sandbox: "Sandbox", view: GroupView, wish: ResetWish, broker: Broke
     if wish.method == "online" and view.pulls_by_itself(broker):
         notes.append(Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {}))
     return notes
+
+
+def fingerprint(wish: ResetWish) -> str:
+    """The same for the same wish: a preview carries it, and an apply that wishes anything else is refused."""
+    said = (wish.group, wish.topic, wish.target, wish.value, wish.source_group, sorted(set(wish.queues)), wish.method)
+    return sha256(repr(said).encode()).hexdigest()[:16]
 
 
 def check_wish(wish: ResetWish) -> None:

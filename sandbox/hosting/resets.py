@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.control.actions import ExpectedQueue, ResetOffsets
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.reset_plan import PlannedQueue, Refusal, ResetPlan, plan_reset
+from sandbox.hosting.reset_plan import PlannedQueue, Refusal, ResetPlan, fingerprint, plan_reset
 from sandbox.journal.events import OffsetsReset, ResetStepDone
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
@@ -36,9 +36,12 @@ def checked_targets(sandbox: "Sandbox", action: ResetOffsets,
 def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
     """Where each queue of a fresh plan goes.
 
-    Raises ActionRefused: 409 when the method cannot be used, or when the world is no longer what the preview showed
-    (`details` is the new plan, drawn by `draw`); 422 when something is skipped and the group's name was not typed.
+    Raises ActionRefused: 409 when the preview was made for another wish, when the method cannot be used, or when the
+    world is no longer what the preview showed (`details` is the new plan, drawn by `draw`); 422 when something is
+    skipped and the group's name was not typed.
     """
+    if action.fingerprint not in (None, fingerprint(action)):
+        raise ActionRefused(409, "The form was changed after this preview.", LOOK_AGAIN, details=draw(plan))
     if plan.refused is not None:
         raise _refused(plan.refused, draw(plan))
     shown = {row.queue: row for row in action.expected}

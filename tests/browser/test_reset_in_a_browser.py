@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import PATIENCE_MS, Site
+from tests.browser.conftest import PATIENCE_MS, PHONE, Site
 from tests.browser.test_axe_in_a_browser import violations
 
 COMMITTED = """[...document.querySelectorAll('.q .t-committed')]
@@ -57,6 +58,82 @@ def test_skipping_needs_the_name_of_the_group(site: Site) -> None:
     site.page.locator("#rs-go").click()
     site.page.wait_for_url("**/?group=order-svc**")
     assert committed(site) == site.ends(site.snapshot())
+
+
+@pytest.mark.parametrize("path", ["", "reset/"])
+def test_what_cannot_be_read_is_said_beside_its_field_and_not_applied(site: Site, path: str) -> None:
+    """On the Board's dialog as on the page; `monday 5` and 31 February are dates to a browser, and no dates."""
+    page = site.visit("orders", path)
+    if not path:
+        page.locator(".ghead [data-reset]").click()
+    button, time = page.locator("#rs-go"), page.locator("#rs-time")
+    expect(button).to_be_enabled()
+    right = time.input_value()
+    for wrong in ("yesterday", "monday 5", "2026-02-31 12:00:00", "1699999999", ""):
+        time.fill(wrong)
+        assert button.is_disabled(), "at once, not when somebody has answered"
+        expect(time).to_have_attribute("aria-invalid", "true")
+        expect(page.locator("#rs-wrong-time")).to_contain_text("Write it like 20")
+        expect(page.locator("#rs-say")).to_contain_text("This is no date and time")
+        expect(page.locator(".rs-sum, #rs-expected, #rs-fingerprint")).to_have_count(0)
+        expect(page.locator("#rs-export")).to_be_disabled()
+    time.fill(right)
+    expect(button).to_be_enabled()
+    expect(page.locator("#rs-wrong-time")).to_be_hidden()
+    page.get_by_role("radio", name="Exact offset").check()
+    for wrong in ("-3", "ten", "1.5", ""):
+        page.get_by_label("Offset", exact=True).fill(wrong)
+        expect(page.locator("#rs-wrong-offset")).to_be_visible()
+        expect(button).to_be_disabled()
+    page.get_by_role("radio", name="Earliest").check()
+    expect(button).to_be_enabled()
+    for queue in page.locator("[name='queues[]']").all():
+        queue.uncheck()
+    expect(page.get_by_text("No queue is chosen").first).to_be_visible()
+    expect(button).to_be_disabled()
+    page.locator("[name='queues[]']").first.check()
+    expect(button).to_have_text("Reset 1 queue")
+    expect(button).to_be_enabled()
+
+
+def test_a_change_takes_the_preview_away_until_its_own_has_come(site: Site) -> None:
+    """An answer to what the form said before does not open the button again."""
+    page = site.visit("orders", "reset/?target=earliest")
+    expect(page.locator("#rs-go")).to_be_enabled()
+    held: list[Route] = []
+    page.route("**/ask/plan-reset/**", lambda route: held.append(route))
+    with page.expect_request("**/ask/plan-reset/**target=shift**"):
+        page.get_by_role("radio", name="Shift by").check()
+        assert page.locator("#rs-go").is_disabled()
+    page.get_by_label("Messages to shift by").fill("-7")
+    held.pop(0).continue_()
+    expect(page.locator("#rs-prev")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#rs-say")).to_have_text("Computing the preview …")
+    assert page.locator("#rs-go").is_disabled()
+    page.unroute("**/ask/plan-reset/**")
+    for route in held:
+        route.continue_()
+    expect(page.locator("#rs-go")).to_be_enabled()
+    site.until("JSON.parse(document.querySelector('#rs-data').textContent).value === '-7'")
+
+
+@pytest.mark.parametrize("path", ["", "reset/"])
+def test_the_price_stands_beside_the_button_on_a_phone(site: Site, path: str) -> None:
+    site.page.set_viewport_size(PHONE)
+    page = site.visit("orders", path)
+    if not path:
+        page.locator("body").press("r")
+    page.get_by_role("radio", name="Earliest").check()
+    expect(page.locator("#rs-go")).to_be_enabled()
+    price = page.locator("#rs-say")
+    expect(price).to_contain_text("delivered again")
+    again = page.locator(".rs-sum").get_attribute("data-again")
+    assert "".join(filter(str.isdigit, price.locator("b").first.inner_text())) == again
+    box = price.bounding_box()
+    assert box is not None
+    assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('#rs-say') !== null",
+                         [box["x"] + 5, box["y"] + box["height"] / 2]), "nothing covers it"
+    assert box["y"] + box["height"] <= PHONE["height"]
 
 
 def test_a_slider_and_the_keyboard_choose_the_same_moment(site: Site) -> None:

@@ -86,6 +86,16 @@ def test_offline_the_preview_is_what_brokers_have_afterwards(offline: Office, wi
     assert committed(offline) == before | targets(shown)
 
 
+def test_an_apply_that_wishes_what_was_not_previewed_is_refused_there_too(offline: Office) -> None:
+    before, wish = committed(offline), {"method": "offline", "target": "latest"}
+    shown = plan(offline, **wish)
+    refused = refusal(offline, shown, **{**wish, "queues": ["broker-a:1"]}, fingerprint=shown["fingerprint"])
+    assert (refused.status, refused.message) == (409, "The form was changed after this preview.")
+    assert committed(offline) == before
+    apply(offline, shown, **wish, fingerprint=shown["fingerprint"])
+    assert committed(offline) == before | targets(shown)
+
+
 def test_offline_to_a_point_in_time(offline: Office) -> None:
     wish: dict[str, Any] = {"target": "time", "value": middle_ms(offline), "method": "offline"}
     shown = plan(offline, **wish)

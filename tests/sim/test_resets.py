@@ -152,6 +152,34 @@ def test_each_method_is_refused_when_it_cannot_work(tmp_path: Path) -> None:
         assert {row["committed"] for row in new_group["rows"]} == {None}
 
 
+@pytest.mark.parametrize("changed", [
+    {"value": -6}, {"target": "latest", "value": None}, {"queues": ["broker-a:1"]}, {"method": "offline"}])
+def test_an_apply_that_wishes_what_was_not_previewed_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
+    """Every target above lies where its preview said, or runs away: only the wish tells that it is another one."""
+    with busy_world(tmp_path, 8) as world:
+        if "method" in changed:
+            for label in ("A", "B"):
+                world.act("StopActor", actor=label)
+            world.run(1)
+        wish: dict[str, Any] = {"group": GROUP, "topic": "orders", "target": "shift", "value": -5, "method": "online"}
+        plan = world.ask("plan-reset", **wish)
+        shown = {"fingerprint": plan["fingerprint"], "confirm": GROUP,
+                 "expected": [{name: row[name] for name in ("queue", "committed", "target")} for row in plan["rows"]]}
+        refusal = refused(world, **{**wish, **changed}, **shown)
+        assert refusal is not None
+        assert (refusal.status, refusal.message) == (409, "The form was changed after this preview.")
+        assert refusal.details["rows"], "a refusal brings the new plan"
+        assert not world.entries(OffsetsReset)
+
+
+def test_the_order_in_which_queues_were_chosen_is_no_other_wish(tmp_path: Path) -> None:
+    with busy_world(tmp_path, 8) as world:
+        wish: dict[str, Any] = {"group": GROUP, "topic": "orders", "target": "earliest"}
+        plan = world.ask("plan-reset", **wish, queues=["broker-a:1", "broker-a:2"])
+        assert refused(world, **wish, queues=["broker-a:2", "broker-a:1"], fingerprint=plan["fingerprint"]) is None
+        assert world.entries(OffsetsReset)
+
+
 def test_a_commit_that_passes_the_target_stops_the_apply(tmp_path: Path) -> None:
     with busy_world(tmp_path, 7) as world:
         rows = world.ask("plan-reset", group=GROUP, topic="orders", target="latest")["rows"]

@@ -20,6 +20,7 @@ class ResetOffsets:
 
     `value`: milliseconds for `time`, the offset for `offset`, the signed distance for `shift`.  `queues`: rows such as
     `broker-a:3`; none means all.  `expected`: what the preview showed, so that a changed world is noticed (409).
+    `fingerprint`: the preview's, so that a wish it was not made for is refused (409).
     """
 
     verb = "reset"
@@ -31,6 +32,7 @@ class ResetOffsets:
     queues: tuple[str, ...] = ()
     method: Literal["online", "offline"] = "online"
     expected: tuple[ExpectedQueue, ...] = ()
+    fingerprint: Name | None = None
     confirm: Name | None = None  # the group's name, typed, when something is skipped
     reason: Annotated[str, TextUpTo(500)] = ""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control.questions import PlanReset
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.reset_plan import PlannedQueue, Refusal, ResetPlan, ResetWish, plan_reset
+from sandbox.hosting.reset_plan import PlannedQueue, Refusal, ResetPlan, ResetWish, fingerprint, plan_reset
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -31,7 +31,8 @@ def draw_rows(wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
     return {
         "group": wish.group, "topic": wish.topic, "target": wish.target,
         "value": None if wish.value is None else str(wish.value),
-        "method": wish.method, "online": bool(plan.online_members), "online_members": len(plan.online_members),
+        "method": wish.method, "fingerprint": fingerprint(wish),
+        "online": bool(plan.online_members), "online_members": len(plan.online_members),
         "members": plan.members,
         "refused": None if plan.refused is None else draw_refusal(plan.refused),
         "rows": [_draw_row(row) for row in plan.rows],

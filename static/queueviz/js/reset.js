@@ -1,5 +1,5 @@
-/* Offset reset: the form asks for a preview 150 ms after the last change; applying sends what the preview showed. */
-import { $, $$, attr, hide, svg, text } from "./dom.js";
+/* Offset reset: the form asks for a preview 150 ms after the last change; only what was previewed can be applied. */
+import { $, $$, attr, cls, el, hide, rich, svg, text } from "./dom.js";
 import { clock, duration, number } from "./format.js";
 import "./strip.js";
 import { say } from "./announce.js";
@@ -7,6 +7,13 @@ import { t } from "./words.js";
 
 const WAIT_MS = 150, REPRICE_MS = 2000, BARS = 60, DAY_MS = 86400000;
 const pad = (n, w = 2) => String(n).padStart(w, "0");
+const MOMENT = /^(\d{4}-\d\d-(\d\d))(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?$/;
+
+/** What was typed as milliseconds UTC, or null. `Date.parse` alone takes "monday 5" for a day in May and rolls 31 February over. */
+export function momentOf(typed) {
+  const [, day, ofMonth, time = "00:00"] = MOMENT.exec(typed.trim()) ?? [], at = Date.parse(`${day}T${time}Z`);
+  return Number.isNaN(at) || new Date(at).getUTCDate() !== Number(ofMonth) ? null : at;
+}
 
 /** around: config, live, clock, board (its newest reading), done (called when nothing is left to show). */
 export function startReset(root, around) {
@@ -26,8 +33,9 @@ class ResetForm {
     this.time = this.target === "time" && given > 0 ? given : this.now - 60000;
     form.addEventListener("input", (event) => this.#changed(event));
     form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("htmx:beforeRequest", () => (this.asked = this.#says()));
     for (const chip of $$("[data-ago]", form)) chip.onclick = () => this.#setTime(chip.dataset.ago === "start" ? this.#range()[0] : this.#range()[1] - Number(chip.dataset.ago));
-    $("#rs-typed", root).addEventListener("input", () => this.#button());
+    $("#rs-typed", root).addEventListener("input", () => this.#show());
     $("#rs-cmd", root).onclick = () => this.#copy();
     $("#rs-export", root).onclick = () => this.#export();
     root.addEventListener("htmx:afterSettle", ({ target }) => target.id === "rs-prev" && this.#arrived());
@@ -44,16 +52,33 @@ class ResetForm {
   }
 
   #changed({ target }) {
+    this.touched = true;
     if (target.name === "target") this.#mode();
     if (target.id === "rs-time") {
-      const at = Date.parse(`${target.value.trim().replace(" ", "T")}Z`);
-      attr(target, "aria-invalid", Number.isNaN(at) ? "true" : null);
-      if (Number.isNaN(at)) return;
-      this.time = at;
+      this.time = momentOf(target.value);
       this.#histogram();
     }
     this.#value();
     this.ask();
+  }
+
+  /** What would be asked and applied now, as one text. */
+  #says() {
+    return String(new URLSearchParams(new FormData(this.form)));
+  }
+
+  /** The sentence beside the field that cannot be read, or null. */
+  #wrong() {
+    const value = this.form.elements.value.value, queues = $$("[name='queues[]']:checked", this.form).length;
+    const wrong = { time: value === "", offset: !/^\d{1,18}$/.test(value), shift: !/^[+-]?\d{1,18}$/.test(value) };
+    let first = null;
+    for (const line of $$("[data-wrong]", this.form)) {
+      const name = line.dataset.wrong, bad = name === "queues" ? !queues : name === this.target && wrong[name];
+      hide(line, !bad);
+      for (const field of $$(".inp[aria-describedby]", line.parentElement)) attr(field, "aria-invalid", bad ? "true" : null);
+      if (bad) first ??= line.textContent;
+    }
+    return first;
   }
 
   /** Only the fields of the chosen mode are shown and sent. */
@@ -66,7 +91,7 @@ class ResetForm {
 
   #value() {
     const field = $(`[data-mode="${this.target}"] [data-number]`, this.form);
-    this.form.elements.value.value = this.target === "time" ? String(Math.round(this.time)) : (field?.value.trim().replace("−", "-") ?? "");
+    this.form.elements.value.value = this.target === "time" ? (this.time === null ? "" : String(Math.round(this.time))) : (field?.value.trim().replace("−", "-") ?? "");
   }
 
   #setTime(at) {
@@ -86,42 +111,47 @@ class ResetForm {
 
   ask() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => htmx.trigger(this.form, "preview"), WAIT_MS);
+    this.#show();
+    this.timer = setTimeout(() => this.#wrong() || htmx.trigger(this.form, "preview"), WAIT_MS);
   }
 
   /** Rows re-price themselves while the preview is open. */
   reprice() {
     if (!this.root.isConnected || document.hidden || !$("#rs-form", this.root) || (this.root.matches("dialog") && !this.root.open)) return;
-    if (performance.now() - (this.priced ?? 0) > REPRICE_MS && !this.sent) htmx.trigger(this.form, "preview");
+    if (performance.now() - (this.priced ?? 0) > REPRICE_MS && !this.sent && !this.#wrong()) htmx.trigger(this.form, "preview");
   }
 
   #arrived() {
     this.priced = performance.now();
-    const sum = $(".rs-sum", this.root);
-    if (!sum) {
-      this.plan = null;
-      return this.#button();
+    this.previewed = this.asked;
+    if ($(".rs-sum", this.root)) {
+      const first = !this.plan;
+      this.plan = JSON.parse($("#rs-data", this.root).textContent);
+      for (const strip of $$("qv-strip[data-row]", this.root)) strip.draw(JSON.parse(strip.dataset.row), JSON.parse(strip.dataset.options));
+      this.#histogram();
+      if (first && !this.touched && this.target === "time") return this.#setTime(this.time);
     }
-    const fresh = !this.plan;
-    this.plan = JSON.parse($("#rs-data", this.root).textContent);
-    for (const strip of $$("qv-strip[data-row]", this.root)) strip.draw(JSON.parse(strip.dataset.row), JSON.parse(strip.dataset.options));
-    this.#histogram();
-    if (fresh && this.target === "time") this.#setTime(this.time);
-    const { again, skipped, lag } = sum.dataset;
-    const line = t("reset.preview", { again: number(again), skipped: number(skipped), lag: number(lag) });
-    text($("#rs-say", this.root), line);
-    this.#button();
+    this.#show();
   }
 
-  #button() {
-    const sum = $(".rs-sum", this.root), go = $("#rs-go", this.root), typed = $("#rs-typed", this.root);
-    const attached = $("#reset", this.root).dataset.attached !== undefined, forbidden = go.dataset.forbidden !== undefined;
-    const asks = (attached && !forbidden) || Number(sum?.dataset.skipped ?? 0) > 0, count = Number(sum?.dataset.selected ?? 0);
+  /** A preview counts only for what the form says now; its price stands beside the button that asks for it. */
+  #show() {
+    const prev = $("#rs-prev", this.root), wrong = this.#wrong(), fresh = !wrong && this.previewed === this.#says();
+    if (wrong) prev.replaceChildren(el("p", { class: "rs-wait muted" }, t("reset.unreadable")));
+    if (wrong) this.previewed = null;
+    attr(prev, "aria-busy", fresh || wrong ? null : "true");
+    const sum = $(".rs-sum", prev), { again, skipped, lag } = sum?.dataset ?? {}, skips = Number(skipped ?? 0) > 0;
+    const refusal = $(".refusal > span", prev)?.textContent, priced = () => t("reset.price", { again: number(again), skipped: number(skipped), lag: number(lag) });
+    rich($("#rs-say", this.root), wrong ?? (fresh ? (refusal ?? priced()) : t("reset.computing")));
+    cls($("#rs-say", this.root), "bad", Boolean(wrong || (fresh && (refusal || skips))));
+    const go = $("#rs-go", this.root), typed = $("#rs-typed", this.root), { attached, group } = $("#reset", this.root).dataset;
+    const forbidden = go.dataset.forbidden !== undefined, asks = (attached !== undefined && !forbidden) || skips;
     hide($("#rs-conf", this.root), !asks);
     typed.disabled = !asks;
+    const count = $$("[name='queues[]']:checked", this.form).length;
     text(go, count === 1 ? go.dataset.one : go.dataset.many.replace("{n}", count));
-    const group = $("#reset", this.root).dataset.group;
-    go.disabled = !sum || !count || sum.dataset.refused !== undefined || forbidden || (asks && typed.value !== group);
+    for (const button of $$("#rs-cmd, #rs-export", this.root)) button.disabled = !fresh || !sum;
+    go.disabled = !fresh || !sum || sum.dataset.refused !== undefined || forbidden || (asks && typed.value !== group);
   }
 
   async #applied(seq) {
@@ -159,12 +189,12 @@ class ResetForm {
     if (!width || this.target !== "time") return;
     const [from, to] = this.#range(), bins = new Array(BARS).fill(0), step = Math.max(1, (to - from) / BARS);
     for (const { at_ms, count } of this.plan?.histogram ?? []) bins[Math.min(BARS - 1, Math.max(0, Math.floor((at_ms - from) / step)))] += Number(count);
-    const most = Math.max(1, ...bins), floor = 52, share = (this.time - from) / Math.max(1, to - from), w = width / BARS, x = share * width;
+    const most = Math.max(1, ...bins), floor = 52, share = this.time === null ? 2 : (this.time - from) / Math.max(1, to - from), w = width / BARS, x = share * width;
     const bars = bins.map((count, i) => svg("rect", { x: (i * w + 0.6).toFixed(1), y: (floor - (count / most) * 44).toFixed(1), width: Math.max(0.5, w - 1.2).toFixed(1), height: ((count / most) * 44).toFixed(1), rx: 1, fill: (i + 0.5) / BARS >= share ? "var(--accent)" : "var(--line-strong)", opacity: (i + 0.5) / BARS >= share ? 0.75 : 0.55 }));
     const labels = [0, 0.34, 0.68, 1].map((f, i) => svg("text", { x: f * width, y: 69, "text-anchor": ["start", "middle", "middle", "end"][i], "font-size": 10.5, fill: "var(--text-3)", "font-family": "var(--mono)" }, i === 3 ? t("chart.now") : clock(from + f * (to - from), 0, { millis: false })));
     root.replaceChildren(...bars, svg("line", { x1: 0, x2: width, y1: floor + 0.5, y2: floor + 0.5, stroke: "var(--line-strong)" }), svg("line", { x1: x, x2: x, y1: 2, y2: floor + 4, stroke: "var(--text)", "stroke-width": 1.6 }), svg("circle", { cx: x, cy: 4, r: 4, fill: "var(--text)" }), ...labels);
-    attr(root, "aria-valuenow", String(Math.round(share * 100)));
-    attr(root, "aria-valuetext", `${clock(this.time, 0, { millis: false })} UTC, ${duration(to - this.time)}`);
+    attr(root, "aria-valuenow", String(Math.round(Math.min(1, share) * 100)));
+    attr(root, "aria-valuetext", this.time === null ? null : `${clock(this.time, 0, { millis: false })} UTC, ${duration(to - this.time)}`);
   }
 
   async #copy() {
