@@ -20,19 +20,26 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     data = data_of(readings, name) or {}
     files = [{"name": key, **row} for key, row in sorted((data.get("files") or {}).items())]
     entries = [{"no": key, **row} for key, row in (data.get("entries") or {}).items()]
-    topics = [t["topic"] for t in place.topics if not t["topic"].startswith("%")]
+    broker = (place.node or "").partition(".")[0]  # a slave's files are filled and cut where its master's are
+    topics = [(t["topic"], _first_queue(t, broker)) for t in place.topics if not t["topic"].startswith("%")]
     return {
         "files": files,
         "entries": sorted(entries, key=_newest)[:12],
         "topics": topics,
-        "topic": place.query.get("topic") or (topics[0] if topics else ""),
+        "topic": place.query.get("topic") or (topics[0][0] if topics else ""),
         "key": place.query.get("key", ""),
         "node": place.node,
-        "broker": (place.node or "").partition(".")[0],  # a slave's files are cut where its master's are
+        "broker": broker,
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"index": name}, tab="index"),
         "texts": texts(),
     }
+
+
+def _first_queue(topic: Mapping[str, Any], broker: str) -> str | None:
+    """A row such as broker-a:0 that the topic has there; None: it is not on that broker."""
+    rows = sorted((queue["broker"], queue["queue_id"]) for queue in topic.get("queues", ()))
+    return next((f"{name}:{queue_id}" for name, queue_id in rows if name == broker), None)
 
 
 def _newest(entry: Mapping[str, Any]) -> tuple[str, int]:

@@ -32,3 +32,27 @@ def test_a_queue_is_chosen_and_the_address_remembers_it(site: Site) -> None:
     site.page.get_by_role("combobox", name="Queue").select_option("orders/2")
     expect(site.page.locator("#entries-of")).to_have_text("orders/2")
     assert "queue=orders%2F2" in site.page.url
+
+
+def test_a_collision_is_walked_once_it_is_stored_whatever_the_form_says(site: Site) -> None:
+    """The key field and the window belong to the walk, not to what is sent."""
+    site.start("orders")
+    site.open("index/")
+    before = site.ends(site.snapshot())
+    site.page.locator("#walk-form [name=key]").fill("order-17")
+    site.page.locator("#walk-form [name=ui-window]").select_option("600000")
+    site.page.locator("#collide").click()
+    walk = site.page.locator("#walk")
+    expect(walk.locator(".stations:not(.resting)")).to_be_visible(timeout=PATIENCE_MS)
+    expect(site.page.locator("#walk-form .refusal")).to_have_count(0)
+    asked = site.page.locator("#walk-form [name=key]").input_value()
+    assert asked.endswith("-Aa")
+    expect(walk).to_contain_text(asked)
+    expect(walk).to_contain_text(asked.removesuffix("Aa") + "BB")
+    assert int(site.ends(site.snapshot())["broker-a:0"]) >= int(before["broker-a:0"]) + 2
+    assert site.act(action="SetRate", rate="0") == 204
+    with site.page.expect_response("**/actions/"):
+        site.page.locator("#collide").click()
+    expect(site.page.locator("#walk-form [name=key]")).to_have_value(asked)  # nothing is stored while the world stands
+    assert site.act(action="SetRate", rate="1") == 204
+    expect(site.page.locator("#walk-form [name=key]")).not_to_have_value(asked, timeout=PATIENCE_MS)

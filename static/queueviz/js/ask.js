@@ -35,7 +35,9 @@ function actOn(button, url) {
   else post(url, { action: button.dataset.act, actor }, button);
 }
 
+/** Sends these values and nothing else: htmx would add the fields of the form `near` stands in. */
 export function post(url, values, near) {
+  near.setAttribute("hx-params", Object.keys(values).join(","));
   const slot = near.closest(".cons[data-client], .adds, form, section")?.querySelector(".answer") ?? near.parentElement?.querySelector(".answer");
   slot?.replaceChildren();
   return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" });

@@ -76,13 +76,29 @@ document.body.addEventListener("htmx:configRequest", ({ detail }) => {
   if (detail.elt === form && !detail.parameters.from_ms) delete detail.parameters.from_ms;
 });
 
-$("#collide")?.addEventListener("click", async ({ currentTarget }) => {
-  const stem = `order-${Math.floor(clock.now() / 1000) % 10000}-`;
+const collide = $("#collide");
+let awaited = null; // the key and the hash of two messages on their way
+
+/** The numbers of RocketMQ: Java's `hashCode` of topic#key, without its sign. */
+const hashOf = (topic, key) => Math.abs([...`${topic}#${key}`].reduce((hash, char) => (Math.imul(31, hash) + char.charCodeAt(0)) | 0, 0));
+
+collide?.addEventListener("click", async () => {
+  const topic = form.elements.topic, stem = `order-${Math.floor(clock.now() / 1000) % 10000}-`;
   const rows = COLLIDING.map((end) => ({ key: stem + end, tag: "collide", body: "two keys, one hash" }));
-  await post(`${config.root}actions/`, { action: "SendMessages", topic: form.elements.topic.value, rows: JSON.stringify(rows) }, currentTarget);
-  form.elements.key.value = stem + COLLIDING[0];
-  setTimeout(() => form.requestSubmit(), 500);
+  const queue = topic.selectedOptions[0].dataset.queue; // of the broker whose index is shown: on two brokers nothing collides
+  const sent = new AbortController();
+  collide.addEventListener("queueviz:acted", () => (awaited = { key: stem + COLLIDING[0], hash: hashOf(topic.value, stem + COLLIDING[0]) }), sent);
+  await post(`${config.root}actions/`, { action: "SendMessages", topic: topic.value, ...(queue && { queue }), rows: JSON.stringify(rows) }, collide);
+  sent.abort(); // a refusal stands beside the button, and nothing is walked
 });
+
+/** Once both are in the index; when the world stands still, that is later. */
+function walkCollision(entries) {
+  if (!awaited || entries.filter(([, entry]) => entry.hash === awaited.hash).length < COLLIDING.length) return;
+  form.elements.key.value = awaited.key;
+  awaited = null;
+  form.requestSubmit();
+}
 
 if (config.channels.index) show(page, config.channels.index, paint);
 
@@ -95,8 +111,9 @@ function paint(data) {
       const span = `${clockText(f.begin_ms, 0, { millis: false })} – ${clockText(f.end_ms, 0, { millis: false })}`;
       return el("li", {}, el("b", { class: "num" }, name), el("span", { class: "num muted" }, span), el("span", { class: "fill" }, bar), el("span", { class: "num" }, `${number(f.count)} / ${number(f.entries)}`));
     }));
-  const entries = Object.entries(data.entries ?? {}).sort(([a], [b]) => (Number(b.split(":").at(-1)) - Number(a.split(":").at(-1)))).slice(0, NEWEST);
-  $("#entries tbody").replaceChildren(...entries.map(([key, e]) => el("tr", {}, ...[key.split(":").at(-1), e.hash, e.physical, e.time_diff_s, e.slot, e.previous].map((value) => el("td", { class: "r" }, number(value))))));
+  const entries = Object.entries(data.entries ?? {}).sort(([a], [b]) => (Number(b.split(":").at(-1)) - Number(a.split(":").at(-1))));
+  walkCollision(entries);
+  $("#entries tbody").replaceChildren(...entries.slice(0, NEWEST).map(([key, e]) => el("tr", {}, ...[key.split(":").at(-1), e.hash, e.physical, e.time_diff_s, e.slot, e.previous].map((value) => el("td", { class: "r" }, number(value))))));
 }
 // not before htmx has taken the form over: the browser would submit it by itself
 if (form.elements.key.value) addEventListener("load", () => form.requestSubmit());
