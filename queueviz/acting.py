@@ -31,7 +31,7 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
     if seat.sandbox.of_host:
         action = landing.admit(visitor, action)
     elif not seat.may_carry_out(action):
-        raise access.forbidden(visitor, seat)
+        raise operating.refuse(visitor, seat, action) if seat.is_attached else access.forbidden(visitor, seat)
     access.note_visit(seat)
     by = Actor(role=seat.role, name=_pseudonym(visitor, seat))
     if seat.is_attached:

@@ -27,7 +27,8 @@ def snapshot(request: HttpRequest, name: str) -> HttpResponse:
 @router.post("/{slug:name}/actions", response={200: Acted} | REFUSALS, summary="Reset offsets (operators)",
              openapi_extra=RESET_BODY)  # fmt: skip
 def act(request: HttpRequest, name: str) -> dict[str, str]:
-    """`confirm` is the group's name, always. Nothing else is ever done to a cluster that is not ours."""
+    """`confirm` is the group's name, always, for `UndoReset` with its `reset_id`, too. Only the newest reset of a group
+    on a topic is undone, once, within a day. Nothing else is ever done to a cluster that is not ours."""
     return sandboxes.act(request, attached_slug(name))
 
 

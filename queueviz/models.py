@@ -135,6 +135,25 @@ class Cluster(models.Model):
         return fields.addresses_in(self.name_servers)
 
 
+class UndoPoint(models.Model):
+    """A group's stored offsets on a topic before a reset on an attached cluster (`queueviz.undoing`)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="undo_points")
+    reset_id = models.CharField(max_length=64)
+    group = models.CharField(max_length=255)
+    topic = models.CharField(max_length=255)
+    at = models.DateTimeField(auto_now_add=True)
+    who = models.CharField(max_length=80)  # as in the audit
+    before = models.JSONField()  # queue (`broker-a:3`) → offset, or null where none was stored
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "reset_id"], name="one_undo_point_per_reset")]
+
+    def __str__(self) -> str:
+        return f"{self.group} before {self.reset_id}"
+
+
 def new_run() -> str:
     """What a run is called: in its order, in its result's manifest and in addresses."""
     return secrets.token_hex(6)

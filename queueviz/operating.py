@@ -1,43 +1,70 @@
 """What operators do to attached clusters: resets only, with the group's name typed, and written down twice.
 
 Once before anything is asked of the cluster, so that a reset that never came back is there too; once with what came
-of it (`of` names the first record).
+of it (`of` names the first record).  Attempts that are refused here are written down as well.
 """
 
 from dataclasses import asdict
 from typing import Any
 
-from queueviz import attaching, engine, owners
+from queueviz import access, attaching, engine, owners, undoing
 from queueviz.access import Seat
+from queueviz.models import AuditRecord, Cluster, UndoPoint
+from queueviz.rates import Rate
 from queueviz.visitor import Visitor
-from sandbox.control.actions import Action, ResetOffsets
-from sandbox.control.questions import Question
+from sandbox.control.actions import Action, ResetOffsets, UndoReset
+from sandbox.control.questions import PlanReset, Question
+from sandbox.hosting.attached.undo_point import confirmed
 from sandbox.hosting.port import Actor
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 PATIENCE_S = 10.0  # brokers far away are asked queue by queue
 MOST_FACTS = 100  # after the action, among which its result is looked for
+ATTEMPTS = Rate(1 / 60, 20, what="actions")  # that are written down, of one address
 
 
 def act(visitor: Visitor, seat: Seat, action: Action, by: Actor) -> int:
     """As `acting.act`, for a seat at an attached cluster that may carry `action` out."""
-    what = "reset" if isinstance(action, ResetOffsets) else "undo-reset"
-    if isinstance(action, ResetOffsets) and action.confirm != action.group:
-        raise ActionRefused(422, "This is a real cluster.", "Type the name of the group to confirm.", field="confirm")
-    attaching.demand(seat)
-    asked = owners.record(visitor, what, seat.sandbox.slug, plan=asdict(action))
+    cluster = seat.sandbox
+    assert isinstance(cluster, Cluster)
+    what = _name_of(action)
+    point: UndoPoint | None = None
+    asked: AuditRecord | None = None
     try:
-        seq = engine.answer(engine.port().act(seat.sandbox.slug, action, by), PATIENCE_S)
+        if isinstance(action, UndoReset):
+            point = undoing.point_for(cluster, action)
+            confirmed(action.confirm, point.group)
+        elif isinstance(action, ResetOffsets):
+            confirmed(action.confirm, action.group)
+        attaching.demand(seat)
+        asked = owners.record(visitor, what, cluster.slug, plan=_plan(action, point), before=_before(seat, action))
+        undo = undoing.value_of(point) if point is not None else None
+        seq = engine.answer(engine.port().act(cluster.slug, action, by, undo=undo), PATIENCE_S)
     except EngineBusy:
-        owners.record(visitor, f"{what}-unknown", seat.sandbox.slug, of=asked.pk)
+        if asked is None:
+            raise
+        owners.record(visitor, f"{what}-unknown", cluster.slug, of=asked.pk, group=_group(action, point))
         raise ActionRefused(504, "The cluster has not answered yet: offsets may have been reset, or not.",
                             "Look at the journal and at the offsets before you try again.") from None
     except SandboxError as refused:
-        owners.record(visitor, f"{what}-refused", seat.sandbox.slug, of=asked.pk, why=str(refused))
+        partly = (refused.details or {}).get("began") if isinstance(refused, ActionRefused) else None
+        told = {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
+        done = _done(visitor, cluster, action, int(partly)) if partly is not None else {}
+        owners.record(visitor, f"{what}-refused", cluster.slug, why=str(refused), **told, **done)
         raise
-    owners.record(visitor, f"{what}-done", seat.sandbox.slug, of=asked.pk, seq=str(seq),
-                  result=_result(seat.sandbox.slug, seq))
+    if point is not None:
+        undoing.mark_undone(point)
+    owners.record(visitor, f"{what}-done", cluster.slug, of=asked.pk, group=_group(action, point),
+                  **_done(visitor, cluster, action, seq))
     return seq
+
+
+def refuse(visitor: Visitor, seat: Seat, action: Action) -> access.Forbidden:
+    """Somebody tried who may not; the tries of one address that are written down are limited."""
+    why = access.forbidden(visitor, seat)
+    if isinstance(action, access.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
+        owners.record(visitor, f"{_name_of(action)}-refused", seat.sandbox.slug, why=str(why), plan=asdict(action))
+    return why
 
 
 def ask(seat: Seat, question: Question) -> dict[str, Any]:
@@ -46,8 +73,42 @@ def ask(seat: Seat, question: Question) -> dict[str, Any]:
     return engine.answer(engine.port().ask(seat.sandbox.slug, question), PATIENCE_S)
 
 
+def _name_of(action: Action) -> str:
+    return "undo-reset" if isinstance(action, UndoReset) else "reset"
+
+
+def _group(action: Action, point: UndoPoint | None) -> str:
+    return point.group if point is not None else str(getattr(action, "group", ""))
+
+
+def _plan(action: Action, point: UndoPoint | None) -> dict[str, Any]:
+    """What was asked for; of an undo also what it leads back from."""
+    plan = asdict(action)
+    return plan if point is None else plan | {"group": point.group, "topic": point.topic, "back_to": point.before}
+
+
+def _before(seat: Seat, action: Action) -> dict[str, str | None]:
+    """The stored offsets now, by queue: those the preview showed, or asked for where a program saw none."""
+    if not isinstance(action, ResetOffsets):
+        return {}
+    if action.expected:
+        return {row.queue: None if row.committed is None else str(row.committed) for row in action.expected}
+    wish = PlanReset(group=action.group, topic=action.topic, target=action.target, value=action.value,
+                     source_group=action.source_group, queues=action.queues, method=action.method)
+    plan = engine.answer(engine.port().ask(seat.sandbox.slug, wish), PATIENCE_S)
+    return {row["queue"]: row["committed"] for row in plan["rows"] if row["selected"]}
+
+
+def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[str, Any]:
+    """What the journal says was done, for the record; a reset can be undone from here on."""
+    result = _result(cluster.slug, seq)
+    if result is not None and isinstance(action, ResetOffsets):
+        undoing.remember(cluster, result, owners.called(visitor))
+    return {"seq": str(seq), "result": result}
+
+
 def _result(slug: str, seq: int) -> dict[str, Any] | None:
-    """What the journal says was done: the reset this action caused, or None where it does not say so yet."""
+    """The reset this action caused, or None where the journal does not say so yet."""
     try:
         found = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))
     except SandboxError:

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.template import TemplateDoesNotExist
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import access, acting, attaching, engine, forms, owners, refusals, visitor
+from queueviz import access, acting, attaching, engine, forms, owners, refusals, undoing, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Part
 from queueviz.pages import reading
@@ -36,6 +36,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
     if seat.is_attached and tab == "journal" and seat.may("reset"):
         context["records"] = owners.records_of(slug)
+        context["undo_points"] = undoing.open_points(seat.sandbox)
     return render(request, board.template, context)
 
 

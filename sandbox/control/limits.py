@@ -102,4 +102,3 @@ class AttachedLimits:
     lag_mark: int = 10_000  # messages; a group over it is an event of the journal
     found_messages: int = 50
     journal_entries: int = 1_000
-    resets: int = 20  # that can be undone

@@ -18,6 +18,7 @@ from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
     from sandbox.hosting.attached.settings import AttachedSettings
+    from sandbox.hosting.attached.undo_point import UndoPoint
     from sandbox.hosting.host import Host
     from sandbox.hosting.wire_access import Keys
 
@@ -114,13 +115,14 @@ class EnginePort:
         """Close its connections and forget it, with what was done to it here."""
         return self._story(lambda: self._host.clusters.detach(slug))
 
-    def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
+    def act(self, slug: str, action: Action, by: Actor, *, undo: "UndoPoint | None" = None) -> "Future[int]":
         """Carry an action out; the value is the seq of its `ActionTaken`.  Raises ActionRefused.
 
-        On an attached cluster it comes when the brokers have answered, and `OffsetsReset` is written by then.
+        On an attached cluster it comes when the brokers have answered, and `OffsetsReset` is written by then; an
+        UndoReset needs the `undo` point there, which the engine does not keep.
         """
         if is_attached(slug):
-            return self._story(lambda: self._host.clusters.act(slug, action, str(by)))
+            return self._story(lambda: self._host.clusters.act(slug, action, str(by), undo))
         return self._turn(lambda: self._host.awake(slug).act(action, str(by)))
 
     def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":

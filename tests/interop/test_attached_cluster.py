@@ -15,6 +15,7 @@ import pytest
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
 from sandbox.hosting.attached.settings import AttachedSettings
+from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort, Reading
 from sandbox.kernel.errors import ActionRefused
@@ -58,9 +59,9 @@ class Scene(NamedTuple):
     def ask(self, name: str, **fields: Any) -> dict[str, Any]:
         return self.port.ask(SLUG, parse_question(name, fields)).result(WITHIN_S)
 
-    def act(self, action: str, **fields: Any) -> int:
+    def act(self, action: str, *, undo: UndoPoint | None = None, **fields: Any) -> int:
         typed = parse_action({"action": action, **fields})
-        return self.port.act(SLUG, typed, Actor("operator", "ada")).result(WITHIN_S)
+        return self.port.act(SLUG, typed, Actor("operator", "ada"), undo=undo).result(WITHIN_S)
 
     def board(self, topic: str, group: str) -> dict[str, Any]:
         [reading] = self.port.read([f"board/{SLUG}/{group}/{topic}"]).result(WITHIN_S)
@@ -277,7 +278,9 @@ def test_offline_the_preview_is_what_consumer_progress_shows(scene: Scene, group
         assert (shown["refused"], shown["method"]) == (None, "offline")
         seq = group.apply(shown, method="offline", **wish)
         assert group.offsets() == seen | targets(shown)
-        scene.act("UndoReset", reset_id=f"r{seq}")
+        found = scene.port.entries(SLUG, seq, 10, facts_only=True, longs_as_text=False).result(WITHIN_S)
+        point = UndoPoint.of(next(row for row in found.rows if row["type"] == "OffsetsReset"))
+        scene.act("UndoReset", reset_id=point.reset_id, confirm=group.name, undo=point)
         assert group.offsets() == seen
 
 

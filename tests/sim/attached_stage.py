@@ -8,6 +8,7 @@ from sandbox.control.questions import parse_question
 from sandbox.hosting.attached.cluster import AttachedCluster
 from sandbox.hosting.attached.clusters import Clusters
 from sandbox.hosting.attached.settings import AttachedSettings
+from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.attached.wire import Wire
 from sandbox.hosting.port import Reading
 from sandbox.hosting.snapshot.channels import parse_channel
@@ -80,8 +81,8 @@ class Office:
     def ask(self, name: str, **fields: Any) -> dict[str, Any]:
         return self._run(self.clusters.ask(SLUG, parse_question(name, fields)))
 
-    def act(self, action: str, **fields: Any) -> int:
-        return self._run(self.clusters.act(SLUG, parse_action({"action": action, **fields}), "operator ada"))
+    def act(self, action: str, *, undo: UndoPoint | None = None, **fields: Any) -> int:
+        return self._run(self.clusters.act(SLUG, parse_action({"action": action, **fields}), "operator ada", undo))
 
     def entries(self, kind: str | None = None) -> list[dict[str, Any]]:
         found = self.cluster.entries(0, 1_000, facts_only=True, longs_as_text=False)

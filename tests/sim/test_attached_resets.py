@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.world import World
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
@@ -68,6 +69,12 @@ def refusal(office: Office, shown: dict[str, Any] | None = None, **wish: Any) ->
     with pytest.raises(ActionRefused) as refused:
         apply(office, shown, **wish)
     return refused.value
+
+
+def undo(office: Office, *, confirm: str = GROUP) -> int:
+    """Of the newest reset."""
+    point = UndoPoint.of(office.entries("OffsetsReset")[-1])
+    return office.act("UndoReset", reset_id=point.reset_id, confirm=confirm, undo=point)
 
 
 def middle_ms(office: Office) -> int:
@@ -219,18 +226,40 @@ def test_members_are_told_and_verified_a_minute_later(office: Office) -> None:
 def test_an_undo_goes_back_to_where_it_was(offline: Office) -> None:
     before = committed(offline)
     shown = plan(offline, target="earliest", method="offline")
-    seq = apply(offline, shown, target="earliest", method="offline")
-    offline.act("UndoReset", reset_id=f"r{seq}")
+    apply(offline, shown, target="earliest", method="offline")
+    undo(offline)
     assert committed(offline) == before
     assert [row["method"] for row in offline.entries("OffsetsReset")] == ["offline", "undo"]
 
 
 def test_an_undo_waits_until_members_are_stopped(office: Office) -> None:
     shown = plan(office, target="latest", method="online")
-    seq = apply(office, shown, target="latest", method="online")
+    apply(office, shown, target="latest", method="online")
     with pytest.raises(ActionRefused) as refused:
-        office.act("UndoReset", reset_id=f"r{seq}")
+        undo(office)
     assert refused.value.status == 409
+
+
+def test_an_undo_asks_for_the_name_of_the_group_and_for_where_it_leads(offline: Office) -> None:
+    apply(offline, plan(offline, target="earliest", method="offline"), target="earliest", method="offline")
+    moved = committed(offline)
+    with pytest.raises(ActionRefused) as unnamed:
+        undo(offline, confirm="")
+    assert (unnamed.value.status, unnamed.value.field) == (422, "confirm")
+    with pytest.raises(ActionRefused) as unknown:
+        offline.act("UndoReset", reset_id=offline.entries("OffsetsReset")[-1]["reset_id"], confirm=GROUP)
+    assert unknown.value.status == 404
+    assert committed(offline) == moved
+
+
+def test_resets_of_two_runs_of_the_engine_have_different_names(offline: Office) -> None:
+    apply(offline, plan(offline, target="earliest", method="offline"), target="earliest", method="offline")
+    offline.world.run(1)
+    later = Office(offline.world)
+    later.attach()
+    apply(later, plan(later, target="earliest", method="offline"), target="earliest", method="offline")
+    [first], [second] = (one.entries("OffsetsReset") for one in (offline, later))
+    assert first["reset_id"] != second["reset_id"]
 
 
 def test_one_broker_that_does_not_answer_stops_the_plan(office: Office) -> None:

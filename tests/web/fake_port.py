@@ -51,6 +51,7 @@ class FakePort:
         self.rows: list[dict[str, Any]] = []
         self.first_seq = 0
         self.acted: list[tuple[str, Action, Actor]] = []
+        self.undone: list[Any] = []  # the undo point of each
         self.asked: list[Question] = []
         self.answers: dict[str, Any] = {}
         self.refuse: dict[str, Exception] = {}
@@ -96,8 +97,9 @@ class FakePort:
     def detach(self, slug: str) -> "Future[Any]":
         return self._do("detach", lambda: self.attached.pop(self._known(slug)))
 
-    def act(self, slug: str, action: Action, by: Actor) -> "Future[int]":
+    def act(self, slug: str, action: Action, by: Actor, *, undo: Any = None) -> "Future[int]":
         def work() -> int:
+            self.undone.append(undo)
             self.acted.append((self._known(slug), action, by))
             return 18_430 + len(self.acted)
 

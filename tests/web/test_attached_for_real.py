@@ -89,8 +89,9 @@ def test_the_pages_show_what_the_cluster_tells_and_a_reset_does_what_was_preview
     assert done.status_code == 204, done.content
     assert committed(played.inside()) == targets, "the sandbox itself says so"
     until(lambda: committed(played.outside()) == targets)
-    first, last = AuditRecord.objects.filter(slug="k.prod").order_by("pk")
-    assert (first.what, last.what) == ("reset", "reset-done")
+    unnamed, first, last = AuditRecord.objects.filter(slug="k.prod").order_by("pk")
+    assert (unnamed.what, first.what, last.what) == ("reset-refused", "reset", "reset-done")
+    assert first.details["before"] == still
     assert {row[0].split("/", 1)[1]: str(row[2]) for row in last.details["result"]["rows"]} == {
         queue.replace(":", "/"): target for queue, target in targets.items()}
     journal = played.operator.get("/api/clusters/prod/events").content.decode()

@@ -36,7 +36,8 @@ def records() -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_a_reset_is_written_down_before_and_after(operator: Client, port: FakePort) -> None:
-    done = {"type": "OffsetsReset", "seq": "18432", "cause": "18431", "reset_id": "r18431", "rows": [["q", "1", "2"]]}
+    done = {"type": "OffsetsReset", "seq": "18432", "cause": "18431", "reset_id": "r1-18431", "group": "order-svc",
+            "at_ms": 1_795_142_537_350, "rows": [["orders/broker-a/0", "1", "2"]]}  # fmt: skip
     port.rows = [{"type": "ActionTaken", "seq": "18431"}, done]
     assert reset(operator).status_code == 204
     (slug, action, by), (first, second) = port.acted[0], records()
@@ -53,11 +54,44 @@ def test_a_reset_is_written_down_before_and_after(operator: Client, port: FakePo
 
 
 @pytest.mark.parametrize("typed", ["", "order-sv", "ORDER-SVC", "orders"])
-def test_without_the_name_of_the_group_nothing_is_done_at_all(operator: Client, port: FakePort, typed: str) -> None:
+def test_without_the_name_of_the_group_nothing_is_done_and_the_attempt_is_kept(
+    operator: Client, port: FakePort, typed: str
+) -> None:
     answer = reset(operator, confirm=typed)
     assert answer.status_code == 422
     assert b'data-field="confirm"' in answer.content
-    assert (port.acted, records()) == ([], [])
+    assert port.acted == []
+    [(what, details)] = records()
+    assert (what, details["plan"]["group"]) == ("reset-refused", "order-svc")
+
+
+def test_the_attempt_of_somebody_who_may_not_is_kept_but_not_without_end(operator: Client, port: FakePort) -> None:
+    stranger = browser_of(account("eve"))
+    for _ in range(3):
+        assert reset(stranger).status_code == 403
+    assert port.acted == []
+    assert [(what, details["why"]) for what, details in records()] == 3 * [
+        ("reset-refused", "Only the operators of this cluster may do this.")]
+    assert {row.who for row in AuditRecord.objects.all()} == {"eve"}
+    operating.ATTEMPTS.forget()
+    operating.ATTEMPTS.burst = 1
+    try:
+        reset(stranger), reset(stranger)
+    finally:
+        operating.ATTEMPTS.burst = 20
+        operating.ATTEMPTS.forget()
+    assert len(records()) == 4
+
+
+def test_the_offsets_before_a_reset_by_a_program_are_written_down(operator: Client, port: FakePort) -> None:
+    port.answers = {"rows": [{"queue": "broker-a:0", "committed": "15291", "selected": True},
+                             {"queue": "broker-a:1", "committed": None, "selected": False}]}  # fmt: skip
+    fields = {name: value for name, value in FORM.items() if name not in ("expected", "queues[]")}
+    answer = operator.post("/api/clusters/prod/actions", fields, content_type="application/json")
+    assert answer.status_code == 200
+    assert records()[0][1]["before"] == {"broker-a:0": "15291"}
+    reset(operator)
+    assert records()[2][1]["before"] == {"broker-a:0": "15291"}  # the one of the preview
 
 
 def test_what_the_cluster_refuses_is_written_down_too(operator: Client, port: FakePort) -> None:
@@ -82,11 +116,77 @@ def test_an_answer_that_never_comes_is_no_invitation_to_try_again(
     assert [what for what, _ in records()] == ["reset", "reset-unknown"]
 
 
-def test_an_undo_is_written_down_as_one(operator: Client, port: FakePort) -> None:
-    answer = operator.post("/k/prod/actions/", {"action": "UndoReset", "reset_id": "r7"}, headers=HTMX)
-    assert answer.status_code == 204
-    assert [what for what, _ in records()] == ["undo-reset", "undo-reset-done"]
-    assert records()[0][1]["plan"] == {"reset_id": "r7"}
+def done(port: FakePort, number: int, group: str = "order-svc", topic: str = "orders") -> str:
+    """What the journal will say of the next action, which is the `number`th."""
+    seq = 18_430 + number
+    rows = [[f"{topic}/broker-a/0", "15291", "15000"], [f"{topic}/broker-a/1", "-1", "7"]]
+    port.rows.append({"type": "OffsetsReset", "seq": str(100_000 + seq), "cause": str(seq), "reset_id": f"r1-{seq}",
+                      "at_ms": 1_795_142_537_350, "group": group, "rows": rows})  # fmt: skip
+    return f"r1-{seq}"
+
+
+def undo(client: Client, reset_id: str, confirm: str = "order-svc") -> Any:
+    return client.post("/k/prod/actions/", {"action": "UndoReset", "reset_id": reset_id, "confirm": confirm},
+                       headers=HTMX)  # fmt: skip
+
+
+def test_an_undo_leads_where_the_database_says_and_is_written_down(operator: Client, port: FakePort) -> None:
+    reset_id = done(port, 1)
+    reset(operator)
+    done(port, 2)
+    assert reset_id in operator.get("/k/prod/journal/").content.decode()
+    assert undo(operator, reset_id).status_code == 204
+    point = port.undone[-1]
+    assert (point.reset_id, point.group, point.topic) == (reset_id, "order-svc", "orders")
+    assert point.before == {("broker-a", 0): 15291, ("broker-a", 1): None}
+    assert [what for what, _ in records()] == ["reset", "reset-done", "undo-reset", "undo-reset-done"]
+    assert records()[2][1]["plan"]["back_to"] == {"broker-a:0": 15291, "broker-a:1": None}
+    assert {details.get("group") or details["plan"]["group"] for _, details in records()} == {"order-svc"}
+    assert records()[3][1]["result"]["rows"][0] == ["orders/broker-a/0", "15291", "15000"]
+    shown = operator.get("/k/prod/journal/").content.decode()
+    assert 'id="undo-points"' not in shown
+    assert "orders/broker-a/0 15\u2009291 → 15\u2009000" in shown
+
+
+def test_an_undo_asks_for_the_name_of_the_group(operator: Client, port: FakePort) -> None:
+    reset_id = done(port, 1)
+    reset(operator)
+    for typed in ("", "orders"):
+        answer = undo(operator, reset_id, typed)
+        assert answer.status_code == 422
+        assert b'data-field="confirm"' in answer.content
+    assert len(port.acted) == 1
+    assert records()[-1][0] == "undo-reset-refused"
+
+
+def test_a_reset_is_undone_once_and_only_the_newest(operator: Client, port: FakePort) -> None:
+    first, second = done(port, 1), done(port, 2)
+    reset(operator), reset(operator)
+    answer = undo(operator, first)
+    assert answer.status_code == 409
+    assert b"order-svc was reset again on orders since." in answer.content
+    assert undo(operator, second).status_code == 204
+    again = undo(operator, second)
+    assert again.status_code == 409
+    assert b"This reset was undone already." in again.content
+    assert undo(operator, first).status_code == 409
+    assert b"There is no reset r7 to undo." in undo(operator, "r7").content
+    assert len(port.acted) == 3
+
+
+def test_a_reset_of_another_topic_does_not_stand_in_the_way(operator: Client, port: FakePort) -> None:
+    first, _ = done(port, 1), done(port, 2, topic="orders-2")
+    reset(operator), reset(operator, topic="orders-2")
+    assert undo(operator, first).status_code == 204
+
+
+def test_a_reset_that_one_broker_did_and_another_did_not_can_be_undone(operator: Client, port: FakePort) -> None:
+    reset_id = done(port, 1)
+    port.refuse["act"] = ActionRefused(502, "Broker {broker} did not reset its queues: {why}.", broker="broker-b",
+                                       why="code 1", details={"began": "18431"})  # fmt: skip
+    assert reset(operator).status_code == 502
+    assert records()[-1][1]["result"]["reset_id"] == reset_id
+    assert undo(operator, reset_id).status_code == 204
 
 
 def test_a_sandbox_s_reset_needs_no_name_and_no_audit(visitor: Client, mine: str, port: FakePort) -> None:

@@ -39,5 +39,8 @@ class ResetOffsets:
 
 @dataclass(frozen=True, kw_only=True)
 class UndoReset:
+    """Back to where the queues stood before a reset.  `confirm`: the group's name, typed, on a real cluster."""
+
     verb = "reset"
     reset_id: Name
+    confirm: Name | None = None

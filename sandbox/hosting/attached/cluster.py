@@ -15,6 +15,7 @@ from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.resets import Resets
 from sandbox.hosting.attached.settings import PREFIX, AttachedSettings
 from sandbox.hosting.attached.snapshot import trouble, whole
+from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.attached.watch import Watch
 from sandbox.hosting.attached.wire import Wires
 from sandbox.hosting.bell import Bell
@@ -42,7 +43,7 @@ class AttachedCluster:
         self.limits = limits
         self.journal = Journal(clock, keep=limits.journal_entries, first_seq=1)
         self.watch = Watch(clock, limits.watched_s)
-        self.resets = Resets(self.journal, clock, limits)
+        self.resets = Resets(self.journal, clock)
         self.journal.subscribe(self.watch.ring)
         self._wires = wires
         self._wire = wires(settings)
@@ -132,10 +133,10 @@ class AttachedCluster:
         self.watch.look()
         return await answer(self, question)
 
-    async def act(self, action: Action, by: str) -> int:
-        """ResetOffsets and UndoReset; the value is the seq of its ActionTaken.  Raises as `ask` does."""
+    async def act(self, action: Action, by: str, undo: UndoPoint | None = None) -> int:
+        """ResetOffsets, and UndoReset to `undo`; the value is the seq of its ActionTaken.  Raises as `ask` does."""
         self.watch.look()
-        return await self.resets.act(self.reach, self.picture, action, by)
+        return await self.resets.act(self.reach, self.picture, action, by, undo)
 
     def _troubles(self) -> list[trouble.Trouble]:
         shown = {"brokers": self.limits.brokers, "topics": self.limits.topics, "groups": self.limits.groups}

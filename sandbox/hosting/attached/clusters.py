@@ -11,6 +11,7 @@ from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question
 from sandbox.hosting.attached.cluster import AttachedCluster
 from sandbox.hosting.attached.settings import AttachedSettings, checked, is_attached
+from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.attached.wire import Wires, tcp_wire
 from sandbox.hosting.bell import Bell
 from sandbox.hosting.port import Reading, Refusal
@@ -96,9 +97,9 @@ class Clusters:
                                 seconds=round(self._limits.question_s))
         return found
 
-    async def act(self, slug: str, action: Action, by: str) -> int:
+    async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
         """To its end, however long that takes: half a reset would be worse than a late one."""
-        return await _in_words(self.get(slug).act(action, by))
+        return await _in_words(self.get(slug).act(action, by, undo))
 
     async def _change(self, slug: str, story: Coroutine[Any, Any, None]) -> None:
         task = self._changes[slug] = asyncio.get_running_loop().create_task(story)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from sandbox.client.tasks import Tasks
 from sandbox.control.actions import Action, ResetOffsets, UndoReset, fields_of, name_of
-from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.member_says import HeldQueue
 from sandbox.hosting.attached.picture import Picture
 from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.reset_plan import AttachedPlan, BrokerFacts, ask_brokers, draw_plan, plan_reset
 from sandbox.hosting.attached.snapshot.queues import Causes
+from sandbox.hosting.attached.undo_point import Befores, UndoPoint, confirmed
 from sandbox.hosting.resets import UNDO_MS, WATCH_S, Targets, or_never, reset_fact, targets_of
 from sandbox.hosting.sandbox import plain
 from sandbox.journal.events import ActionTaken, ResetStepDone
@@ -31,16 +31,6 @@ TO_THE_END = -1
 CAUSES_KEPT = 4_096
 
 
-class Done(NamedTuple):
-    """A reset that can be undone."""
-
-    reset_id: str
-    group: str
-    topic: str
-    at_ms: int
-    before: dict[MessageQueue, int | None]
-
-
 class Outcome(NamedTuple):
     """Where queues go on now, by the brokers' own answers, and what went wrong where."""
 
@@ -51,32 +41,32 @@ class Outcome(NamedTuple):
 class Resets:
     """Carries resets out, one at a time, and writes each down."""
 
-    def __init__(self, journal: Journal, clock: Clock, limits: AttachedLimits) -> None:
+    def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
-        self._limits = limits
+        self._began_ms = clock.now_ms()
         self._one_at_a_time = asyncio.Lock()
         self._tasks = Tasks("resets")
-        self._done: dict[str, Done] = {}
         self.causes: Causes = {}
 
     def close(self) -> None:
         self._tasks.cancel()
 
-    async def act(self, reach: Reach, picture: Picture, action: Action, by: str) -> int:
-        """The seq of its ActionTaken.  Raises ActionRefused: 403 for every other action, else as a sandbox does."""
+    async def act(self, reach: Reach, picture: Picture, action: Action, by: str, undo: UndoPoint | None) -> int:
+        """The seq of its ActionTaken.  `undo`: where an UndoReset leads, kept by who asks.
+
+        Raises ActionRefused: 403 for every other action, else as a sandbox does.
+        """
         if not isinstance(action, ResetOffsets | UndoReset):
             raise ActionRefused(403, "A real cluster is only looked at; nothing but offsets is changed there.",
                                 "Use its own tools, or a sandbox.")
         async with self._one_at_a_time:
             if isinstance(action, UndoReset):
-                return await self._undo(reach, picture, action, by)
+                return await self._undo(reach, picture, action, by, undo)
             return await self._reset(reach, picture, action, by)
 
     async def _reset(self, reach: Reach, picture: Picture, action: ResetOffsets, by: str) -> int:
-        if action.confirm != action.group:
-            raise ActionRefused(422, "This is a real cluster.", "Type the name of the group to confirm.",
-                                field="confirm")
+        confirmed(action.confirm, action.group)
         plan = await plan_reset(reach, picture, action)
         targets = targets_of(plan.plan, action, lambda fresh: draw_plan(
             self._journal.next_seq - 1, self._clock.now_ms(), action, plan))
@@ -87,26 +77,28 @@ class Resets:
         if time_ms is not None:
             carry_out = _by_members(reach, plan, action, time_ms)
         method = "server" if plan.method == "online" and time_ms is None else plan.method
-        seq, told = await self._carry_out(action, by, action.group, action.topic, method, plan.facts, targets,
-                                          carry_out, reason=action.reason)
+        seq, before, told = await self._carry_out(action, by, action.group, method, plan.facts, targets, carry_out,
+                                                  reason=action.reason)
         if time_ms is not None:
             for client_id in plan.plan.online_members:
-                self._journal.write(ResetStepDone(f"r{seq}", client_id, "told"))
+                self._journal.write(ResetStepDone(self._id(seq), client_id, "told"))
         if plan.plan.online_members:
-            self._watch(reach, picture, f"r{seq}", action.group, action.topic, told, plan.plan.online_members)
+            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, told,
+                        plan.plan.online_members)
         return seq
 
-    async def _undo(self, reach: Reach, picture: Picture, action: UndoReset, by: str) -> int:
+    async def _undo(self, reach: Reach, picture: Picture, action: UndoReset, by: str, undo: UndoPoint | None) -> int:
         """Back to where each queue stood.  Members that are online must be reachable at an exact offset (5.x)."""
-        done = self._done.get(action.reset_id)
-        if done is None:
+        if undo is None or undo.reset_id != action.reset_id:
             raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id",
                                 reset_id=action.reset_id)
-        if self._clock.now_ms() - done.at_ms > UNDO_MS:
+        confirmed(action.confirm, undo.group)
+        if self._clock.now_ms() - undo.at_ms > UNDO_MS:
             raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
-        facts = await ask_brokers(reach, picture, done.group, done.topic)
-        targets: Targets = {mq: before for mq, before in done.before.items()
-                            if before is not None and mq.broker in facts}
+        facts = await ask_brokers(reach, picture, undo.group, undo.topic)
+        targets: Targets = {MessageQueue(undo.topic, broker, queue_id): before
+                            for (broker, queue_id), before in undo.before.items()
+                            if before is not None and broker in facts}
         if not targets:
             raise ActionRefused(409, "Nothing was stored before that reset.", "Make a new one.")
         for mq, before in sorted(targets.items()):
@@ -118,44 +110,45 @@ class Resets:
         if online and not all(told.writes_itself for told in facts.values()):
             raise ActionRefused(409, "Members of the group are online and would overwrite it.",
                                 "Stop them, and undo it then.")
-        seq, _ = await self._carry_out(action, by, done.group, done.topic, "undo", facts, targets,
-                                       _by_queue(reach, facts, done.group), reason=f"undo of {action.reset_id}")
+        seq, _, _ = await self._carry_out(action, by, undo.group, "undo", facts, targets,
+                                          _by_queue(reach, facts, undo.group), reason=f"undo of {action.reset_id}")
         return seq
 
-    async def _carry_out(self, action: Action, by: str, group: str, topic: str, method: str,
-                         facts: dict[str, BrokerFacts], targets: Targets,
-                         carry_out: "Callable[[Targets], Awaitable[Outcome]]", *, reason: str) -> tuple[int, Targets]:
+    def _id(self, seq: int) -> str:
+        """Of the reset that this ActionTaken began, also beside those of other runs of the engine."""
+        return f"r{self._began_ms:x}-{seq}"
+
+    async def _carry_out(self, action: Action, by: str, group: str, method: str, facts: dict[str, BrokerFacts],
+                         targets: Targets, carry_out: "Callable[[Targets], Awaitable[Outcome]]", *,
+                         reason: str) -> tuple[int, Befores, Targets]:
         """ActionTaken before anything is asked, OffsetsReset with what the brokers answered.
 
-        Raises ActionRefused (502) when a broker did not do it; what others did is in the journal then.
+        Raises ActionRefused (502) when a broker did not do it; what others did is in the journal then, after `seq`.
         """
         seq = self._journal.write(ActionTaken(name_of(action), plain(fields_of(action)), by))
         outcome = await carry_out(targets)
         before = {mq: facts[mq.broker].committed(group, mq) for mq in outcome.targets}
         if outcome.targets:
             with self._journal.caused_by(seq):
-                at = self._journal.write(reset_fact(f"r{seq}", group, method, before, outcome.targets, reason=reason,
-                                                    by=by))
-            self._remember(Done(f"r{seq}", group, topic, self._clock.now_ms(), before), at)
+                at = self._journal.write(reset_fact(self._id(seq), group, method, before, outcome.targets,
+                                                    reason=reason, by=by))
+            self._remember(group, before, at)
         if outcome.failures:
             broker, why = sorted(outcome.failures.items())[0]
             raise ActionRefused(502, "Broker {broker} did not reset its queues: {why}.",
-                                "Look at the offsets; other brokers may have done it.", broker=broker,
-                                why=why.removesuffix("."))
-        return seq, outcome.targets
+                                "Look at the offsets; other brokers may have done it.", details={"began": str(seq)},
+                                broker=broker, why=why.removesuffix("."))
+        return seq, before, outcome.targets
 
-    def _remember(self, done: Done, seq: int) -> None:
-        self._done[done.reset_id] = done
-        while len(self._done) > self._limits.resets:
-            del self._done[next(iter(self._done))]
-        for mq in done.before:
-            self.causes.pop((done.group, mq), None)
-            self.causes[done.group, mq] = seq
+    def _remember(self, group: str, before: Befores, seq: int) -> None:
+        for mq in before:
+            self.causes.pop((group, mq), None)
+            self.causes[group, mq] = seq
         while len(self.causes) > CAUSES_KEPT:
             del self.causes[next(iter(self.causes))]
 
-    def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, targets: Targets,
-               members: tuple[str, ...]) -> None:
+    def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, before: Befores,
+               targets: Targets, members: tuple[str, ...]) -> None:
         """A minute later plan and reality are compared, member by member.
 
         A late commit took a queue back before its target; or ahead of what its member has not finished: then a Java
@@ -166,8 +159,6 @@ class Resets:
         the reset never reached its member.  A 5.x broker tells one pull of it, and forgets it then, though that was the
         held pull of a member that is gone.
         """
-        before = self._done[reset_id].before
-
         async def compare() -> None:
             await self._clock.sleep(WATCH_S)
             try:

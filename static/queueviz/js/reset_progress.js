@@ -23,7 +23,8 @@ export class ResetProgress {
     hide($("#rs-apply", root), true);
     this.foot = $("#rs-done", root);
     hide(this.foot, false);
-    $("#rs-undo", this.foot).onclick = ({ currentTarget }) => post(`${base}actions/`, { action: "UndoReset", reset_id: this.#reset.reset_id }, currentTarget);
+    this.typed = $("#rs-undo-typed", this.foot); // a real cluster asks for the group's name
+    $("#rs-undo", this.foot).onclick = ({ currentTarget }) => post(`${base}actions/`, { action: "UndoReset", reset_id: this.#reset.reset_id, confirm: this.typed?.value ?? "" }, currentTarget);
     this.foot.addEventListener("queueviz:acted", ({ detail }) => this.#begin(detail.seq));
     this.#begin(seq);
     live.addEventListener("facts", () => this.#read());
@@ -72,6 +73,7 @@ export class ResetProgress {
     text(say, say.dataset[state]);
     attr(this.view, "data-state", state);
     hide($("#rs-undo", this.foot), reset.method === "undo");
+    if (this.typed) hide(this.typed.parentElement, reset.method === "undo");
   }
 
   #list(ids, board) {

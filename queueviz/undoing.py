@@ -1,0 +1,57 @@
+"""What can be undone on attached clusters: the newest reset of a group on a topic, once, within a day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from queueviz.models import Cluster, UndoPoint
+from sandbox.control.actions import UndoReset
+from sandbox.hosting.attached import undo_point
+from sandbox.hosting.resets import UNDO_MS
+from sandbox.kernel.errors import ActionRefused
+
+LIFE = timedelta(milliseconds=UNDO_MS)
+
+
+def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
+    """Keep the offsets before a reset, from the journal's `OffsetsReset`; what is older than a day goes."""
+    told = undo_point.UndoPoint.of(result)
+    cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
+    cluster.undo_points.create(reset_id=told.reset_id, group=told.group, topic=told.topic, who=who, before={
+        f"{broker}:{queue_id}": old for (broker, queue_id), old in told.before.items()})
+
+
+def open_points(cluster: Cluster) -> list[UndoPoint]:
+    """Those that can be undone now, the newest first."""
+    newest: dict[tuple[str, str], UndoPoint] = {}
+    for point in cluster.undo_points.filter(at__gt=timezone.now() - LIFE).order_by("-pk"):
+        newest.setdefault((point.group, point.topic), point)
+    return [point for point in newest.values() if point.undone_at is None]
+
+
+def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
+    """Raises ActionRefused: 404 unknown, 409 undone already, or not the newest."""
+    point = cluster.undo_points.filter(reset_id=action.reset_id).first()
+    if point is None:
+        raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id", reset_id=action.reset_id)
+    if point.undone_at is not None:
+        raise ActionRefused(409, "This reset was undone already.", "Make a new reset.")
+    if cluster.undo_points.filter(group=point.group, topic=point.topic, pk__gt=point.pk).exists():
+        raise ActionRefused(409, "{group} was reset again on {topic} since.", "Only the newest reset can be undone.",
+                            group=point.group, topic=point.topic)
+    return point
+
+
+def value_of(point: UndoPoint) -> undo_point.UndoPoint:
+    """As the engine takes it."""
+    before = {(queue.rpartition(":")[0], int(queue.rpartition(":")[2])): old for queue, old in point.before.items()}
+    return undo_point.UndoPoint(point.reset_id, point.group, point.topic, int(point.at.timestamp() * 1000), before)
+
+
+def mark_undone(point: UndoPoint) -> None:
+    point.undone_at = timezone.now()
+    point.save(update_fields=["undone_at"])
