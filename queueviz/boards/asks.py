@@ -12,6 +12,7 @@ from queueviz.boards.page import Part, Place, data_of
 
 FORMS = frozenset({"burst", "producer", "consumer", "slow", "strategy", "fault", "topic", "crash", "share", "help",
                    "transactions", "locks"})
+KEYS_OFFERED = 10  # of each broker
 ATTACHED_FORMS = frozenset({"share", "help"})  # the others change what is only looked at
 
 
@@ -26,8 +27,29 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _channels(place: Place) -> list[str]:
     """The board's, and what a form shows beside it."""
-    more = locks.channel(place) if place.query.get("form") == "locks" else None
-    return [name for name in (board_channel(place), more) if name]
+    form = place.query.get("form")
+    more = [locks.channel(place)] if form == "locks" else _stores(place) if form == "slow" else []
+    return [name for name in (board_channel(place), *more) if name]
+
+
+def _masters(place: Place) -> list[str]:
+    return [str(row["broker"]) for row in place.snapshot.get("brokers", ())
+            if row["broker_id"] == 0 and row["state"] == "running"]
+
+
+def _stores(place: Place) -> list[str]:
+    return [f"store/{place.slug}/{broker}" for broker in _masters(place)]
+
+
+def _slow(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    """The newest keys each broker has of the topic, to choose from."""
+    topic, found = place.topic(place.group()), []
+    for name in _stores(place):
+        records = (data_of(readings, name) or {}).get("records") or {}
+        keys = [row["key"] for _, row in sorted(records.items(), key=lambda item: -int(item[0]))
+                if row["topic"] == topic and row["key"]]
+        found += list(dict.fromkeys(keys))[:KEYS_OFFERED]
+    return {"keys": found}
 
 
 def _strategy(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,15 +63,14 @@ def _strategy(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _locks(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers as they are; what is a property of clients may be told by way of any broker that runs."""
-    running = [str(row["broker"]) for row in place.snapshot.get("brokers", ())
-               if row["broker_id"] == 0 and row["state"] == "running"]
-    return {"lives": locks.lives_of(data_of(readings, locks.channel(place))), "masters": running}
+    return {"lives": locks.lives_of(data_of(readings, locks.channel(place))), "masters": _masters(place)}
 
 
 MORE: Mapping[str, Callable[[Place, Mapping[str, Any]], dict[str, Any]]] = {
     "fault": lambda place, readings: {"faults": faults_of(place.snapshot)},
     "strategy": _strategy,
     "locks": _locks,
+    "slow": _slow,
 }
 
 

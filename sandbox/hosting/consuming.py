@@ -169,6 +169,8 @@ class ConsumerActor:
             self.handler = change.handler
         if change.slow_key is not None:
             self.slow = (change.slow_key, change.slow_ms or 0) if change.slow_key else None
+            if self.work is not None:
+                self.work.met_slow = False
         if self.work is not None:
             self.work.work_ms, self.work.fail_percent = spread(self.settings.work_ms), self.settings.fail_percent
             self.work.slow, self.work.handler = self.slow, self.handler

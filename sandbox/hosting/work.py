@@ -42,6 +42,7 @@ class Work:
         self.work_ms = spread(work_ms)
         self.fail_percent = fail_percent
         self.slow: tuple[str, int] | None = None
+        self.met_slow = False  # a message with the slow key has come
         self.handler = "work"
         self.working: dict[MessageQueue, Working] = {}  # in order only: one per queue
 
@@ -78,6 +79,7 @@ class Work:
 
     def _takes_ms(self, message: Message) -> float:
         if self.slow is not None and message.keys == self.slow[0]:
+            self.met_slow = True
             return self.slow[1]
         low, high = self.work_ms
         return self._chance.between(low, high)

@@ -72,14 +72,23 @@ def test_a_slow_key_pins_the_committed_offset(site: Site) -> None:
     site.start("orders")
     site.page.locator(".cons[data-actor=A]").get_by_role("button", name="Slow").click()
     dialog = site.page.locator("#ask")
+    dialog.get_by_label("Key", exact=True).fill("")
+    dialog.get_by_role("button", name="Slow down").click()
+    expect(dialog.get_by_label("Key", exact=True)).to_be_focused()  # a key that is empty is not sent
     dialog.get_by_label("Key", exact=True).fill("order-77812")
     dialog.get_by_role("button", name="Slow down").click()
     expect(dialog).to_be_hidden()
+    card = site.page.locator(".cons[data-actor=A] .say")
+    expect(card).to_have_text("order-77812 takes 5 m 00 s each: waiting for its first message")
     assert site.act(action="SetRate", rate="20") == 204
     assert site.act(action="SendMessages", topic="orders", key="order-77812", count="1", queue="broker-a:0") == 204
     pinned = site.page.locator(".q[data-queue='broker-a:0'] .t-pinned")
     expect(pinned).to_contain_text("order-77812 held")
     expect(site.page.locator(".q[data-queue='broker-a:0']")).to_have_class("q me-0 bad")
+    expect(card).to_contain_text("because order-77812 is unfinished")
+    site.stand_still()
+    row = next(row for row in site.group("order-svc")["queues"] if (row["broker"], row["queue_id"]) == ("broker-a", 0))
+    expect(card).to_contain_text(f"committed stays at {int(row['committed']):,}".replace(",", "\u2009"))
 
 
 def test_a_refused_form_keeps_its_input_and_says_why(site: Site) -> None:

@@ -61,6 +61,24 @@ def test_the_smallest_unfinished_offset_is_committed_and_in_the_end_the_next_one
     assert caller.stored_offset(GROUP, "orders", 0) == 11, "nothing is left, so it is the next one"
 
 
+def test_a_member_says_whether_its_slow_key_has_come_and_how_much_is_done_behind_it(world: World) -> None:
+    def slow() -> Any:
+        return next(iter(world.read(f"board/{GROUP}/orders").data["members"].values()))["slow"]
+
+    member(world)
+    world.act("ChangeActor", actor="A", slow_key="slow", slow_ms=40_000)
+    send(world, 3)
+    world.run(6)
+    assert slow() == {"key": "slow", "ms": 40_000, "met": False}
+    send(world, 1, key="slow")
+    send(world, 9)
+    world.run(12)
+    assert slow()["met"]
+    assert (row(world)["committed"], row(world)["oldest"]["key"], row(world)["cells"]) == ("3", "slow", "1p9d")
+    world.act("ChangeActor", actor="A", slow_key="another", slow_ms=40_000)
+    assert not slow()["met"], "that one has not come yet"
+
+
 @pytest.mark.seed("D9", "0.27")
 def test_an_offset_of_0_is_a_value_too_and_the_last_message_leaves_its_successor(world: World, caller: Caller) -> None:
     world.act("ChangeBroker", broker="broker-a", changes={"memory_bytes": 64 * 1024})

@@ -177,6 +177,16 @@ def test_a_question_is_answered_as_a_partial_or_refused_in_its_place(
     assert visitor.get(f"/s/{mine}/ask/nothing/", headers=HTMX).status_code in (404, 422)
 
 
+def test_the_slow_dialog_offers_the_newest_keys_of_the_topic(visitor: Client, mine: str, port: FakePort) -> None:
+    port.show(f"store/{mine}/broker-a", {"records": {
+        "99": {"topic": "orders", "key": "order-1"}, "1000": {"topic": "orders", "key": "order-2"},
+        "500": {"topic": "others", "key": "not this one"}, "700": {"topic": "orders", "key": None}}}, seq=1)
+    shown = visitor.get(f"/s/{mine}/part/ask/?form=slow&group=order-svc&topic=orders", headers=HTMX).content.decode()
+    assert shown.index('value="order-2"') < shown.index('value="order-1"')
+    assert "not this one" not in shown
+    assert shown.count("<option") == 2
+
+
 def test_an_owner_s_visit_wakes_and_a_viewer_s_does_not(
     visitor: Client, stranger: Client, mine: str, port: FakePort
 ) -> None:

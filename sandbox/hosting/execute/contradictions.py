@@ -88,7 +88,7 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
             raise _no(wrong, "A producer with a feed has a speed, one without has a rate.", "Change the other.")
         return
     if change.slow_ms is not None and change.slow_key is None:
-        raise _no("slow_key", "A slow key needs a name.", "Give slow_key with slow_ms, or work_ms for every message.")
+        raise _no("slow_key", "A slow key needs a name.", "Name the key of a message, or make every message slow.")
     if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
         raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
     if change.expression is not None:

@@ -44,10 +44,17 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
         "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms,
         "state_since_ms": actor.state_since_ms, "timers": actor.timers,
         "limits": _limits(actor, sandbox.preset),
-        "work_ms": list(actor.work_ms), "slow": None if actor.slow is None else {"key": actor.slow[0],
-                                                                              "ms": actor.slow[1]},
+        "work_ms": list(actor.work_ms), "slow": _slow(actor),
         "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
     }
+
+
+def _slow(actor: ConsumerActor) -> Row | None:
+    """The key it takes its time for; `met`: a message with it has come since it was named."""
+    if actor.slow is None:
+        return None
+    key, ms = actor.slow
+    return {"key": key, "ms": ms, "met": actor.work is not None and actor.work.met_slow}
 
 
 def _limits(actor: ConsumerActor, preset: Preset) -> Row | None:

@@ -2,6 +2,7 @@
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
 import { bytes, duration, number, UNKNOWN } from "./format.js";
 import { shortId } from "./names.js";
+import { runs } from "./offsets.js";
 import { colour } from "./queue_rows.js";
 import { t } from "./words.js";
 
@@ -17,6 +18,8 @@ const BUTTONS = {
   refused: ["RestartActor", "RemoveActor"],
 };
 
+/** Messages finished behind one that is not. */
+const doneBehind = (cells) => runs(cells).reduce((sum, [state, count]) => (state === "d" ? sum + count : sum), 0);
 const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
 export class Cards {
@@ -142,9 +145,11 @@ export class Cards {
     if (member.state === "stopped") return t("card.stopped", { age });
     if (member.state === "starting") return t("card.starting");
     if (member.state === "refused") return t("card.refused", { reason: member.reason ?? "–" });
+    const pinned = Object.entries(data.queues).find(([, row]) => row.owner === id && member.slow && row.oldest?.key === member.slow.key && row.oldest.offset === row.committed);
+    if (pinned) return t("card.pinned", { queue: shorts.get(pinned[0]), committed: number(pinned[1].committed), key: member.slow.key, done: number(doneBehind(pinned[1].cells)) });
     const flow = Object.values(data.queues).find((row) => row.owner === id && row.flow_control);
     if (flow) return t("card.flow", { limit: t(`limit.${flow.flow_control}`) });
-    if (member.slow?.key) return t("card.slow_key", { key: member.slow.key, age: duration(member.slow.ms) });
+    if (member.slow?.key) return t(member.slow.met ? "card.slow_key" : "card.slow_waits", { key: member.slow.key, age: duration(member.slow.ms) });
     if (member.transport === "tcp") return t(member.buffered === null ? "card.wire" : "card.wire_told", { language: member.language ?? "–", version: member.release ?? "–" });
     return null;
   }
