@@ -24,6 +24,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     topics = [(t["topic"], _first_queue(t, broker)) for t in place.topics if not t["topic"].startswith("%")]
     return {
         "files": files,
+        "newest_keys": data.get("keys") or [],
         "entries": sorted(entries, key=_newest)[:12],
         "topics": topics,
         "topic": place.query.get("topic") or (topics[0][0] if topics else ""),

@@ -77,3 +77,26 @@ def test_the_index_page_reckons_the_slot_of_any_key(real_engine: Any) -> None:
     sums = re.findall(r"(\d+) mod (\d+) = (\d+)<br>40 \+ (\d+) × 4 = (\d+)", page)
     assert [tuple(map(int, found)) for found in sums] == [
         (answer["hash"], 97, answer["hash"] % 97, file["slot"], 40 + file["slot"] * 4)]
+
+
+def test_the_index_page_offers_the_newest_keys_and_each_finds_its_messages(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "index")
+
+    def stored(topic: str) -> int:
+        topics = client.get(f"/api/sandboxes/{slug}").json()["topics"]
+        return sum(int(queue["max"]) for row in topics if row["topic"] == topic for queue in row["queues"])
+
+    until(lambda: stored("orders") == 200)
+    act(client, slug, action="CreateTopic", topic="refunds", write_queues=1, read_queues=1)
+    rows = [{"key": "the-last-but-one", "body": "x"}, {"key": "two words", "body": "x"}]
+    act(client, slug, action="SendMessages", topic="refunds", rows=rows)
+
+    until(lambda: stored("refunds") == 2)
+    keys = re.findall(r'data-key="([^"]+)" data-topic="([^"]+)"', text_of(client, f"/s/{slug}/index/"))
+    assert keys[:2] == [("two", "refunds"), ("words", "refunds")], "each key of a message by itself"
+    assert keys[2] == ("the-last-but-one", "refunds")
+    assert len(keys) == len(set(keys)) == 12
+    for key, topic in keys[:4]:
+        found = client.get(f"/api/sandboxes/{slug}/ask/walk-index", {"topic": topic, "key": key}).json()
+        assert found["found"], key

@@ -70,7 +70,7 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
         case "store", [node, "disk"]:
             return read_disk(sandbox, _running(sandbox, node))
         case "index", [node]:
-            return read_index(_running(sandbox, node))
+            return read_index(sandbox, _running(sandbox, node))
         case "topics", []:
             return read_topics(sandbox)
         case "topology", []:

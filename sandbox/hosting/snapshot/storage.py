@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 LAST_ENTRIES = 64
+NEWEST_KEYS = 12
 
 
 def read_store(sandbox: "Sandbox", node: BrokerNode) -> Row:
@@ -27,15 +28,25 @@ def log_row(store: MessageStore) -> Row:
             "file_bytes": str(store.config.commit_log_file_bytes)}
 
 
-def read_index(node: BrokerNode) -> Row:
-    files = node.running.store.index.files
+def read_index(sandbox: "Sandbox", node: BrokerNode) -> Row:
+    store = node.running.store
+    files = store.index.files
     return {
+        "keys": _newest_keys(sandbox.memory.tape(node.node).read(store)),
         "files": {file.name: {"begin_ms": file.begin_ms, "end_ms": file.end_ms,
                               "begin_physical": str(file.begin_physical), "end_physical": str(file.end_physical),
                               "slots_used": file.slots_used, "count": file.index_count, "slots": file.slots,
                               "entries": file.entries} for file in files},
         "entries": _last_entries(node),
     }
+
+
+def _newest_keys(records: dict[str, Row]) -> list[Row]:
+    """Of the last records of the log: each key once, the newest first.  A message may have several, with blanks
+    between."""
+    found = {(record["topic"], key): None for record in reversed(records.values()) if record["kind"] == "normal"
+             for key in (record["key"] or "").split()}
+    return [{"topic": topic, "key": key} for topic, key in list(found)[:NEWEST_KEYS]]
 
 
 def _last_entries(node: BrokerNode) -> dict[str, Row]:

@@ -100,9 +100,27 @@ function walkCollision(entries) {
   form.requestSubmit();
 }
 
+const keys = $("#newest-keys");
+keys?.addEventListener("click", ({ target }) => {
+  if (!target.dataset.key) return;
+  form.elements.topic.value = target.dataset.topic;
+  form.elements.key.value = target.dataset.key;
+  form.requestSubmit();
+});
+
+/** They stay where they are while somebody is about to take one. */
+function offer(newest) {
+  const row = newest.map(({ topic, key }) => `${topic}#${key}`).join(" ");
+  if (!newest.length || keys.dataset.row === row || keys.matches(":hover, :focus-within")) return;
+  keys.dataset.row = row;
+  keys.replaceChildren(...newest.map(({ topic, key }) => el("button", { class: "btn sm num", type: "button", "data-key": key, "data-topic": topic, title: topic }, key)));
+  $("#known-keys").replaceChildren(...newest.map(({ key }) => el("option", { value: key })));
+}
+
 if (config.channels.index) show(page, config.channels.index, paint);
 
 function paint(data) {
+  offer(data.keys ?? []);
   const files = Object.entries(data.files ?? {}).sort();
   if (files.length)
     $("#shelf").replaceChildren(...files.map(([name, f]) => {
