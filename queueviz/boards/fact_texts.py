@@ -43,6 +43,12 @@ _UNFLUSHED = Counted(
     "messages",
 )  # fmt: skip
 
+_REPEATED = Counted(
+    lambda n: ngettext("{count} message came twice: {who} crashed before it was committed",
+                       "{count} messages came twice: {who} crashed before they were committed", n),
+    "count",
+)  # fmt: skip
+
 FACTS: dict[str, FactText] = {
     "SandboxOpened": FactText("ok", _("opened"), _("sandbox opened from template {template}")),
     "SandboxSlept": FactText("quiet", _("asleep"), _("fell asleep: {reason}")),
@@ -129,6 +135,7 @@ FACTS: dict[str, FactText] = {
         "warn", _("flow"), _("{who} holds back {queue}: {limit} {value}, {allowed} allowed"), "warn"
     ),
     "FlowControlChanged:limit=null": FactText("move", _("flow"), _("{who} pulls {queue} again")),
+    "CrashRepeated": FactText("warn", _("came twice"), _REPEATED, "warn"),
     "MessagePinned": FactText("warn", _("pinned"), _("{queue} held at {offset} by {key}"), "warn"),
     "MessageDeadLettered": FactText("bad", _("dead letter"), _DEAD, "bad"),
     "MessageConsumedOnce:remark=null": FactText(

@@ -115,6 +115,7 @@ TEXTS: dict[str, Any] = {
     "tape.tag": _("tag hash"),
     "tape.summary": _("The newest {n} messages of the commit log, in byte order"),
     "journal.gap": Counted(lambda n: ngettext("missed {n} event, loaded", "missed {n} events, loaded", n)),
+    "journal.why": _("why"),
     "journal.none": _("Nothing has happened yet."),
     "time.live": _("LIVE"),
     "time.frozen": _("Frozen, go live"),
@@ -134,6 +135,9 @@ TEXTS: dict[str, Any] = {
     "say.lock": _("{queue} lock granted to {who}"),
     "say.crashed": _("{who} crashed"),
     "say.hung": _("{who} stopped answering"),
+    "say.repeated": Counted(
+        lambda n: ngettext("{n} message came twice, for {who} crashed", "{n} messages came twice, for {who} crashed", n)
+    ),
     "say.pinned": _("{queue} is held by {key}"),
     "say.reset": _("Offsets of {group} were moved"),
     "reset.undo": _("Undo"),

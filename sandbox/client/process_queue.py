@@ -251,6 +251,14 @@ class ProcessQueue:
         """Messages at or above `offset` a listener was given: who begins there gives them to a listener again."""
         return self._seen.count_from(offset)
 
+    def begun_from(self, offset: int) -> int:
+        """Those of them that are not finished."""
+        return sum(1 for begun in self._started if begun >= offset)
+
+    def given_runs(self) -> tuple[Run, ...]:
+        """What a listener was given, finished or not."""
+        return self._seen.runs()
+
     def clear(self) -> None:
         self._seen.clear()
         for table in (self._cache, self._taken, self._started, self._processing, self._done_ahead):

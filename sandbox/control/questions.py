@@ -47,6 +47,13 @@ class PlanRebalance:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlanCrash:
+    """What would come again if a consumer's process died now, and whoever shares the process with it."""
+
+    actor: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class WalkIndex:
     """Every station on the way from a key to its messages."""
 
@@ -144,12 +151,13 @@ class Frames:
     no: Annotated[int, Between(1, INT64_MAX)] | None = None
 
 
-Question = (PlanReset | PlanRebalance | WalkIndex | ReadRecord | ReadEntry | Locate | FindMessages | Route | OffsetFile
-            | StartOffset | Frames | Transactions)  # fmt: skip
+Question = (PlanReset | PlanRebalance | PlanCrash | WalkIndex | ReadRecord | ReadEntry | Locate | FindMessages | Route
+            | OffsetFile | StartOffset | Frames | Transactions)  # fmt: skip
 
 BY_NAME: dict[str, type[Question]] = {
     "plan-reset": PlanReset,
     "plan-rebalance": PlanRebalance,
+    "plan-crash": PlanCrash,
     "walk-index": WalkIndex,
     "read-record": ReadRecord,
     "read-entry": ReadEntry,

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
@@ -22,6 +23,7 @@ from sandbox.hosting.feeds import FeedInterrupted, prepare_flights
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.pace import SendPace
 from sandbox.hosting.producer_actor import ProducerActor
+from sandbox.hosting.repeats import Repeats
 from sandbox.hosting.surroundings import Surroundings
 from sandbox.journal.events import Entry, MemberStateChanged
 from sandbox.kernel.errors import ActionRefused, SandboxError
@@ -52,6 +54,7 @@ class Actors:
         self.by_label: dict[str, Actor] = {}
         self.strategies: dict[str, dict[str, Any]] = {}  # group → what SetStrategy set
         self.ledgers: dict[str, GroupLedger] = {}
+        self.repeats = Repeats(around.clock, around.journal, self.label_of)
         self._born: dict[str, tuple[str, str | None]] = {}  # client id → label and room, dead processes included
         self.pace = SendPace(around.ground.wall, around.journal, around.limits.stored_messages_per_s)
         self.is_wire_client: Callable[[str], bool] = lambda client: False  # set by the sandbox
@@ -98,7 +101,7 @@ class Actors:
 
     def ledger(self, group: str) -> GroupLedger:
         if group not in self.ledgers:
-            self.ledgers[group] = GroupLedger(self._around.clock)
+            self.ledgers[group] = GroupLedger(self._around.clock, partial(self.repeats.came, group))
         return self.ledgers[group]
 
     def next_label(self) -> str:
@@ -179,6 +182,7 @@ class Actors:
             for member in self.consumers():
                 if member.instance is instance:
                     self.ledger(member.group).crashed(member.holds())
+                    self.repeats.crashed(member.group, member.account, member.client_id, member.given())
             instance.crash()
             for other in self.by_label.values():
                 if other.instance is instance and isinstance(other, ProducerActor):

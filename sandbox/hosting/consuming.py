@@ -9,6 +9,7 @@ from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere, MessageMo
 from sandbox.client.instance import ClientInstance
 from sandbox.client.lite_pull_config import LitePullConsumerConfig
 from sandbox.client.lite_pull_consumer import LitePullConsumer
+from sandbox.client.offset_runs import Run
 from sandbox.client.process_queue import redelivered
 from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
@@ -57,6 +58,11 @@ class ConsumerActor:
         return self.settings.group
 
     @property
+    def account(self) -> str:
+        """Under which its deliveries are counted: a broadcasting member reads for itself, others for the group."""
+        return self.label if self.settings.model == "BROADCASTING" else ""
+
+    @property
     def state(self) -> str:
         if self.consumer is None:
             return self._resting
@@ -77,7 +83,7 @@ class ConsumerActor:
         settings = self.settings
         self.work = Work(instance.clock, instance.chance.fork("work"), ledger, work_ms=settings.work_ms,
                          fail_percent=settings.fail_percent, hold=self._hold,
-                         account=self.label if settings.model == "BROADCASTING" else "")
+                         account=self.account)
         self.work.slow, self.work.handler = self.slow, self.handler
         if settings.kind == "push":
             listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
@@ -140,10 +146,19 @@ class ConsumerActor:
             return {}
         return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
 
-    def redelivered(self, mq: MessageQueue, beginning: int | None) -> int:
-        """What it was given of the queue at or above where the next owner begins; None: what it made safe itself."""
+    def redelivered(self, mq: MessageQueue, beginning: int | None) -> tuple[int, int]:
+        """What it was given of the queue at or above where the next owner begins, finished and begun; None: what it
+        made safe itself."""
         pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
-        return 0 if pq is None or self.consumer is None else redelivered(pq, self.consumer.offset_store, beginning)
+        if pq is None or self.consumer is None:
+            return 0, 0
+        begun = pq.begun_from(beginning or 0)
+        return redelivered(pq, self.consumer.offset_store, beginning) - begun, begun
+
+    def given(self) -> dict[MessageQueue, tuple[Run, ...]]:
+        """What its listener was given of the queues its process has now."""
+        queues = self.consumer.process_queues if self.consumer is not None else {}
+        return {mq: pq.given_runs() for mq, pq in queues.items()}
 
     def holds(self) -> Held:
         """The queues its process has now."""

@@ -47,20 +47,21 @@ class Holdings:
         made._stints[0].seen, made._stints[0].crashed = seen, crashed
         return made
 
-    def why_again(self, offset: int, hold: Hold) -> str:
+    def why_again(self, offset: int, hold: Hold) -> tuple[str, str]:
         """Whoever was given it last: did a reset go over it since, has it crashed, or is the queue another's now?
+        The reason, and that process.
 
         In the same hold nothing is pulled twice: what comes again there was not accepted.
         """
         before = [stint for stint in self._stints if offset in stint.seen]
         if any(stint.hold == hold for stint in before):
-            return RETRY
+            return RETRY, hold.process
         if not before:
-            return UNKNOWN
+            return UNKNOWN, ""
         last = max(reversed(before), key=lambda stint: stint.hold.since_ms or 0)
         if last.reset_to is not None and last.reset_to <= offset:
-            return RESET
-        return CRASH if last.crashed else HAND_OVER
+            return RESET, last.hold.process
+        return CRASH if last.crashed else HAND_OVER, last.hold.process
 
     def given(self, offset: int, hold: Hold) -> None:
         self._stint_of(hold).seen.add(offset)

@@ -4,12 +4,13 @@ The engine's own count, kept beside the journal so that it stays exact when flow
 """
 
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any
 
 from sandbox.broker.stats import Rate
 from sandbox.client.offset_runs import OffsetRuns, Run
 from sandbox.client.process_queue import offset_of
-from sandbox.hosting.holdings import RETRY, UNKNOWN, Held, Hold, Holdings
+from sandbox.hosting.holdings import CRASH, RETRY, UNKNOWN, Held, Hold, Holdings
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
@@ -20,9 +21,14 @@ NOBODY = Hold("", None)
 
 
 class GroupLedger:
-    """One group's account.  `again_by_cause`: how often listeners were given a message again, and why."""
+    """One group's account.  `again_by_cause`: how often listeners were given a message again, and why.
 
-    def __init__(self, clock: Clock) -> None:
+    `after_crash` is told what comes again because a process crashed: the process, the queue, the offset.
+    """
+
+    def __init__(self, clock: Clock,
+                 after_crash: Callable[[str, MessageQueue, int], None] = lambda process, mq, offset: None) -> None:
+        self._after_crash = after_crash
         self._clock = clock
         self.again_by_cause: Counter[str] = Counter()
         self._seen: dict[tuple[str, MessageQueue], OffsetRuns] = {}
@@ -45,7 +51,10 @@ class GroupLedger:
         offset = offset_of(message)
         holdings = self._holdings.setdefault((member, mq), Holdings())
         if not self._seen.setdefault((member, mq), OffsetRuns()).add(offset):
-            self.again_by_cause[holdings.why_again(offset, hold)] += 1
+            why, process = holdings.why_again(offset, hold)
+            self.again_by_cause[why] += 1
+            if why == CRASH:
+                self._after_crash(process, mq, offset)
         elif message.reconsume_times > 0:
             self.again_by_cause[RETRY] += 1
         holdings.given(offset, hold)

@@ -71,7 +71,8 @@ class Sandbox:
                                             self.preset, self.limits, self.listening)
         self.nodes = Nodes(record.nodes, around)
         self.actors = Actors(around, home, self.nodes.addresses, record.processes)
-        self.diary.tell_facts(self.memory.note, self.origins.note, self.listening.connections.note, self.actors.note)
+        self.diary.tell_facts(self.memory.note, self.origins.note, self.listening.connections.note, self.actors.note,
+                              self.actors.repeats.note)
         self.actors.strategies = record.strategies
         self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
         for group, kept in record.ledgers.items():

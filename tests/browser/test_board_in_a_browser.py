@@ -1,5 +1,7 @@
 """The Board against the real broker: it moves, and what people do shows."""
 
+import re
+
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
@@ -61,11 +63,20 @@ def test_adding_a_consumer_moves_the_queues_that_were_forecast(site: Site) -> No
 def test_a_crashed_member_says_so_on_its_card(site: Site) -> None:
     site.start("orders")
     card = site.page.locator(".cons[data-actor=B]")
+    assert site.act(action="ChangeActor", actor="B", work_ms="60000") == 204
+    site.until("document.querySelector('.cons[data-actor=B] [data-meter=threads] b').textContent.startsWith('2')")
     card.get_by_role("button", name="Crash").click()
+    dialog = site.page.locator("#ask")
+    expect(dialog.locator(".foretold")).to_contain_text(re.compile(r"Up to \d+ messages come twice"))
+    dialog.get_by_role("button", name="Crash").click()
     expect(card.locator(".state")).to_have_text("Crashed")
     expect(card.get_by_role("button", name="Restart")).to_be_visible()
     card.get_by_role("button", name="Remove").click()
     expect(site.page.locator(".cons[data-actor=B]")).to_have_count(0)
+    told = site.page.locator("#journal li", has_text="came twice: B crashed")
+    expect(told.get_by_role("link", name="why")).to_have_attribute("href", re.compile(r"/journal/\?at=\d+$"))
+    told.get_by_role("link").first.click()
+    expect(site.page.locator("#found tbody tr").first).to_be_visible()
 
 
 def test_a_slow_key_pins_the_committed_offset(site: Site) -> None:

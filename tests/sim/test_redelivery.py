@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from sandbox.control.actions import CrashActor
+from sandbox.control.questions import PlanCrash
+from sandbox.hosting.holdings import CRASH
 from sandbox.hosting.snapshot.board import read_board
 from sandbox.hosting.world import World
+from sandbox.journal.events import CrashRepeated
 
 GROUP = "order-svc"
 
@@ -63,6 +66,37 @@ def test_a_crash_of_all_members_delivers_again_what_was_announced(tmp_path: Path
         world.run(90)
         assert header(world)["delivered_again"] - before == announced
         assert announced > 0
+
+
+def crash_one(world: World, label: str) -> tuple[dict[str, Any], int]:
+    """What was foretold of it in the very turn it dies, and the action's seq."""
+
+    async def turn() -> tuple[dict[str, Any], int]:
+        return world.sandbox.ask(PlanCrash(actor=label)), world.sandbox.act(CrashActor(actor=label), "owner world")
+
+    return world.ground.sim.run(turn())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_crash_repeats_is_foretold_for_the_member_and_told_when_it_has_come(tmp_path: Path, case: str) -> None:
+    with consuming(tmp_path, 1, **CASES[case]) as world:
+        world.act("ChangeActor", actor="A", slow_key="order-100", slow_ms=9_000)
+        world.run(26)
+        assert header(world)["delivered_again"] == 0
+        client_id = world.sandbox.actors.get("A").client_id
+        foretold, crash = crash_one(world, "A")
+        if case in ("broadcasting", "memory"):  # each remembers for itself
+            world.act("RestartActor", actor="A")
+        world.run_until(lambda: bool(world.entries(CrashRepeated)), within_s=90)
+        [entry] = world.entries(CrashRepeated)
+        told = entry.event
+        assert isinstance(told, CrashRepeated)
+        assert (told.client_id, told.group, entry.cause) == (client_id, GROUP, crash)
+        assert foretold["again"] == sum(row["done"] + row["begun"] for row in foretold["queues"])
+        assert 0 < told.count <= foretold["again"], "a commit on its way makes it fewer"
+        assert told.count == sum(last - first + 1 for _, runs in told.messages for first, last in runs)
+        again = world.sandbox.actors.ledger(GROUP).again_by_cause
+        assert told.count == again[CRASH], "and nothing else came twice because of it"
 
 
 def test_a_clean_stop_announces_much_and_repeats_only_what_was_interrupted(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.control import questions
 from sandbox.control.questions import Question
-from sandbox.hosting.ask import cluster, frames, index, messages, rebalance, resets, search, transactions
+from sandbox.hosting.ask import cluster, crash, frames, index, messages, rebalance, resets, search, transactions
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _BY_KIND: dict[type, Callable[[Any, Any], dict[str, Any]]] = {
     questions.PlanReset: resets.plan,
     questions.PlanRebalance: rebalance.plan,
+    questions.PlanCrash: crash.plan,
     questions.WalkIndex: index.walk,
     questions.ReadRecord: messages.read_record,
     questions.ReadEntry: messages.read_entry,

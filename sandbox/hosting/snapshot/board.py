@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.hosting.beginnings import beginning_of_next
+from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.dividing import make_strategy
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.ledger import GroupLedger
@@ -142,11 +143,12 @@ def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None
             for mq in actor.consumer.process_queues if mq.topic == topic]
     if not held and any(view.wire_owner(mq) is not None for mq in view.read_queues(topic)):
         return None
-    count = 0
-    for actor, mq in held:
-        if actor.settings.model == "BROADCASTING" and actor.settings.offset_store == "default":
-            count += actor.redelivered(mq, None)  # its own file says where it goes on
-            continue
-        begin = beginning_of_next(view, mq, actor.settings, now_ms)
-        count += actor.redelivered(mq, begin) if begin is not None else 0
-    return count
+    return sum(sum(redelivered_of(view, actor, mq, now_ms)) for actor, mq in held)
+
+
+def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_ms: int) -> tuple[int, int]:
+    """Of one queue a member holds: finished messages that would come again, and begun ones."""
+    if actor.settings.model == "BROADCASTING" and actor.settings.offset_store == "default":
+        return actor.redelivered(mq, None)  # its own file says where it goes on
+    begin = beginning_of_next(view, mq, actor.settings, now_ms)
+    return actor.redelivered(mq, begin) if begin is not None else (0, 0)

@@ -45,6 +45,7 @@ from sandbox.journal.events.members import (
     SubscriptionChanged,
 )
 from sandbox.journal.events.messages import (
+    CrashRepeated,
     DelayedMessageDue,
     FlowControlChanged,
     MessageConsumedOnce,
@@ -98,7 +99,7 @@ Event = (
     | LifecycleStep | MemberStateChanged | MemberJoined | MemberLeft | MembersNotified | SubscriptionChanged
     | QueuesAssigned | QueueTaken | QueueDropped | QueueLocked | LockDenied | QueueUnlocked | LockLapsed | LocksLost
     | OffsetCommitted | OffsetsPersisted | OffsetsReset | ResetStepDone | OffsetMoved | MinOffsetMoved
-    | MessagesStored | SendFailed | PullSuspended | PullAnswered | MessagesFiltered | MessagesConsumed
+    | MessagesStored | SendFailed | PullSuspended | PullAnswered | MessagesFiltered | MessagesConsumed | CrashRepeated
     | FlowControlChanged | MessagePinned | MessageRetried | MessageDeadLettered | MessageConsumedOnce
     | DelayedMessageDue
     | TransactionPrepared | TransactionEnded | TransactionChecked
@@ -142,6 +143,7 @@ __all__ = [
     "CommandExchanged",
     "CommitLogRolled",
     "ConnectionRefused",
+    "CrashRepeated",
     "DelayedMessageDue",
     "DiskChanged",
     "Entry",

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sandbox.journal.events.shapes import Labels, Long
+from sandbox.journal.events.shapes import Labels, Long, QueueRuns
 
 
 class MessagesStored(NamedTuple):
@@ -86,6 +86,15 @@ class MessagesConsumed(NamedTuple):
     started_ms: int
     thread: int
     handler: str
+
+
+class CrashRepeated(NamedTuple):
+    """A process had crashed: so many messages it had been given came again to listeners, and no more of them will."""
+
+    group: str
+    client_id: str  # who crashed
+    count: int  # type: ignore[assignment]  # the catalogue's name; tuple.count is not used here
+    messages: QueueRuns
 
 
 class FlowControlChanged(NamedTuple):

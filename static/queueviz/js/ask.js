@@ -31,6 +31,7 @@ export function setUpActions({ root, can }) {
 function actOn(button, url) {
   const card = button.closest("[data-actor]"), actor = card?.dataset.actor;
   if (button.dataset.act === "slow") openAsk("slow", button, actor);
+  else if (button.dataset.act === "CrashActor") openAsk("crash", button, actor);
   else if (button.dataset.act === "CutConnection") post(url, { action: "CutConnection", client_id: card.dataset.client ?? card.dataset.key }, button);
   else post(url, { action: button.dataset.act, actor }, button);
 }
@@ -85,6 +86,9 @@ const fill = {
     const field = $("#ask [data-address]");
     field.value = location.href;
     field.setAttribute("autofocus", "");
+  },
+  crash(form) {
+    $("[data-foretold]", form).setAttribute("hx-get", `${json("live").root}ask/plan-crash/?${new URLSearchParams({ actor: form.elements.actor.value })}`);
   },
   slow(form) {
     for (const radio of $$('[name="how"]', form)) radio.name = "ui-how";

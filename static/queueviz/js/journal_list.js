@@ -3,6 +3,8 @@ import { el } from "./dom.js";
 import { clock, number } from "./format.js";
 import { factText, sentence, t } from "./words.js";
 
+const RUNS_LINKED = 8;
+
 export class JournalList {
   rows = [];
 
@@ -34,10 +36,25 @@ export class JournalList {
     if (row.gap) return el("li", { class: "gap" }, t("journal.gap", { n: number(row.gap) }));
     const known = factText(row), line = sentence(row, this.who, this.queue);
     const cells = [el("span", { class: "seq num" }, number(row.seq).replace("#", "")), el("span", { class: `k k-${tone(row, known)}`, title: row.type }, known.word), el("span", { class: "txt", title: line }, line)];
+    if (row.messages) cells[2].append(" ", ...this.#places(row));
     if (this.stamp) cells.splice(1, 0, el("time", { class: "num muted" }, clock(Number(row.at_ms))));
     if (this.stamp) cells.push(row.cause ? el("a", { class: "num", href: `#e${row.cause}` }, `← #${number(row.cause)}`) : el("span"));
     if (this.more) cells.push(this.more(row));
     return el("li", this.stamp ? { id: `e${row.seq}` } : {}, ...cells);
+  }
+
+  /** Links to the messages a fact is about, run by run, and to what brought it about. */
+  #places({ messages, cause }) {
+    const root = location.pathname.split("/", 3).join("/");
+    const runs = messages.flatMap(([key, found]) => found.map(([first, last]) => [...key.split("/"), first, last]));
+    const links = runs.slice(0, RUNS_LINKED).map(([topic, broker, id, first, last]) => {
+      const place = new URLSearchParams({ "s-by": "place", "s-topic": topic, "s-queue": `${broker}:${id}`, "s-offset": first });
+      const name = `${this.queue(`${broker}:${id}`)} ${first === last ? number(first) : `${number(first)} – ${number(last)}`}`;
+      return el("a", { class: "num", href: `${root}/messages/?${place}` }, topic.startsWith("%") ? `${topic} ${name}` : name);
+    });
+    if (runs.length > RUNS_LINKED) links.push("…");
+    if (cause) links.push(el("a", { href: `${root}/journal/?at=${cause}` }, t("journal.why")));
+    return links.flatMap((link, i) => (i ? [" · ", link] : [link]));
   }
 }
 

@@ -4,6 +4,7 @@ import { say } from "./announce.js";
 import { SandboxClock } from "./clock.js";
 import { $, json } from "./dom.js";
 import { Painter } from "./frame.js";
+import { number } from "./format.js";
 import { setUpKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
@@ -96,6 +97,7 @@ function judge(row) {
   if (row.type === "QueueLocked" && row.how === "taken_over") say(t("say.lock", { queue, who: row.client_id }));
   else if (row.type === "MemberStateChanged" && row.state === "crashed") say(t("say.crashed", { who: row.client_id }));
   else if (row.type === "MemberStateChanged" && row.state === "hung") say(t("say.hung", { who: row.client_id }));
+  else if (row.type === "CrashRepeated") say(t("say.repeated", { n: number(row.count), who: row.client_id }));
   else if (row.type === "MessagePinned") say(t("say.pinned", { queue, key: row.key }));
   else if (row.type === "OffsetsReset") say(t("say.reset", { group: row.group }));
 }

@@ -1,0 +1,94 @@
+"""What came twice because a process crashed, told in the journal once no more of it can come.
+
+Whoever takes a queue over begins at the committed offset, so what the dead process was given from there on comes again,
+and what lies below does not.
+"""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+from sandbox.client.offset_runs import OffsetRuns, Run
+from sandbox.journal.events import CrashRepeated, Entry, OffsetsReset, QueueTaken
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.message.queue import MessageQueue
+
+CRASHES_KEPT = 32  # followed at a time; then the oldest is told as far as it went
+
+
+class _Crash:
+    """`given`: by queue, what the dead process was given of it; `awaited`: how many of them come, once
+    that is known."""
+
+    __slots__ = ("account", "awaited", "came", "cause", "client_id", "given", "group")
+
+    def __init__(self, group: str, account: str, client_id: str, cause: int | None) -> None:
+        self.group, self.account, self.client_id, self.cause = group, account, client_id, cause
+        self.given: dict[MessageQueue, OffsetRuns] = {}
+        self.came: dict[MessageQueue, OffsetRuns] = {}
+        self.awaited: dict[MessageQueue, int] = {}
+
+
+class Repeats:
+    """`account_of`: the label under which a process's deliveries are counted where members read for themselves."""
+
+    def __init__(self, clock: Clock, journal: Journal, account_of: Callable[[str], str | None]) -> None:
+        self._clock = clock
+        self._journal = journal
+        self._account_of = account_of
+        self._crashes: list[_Crash] = []
+
+    def crashed(self, group: str, account: str, client_id: str, given: dict[MessageQueue, tuple[Run, ...]]) -> None:
+        """A process dies; `given`: what listeners got of each queue it holds."""
+        crash = _Crash(group, account, client_id, self._journal.cause)
+        crash.given = {mq: OffsetRuns(runs) for mq, runs in given.items() if runs}
+        if crash.given:
+            self._crashes.append(crash)
+        if len(self._crashes) > CRASHES_KEPT:
+            self._tell(self._crashes[0])
+
+    def came(self, group: str, client_id: str, mq: MessageQueue, offset: int) -> None:
+        """Somebody is given a message again that this process had when it crashed."""
+        crash = next((crash for crash in self._crashes if (crash.group, crash.client_id) == (group, client_id)), None)
+        if crash is not None and mq in crash.given:
+            crash.came.setdefault(mq, OffsetRuns()).add(offset)
+            self._look(crash)
+
+    def note(self, entry: Entry) -> None:
+        """Hear a fact: where the next owner begins, or that somebody moved the group."""
+        event = entry.event
+        if isinstance(event, QueueTaken):
+            mq = MessageQueue(event.topic, event.broker, event.queue_id)
+            for crash in self._crashes:
+                account = "" if not crash.account else self._account_of(event.client_id)
+                if mq in crash.given and (crash.group, crash.account) == (event.group, account):
+                    start, came = event.start_offset, crash.came.get(mq, OffsetRuns())
+                    below = came.count_from(0) - came.count_from(start)
+                    crash.awaited[mq] = below + crash.given[mq].count_from(start)
+        elif isinstance(event, OffsetsReset):
+            for crash in self._crashes:
+                for key, *_ in event.rows if crash.group == event.group else ():
+                    crash.awaited[MessageQueue.from_key(key)] = 0  # what comes from now on comes because of the reset
+        else:
+            return
+        self._clock.call_later(0, self._look_at_all)  # not now: the journal is writing
+
+    def _look_at_all(self) -> None:
+        for crash in list(self._crashes):
+            self._look(crash)
+
+    def _look(self, crash: _Crash) -> None:
+        if all(mq in crash.awaited and _count(crash, mq) >= crash.awaited[mq] for mq in crash.given):
+            self._tell(crash)
+
+    def _tell(self, crash: _Crash) -> None:
+        self._crashes.remove(crash)
+        count = sum(_count(crash, mq) for mq in crash.came)
+        if count:
+            messages = tuple((mq.key, crash.came[mq].runs()) for mq in sorted(crash.came))
+            with self._journal.caused_by(crash.cause) if crash.cause is not None else nullcontext():
+                self._journal.write(CrashRepeated(crash.group, crash.client_id, count, messages))
+
+
+def _count(crash: _Crash, mq: MessageQueue) -> int:
+    return crash.came[mq].count_from(0) if mq in crash.came else 0
