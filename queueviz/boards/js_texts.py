@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from queueviz.boards.action_texts import ACTIONS, ROLES
 from queueviz.boards.counted import Counted, forms
+from queueviz.boards.down import DOWN
 from queueviz.boards.fact_texts import FACTS, QUIET, VALUES, VALUES_OF, FactText
 
 TEXTS: dict[str, Any] = {
@@ -99,7 +100,7 @@ TEXTS: dict[str, Any] = {
     "heat.head": _("Strips of the {n} furthest behind of {all} queues"),
     "lock.sentence": _("lock held by {who}, {left} left"),
     "lock.none": _("not locked"),
-    "lock.lost": _("lost with master"),
+    "lock.lost": _("lock table lost with the master's memory"),
     "lock.granted": _("granted"),
     "lock.denied": _("denied, {who} holds it for {left}"),
     "lock.consuming": _("{key} in thread {thread}"),
@@ -145,6 +146,7 @@ TEXTS: dict[str, Any] = {
     "reset.computing": _("Computing the preview …"),
     "reset.unreadable": _("No preview: a field cannot be read."),
     "walk.step": _("Station {n} of {m}"),
+    **DOWN,
 }
 
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
+from queueviz.boards.down import down_brokers, down_wait, known_text, mark_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Place, data_of
 
@@ -26,6 +27,7 @@ class LockView(NamedTuple):
     assigned: str
     waiting: str
     lost: bool
+    down: str
 
 
 def channel(place: Place) -> str | None:
@@ -53,7 +55,8 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
         "members": members,
         "locks": _views(data, lives, now_ms),
         "attempts": attempts(data),
-        "brokers": data.get("brokers") or {},
+        "down": down_brokers(data.get("queues") or {}),
+        "known": known_text(data.get("known") or {}),
         "now_ms": now_ms,
         "live": live_config(place, readings, {"locks": name}, tab="locks", group=group["group"] if group else None),
         "texts": texts(),
@@ -81,7 +84,8 @@ def _views(data: Mapping[str, Any], lives: Mapping[str, int], now_ms: int) -> li
                 bool(lock) and lock["holder"] != row.get("assigned"),
                 (members.get(row.get("assigned")) or {}).get("letter", ""),
                 ", ".join((members.get(c) or {}).get("letter", c) for c in row.get("waiting") or ()),
-                brokers.get(broker, "running") != "running",
+                mark_of(row) is not None or brokers.get(broker, "running") not in ("running", "hung"),
+                down_wait(row),
             )
         )  # fmt: skip
     return found

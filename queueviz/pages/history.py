@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from queueviz import engine
 from queueviz.boards.board import board_channel
+from queueviz.boards.down import down_lines, known_text
 from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, lines, span_of, table_of
 from queueviz.boards.page import Place
 from queueviz.pages.pipeline import fresh, page_context
@@ -41,7 +42,10 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
             "topic": pair and pair[1], "first": _first(channel),
             "history": {"at_ms": found.at_ms, "lines": found.lines, "measure": name, "span_ms": span * MINUTE_MS,
                         "words": _words()}}  # fmt: skip
+    board = live["first"].get(channel, {}).get("data") or {}
+    known = known_text(board.get("header") or {})
     return fresh(context["sandbox"], JOB, result) | {
+        "known": [known, *down_lines(board.get("queues") or {})] if known else [],
         "live": live, "pairs": pairs, "pair": pair, "measures": MEASURES, "measure": name, "spans": SPANS,
         "span": span, "found": found, "table": table_of(found), "line_names": list(found.lines),
         "true_at_ms": found.at_ms[-1] if found.at_ms else None}  # fmt: skip

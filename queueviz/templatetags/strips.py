@@ -10,6 +10,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
+from queueviz.boards.down import down_said, down_text, known_text
 from queueviz.boards.rows import QueueView
 from queueviz.boards.side import SideQueue
 from queueviz.boards.strip_plan import LABELS, LAYERS, StripOptions, arc, plan_strip
@@ -51,7 +52,7 @@ def sentence(view: QueueView) -> str:
     text = gettext(
         "{queue}, {owner}: min {min}, committed {committed}, in memory {memory}, next pull {next}, max {max}, lag {lag}"
     )
-    return text.format(
+    said = text.format(
         queue=view.short,
         owner=owner,
         min=number(row.get("min")),
@@ -61,6 +62,19 @@ def sentence(view: QueueView) -> str:
         max=number(row.get("max")),
         lag=number(view.lag),
     )
+    return f"{said}; {down}" if (down := down_said(row)) else said
+
+
+@register.filter
+def down_words(row: Mapping[str, Any] | None) -> str:
+    """`{{ q.row|down_words }}`: who reads a queue whose master is down, and of when its lag is."""
+    return down_text(row or {})
+
+
+@register.filter
+def known_words(known: Mapping[str, Any] | None) -> str:
+    """`{{ header|known_words }}`: of how many queues the lag is known now, where not of all."""
+    return known_text(known or {})
 
 
 @register.simple_tag

@@ -21,8 +21,8 @@ def beginning(broker: Broker, group: str, mq: MessageQueue, where: ConsumeFromWh
 
 
 def beginning_of_next(view: GroupView, mq: MessageQueue, settings: StartConsumer, now_ms: int) -> int | None:
-    """For a member with these settings; None while the queue's broker is down."""
-    broker = view.masters.get(mq.broker)
+    """For a member with these settings; None while the queue's broker and its slaves are down."""
+    broker = view.answering.get(mq.broker)
     if broker is None:
         return None
     where = ConsumeFromWhere(settings.from_where)

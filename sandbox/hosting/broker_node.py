@@ -8,6 +8,7 @@ from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig, BrokerLimits
 from sandbox.control.limits import SandboxLimits
 from sandbox.hosting.hibernate import NodeRecord
+from sandbox.hosting.last_known import LastKnown, last_known
 from sandbox.hosting.presets import REAL, Preset
 from sandbox.hosting.surroundings import Surroundings
 from sandbox.journal.events import UnflushedLost
@@ -45,6 +46,7 @@ class BrokerNode:
         self._name_servers = name_servers
         self._starts = 0
         self._ended = "stopped"
+        self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
         self._disk = around.ground.disk(around.directory / record.directory, around.clock)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
         self._unanswered = Unanswered()  # by the last process
@@ -108,7 +110,7 @@ class BrokerNode:
         except BaseException:
             self._unlisten()
             raise
-        self.broker = broker
+        self.broker, self.last_known = broker, None
         around.listening.up(self.record.address, broker)
         self._note_recovered(store)
         if self.lock_life_ms is not None:
@@ -145,7 +147,7 @@ class BrokerNode:
     def stop(self) -> None:
         """Cleanly: everything flushed, unregistered, connections closed."""
         if self.broker is not None:
-            broker, self.broker, self._ended = self.broker, None, "stopped"
+            broker = self._end("stopped")
             try:
                 broker.stop()
             except OSError as why:  # the disk takes no more: what is in the page cache is found by recovery
@@ -158,7 +160,7 @@ class BrokerNode:
     def kill(self) -> None:
         """As kill -9: memory is gone, the page cache is not; clients see their connections close."""
         if self.broker is not None:
-            broker, self.broker, self._ended = self.broker, None, "killed"
+            broker = self._end("killed")
             self._note_flushed(broker.store)
             broker.kill()
             self._unlisten()
@@ -168,7 +170,7 @@ class BrokerNode:
 
         `unanswered`: what a slave's master has not answered; nobody asks the slave.
         """
-        broker, self.broker, self._ended = self.running, None, "power_cut"
+        broker = self._end("power_cut")
         store = broker.store
         flushed = self._note_flushed(store)
         end, records = store.max_physical_offset, unflushed_records(store, flushed)
@@ -181,6 +183,17 @@ class BrokerNode:
             broker=self.node, from_offset=lost[0].physical_offset if lost else end, to_offset=end,
             messages=len(messages),
             answered=sum(offset not in (unanswered or store.unanswered) for offset in messages)))
+
+    def stay_down(self, known: LastKnown) -> None:
+        """It was down when the sandbox ended, and a server's start is no reason for it to run."""
+        self.last_known, self._ended = known, known.state
+
+    def _end(self, state: str) -> Broker:
+        """Its process, for the last time.  Raises ActionRefused (409) when there is none."""
+        broker = self.running
+        self.last_known = last_known(broker, state, self._around.clock.now_ms())
+        self.broker, self._ended = None, state
+        return broker
 
     def _note_flushed(self, store: MessageStore) -> dict[str, int]:
         """What survives by now.  A store that was just opened knows less than the one before it did."""

@@ -1,5 +1,6 @@
 """A group as the whole sandbox knows it: brokers' tables and in-process members, put together."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,11 @@ class GroupView:
         self.group = group
         self.actors: list[ConsumerActor] = sandbox.actors.consumers(group)
         self.masters = {node.name: node.running for node in sandbox.nodes.masters()}
-        self._skews = {node.name: node.clock.skew_ms for node in sandbox.nodes.masters()}
+        self.down = sandbox.nodes.down_masters()
+        self.slaves = {name: slave for name in self.down if (slave := sandbox.nodes.slave_of(name)) is not None}
+        self.answering = {**{name: slave.running for name, slave in self.slaves.items()}, **self.masters}
+        """What clients find under a broker's name: its master, or a slave of one that is down."""
+        self._skews = {node.name: node.clock.skew_ms for node in [*self.slaves.values(), *sandbox.nodes.masters()]}
         self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
         self._registered: dict[str, MemberInfo] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
@@ -42,15 +47,20 @@ class GroupView:
     def model(self) -> str:
         for actor in self.actors:
             return actor.settings.model
-        for broker in self.masters.values():
+        for broker in self.answering.values():
             if self.group in broker.consumers.groups:
                 return broker.consumers.groups[self.group].model
         return "CLUSTERING"
 
     @property
+    def listener(self) -> str | None:
+        """Clients that are not ours do not tell."""
+        return self.actors[0].settings.listener if self.actors else None
+
+    @property
     def exists(self) -> bool:
         """Somebody is or was in it: a member, a rule, or a stored offset."""
-        if self.actors or self.registered():
+        if self.actors or self.registered() or any(self.group in known.groups for known in self.down.values()):
             return True
         return any(self.group in broker.subscription_groups.table or broker.consumer_offsets.topics_of(self.group)
                    for broker in self.masters.values())
@@ -62,6 +72,18 @@ class GroupView:
         return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
                 if (config := broker.topics.table.get(topic)) is not None and config.permission & PERM_READ
                 for queue_id in range(config.read_queues)]
+
+    def routed_queues(self, topic: str) -> list[MessageQueue]:
+        """What members divide once they know the routes: a slave keeps its dead master's queues in them."""
+        return sorted([*self.read_queues(topic), *self._down_queues(topic, self.slaves)])
+
+    def all_queues(self, topic: str) -> list[MessageQueue]:
+        """Those of masters that are down, too."""
+        return sorted([*self.read_queues(topic), *self._down_queues(topic, self.down)])
+
+    def _down_queues(self, topic: str, names: Iterable[str]) -> list[MessageQueue]:
+        return [MessageQueue(topic, name, queue_id) for name in names
+                for queue_id in range(self.down[name].read_queues(topic))]
 
     def write_queues(self, topic: str) -> list[MessageQueue]:
         return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
@@ -104,7 +126,7 @@ class GroupView:
         """Members as brokers know them, by client id; sorted."""
         if self._registered is None:
             found: dict[str, MemberInfo] = {}
-            for name, broker in self.masters.items():
+            for name, broker in self.answering.items():
                 group = broker.consumers.groups.get(self.group)
                 if group is not None:
                     found |= group.members if not self._skews[name] else {

@@ -65,6 +65,7 @@ class SandboxRecord:
     links: list[dict[str, Any]] = field(default_factory=list)  # those something is wrong with, as a snapshot has them
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' life, where changed
+    down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → what it knew last
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: nobody signs
     listening: bool = False  # its ports are to be open while it is awake

@@ -1,7 +1,10 @@
 """The servers of a sandbox: name servers and brokers, each with the address it keeps for life."""
 
+from typing import Any
+
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.hibernate import NodeRecord
+from sandbox.hosting.last_known import LastKnown
 from sandbox.hosting.surroundings import Surroundings
 from sandbox.kernel.errors import ActionRefused
 from sandbox.namesrv.config import NameServerConfig
@@ -53,11 +56,12 @@ class Nodes:
             node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
 
     def start(self) -> None:
-        """Masters before their slaves, which ask name servers for them."""
+        """Masters before their slaves, which ask name servers for them; who was down stays down."""
         for name_server in self.name_servers:
             name_server.start()
         for broker in self._masters_first():
-            broker.start()
+            if broker.last_known is None:
+                broker.start()
 
     def stop(self) -> None:
         """Cleanly, slaves first; who hangs is killed."""
@@ -121,6 +125,26 @@ class Nodes:
         """Masters that run, by name."""
         return sorted((node for node in self.brokers if node.broker is not None and node.is_master),
                       key=lambda node: node.name)
+
+    def down_masters(self) -> dict[str, LastKnown]:
+        """What masters knew that run no more, by name."""
+        return {node.name: node.last_known for node in sorted(self.brokers, key=lambda node: node.name)
+                if node.is_master and node.last_known is not None}
+
+    def slave_of(self, name: str) -> BrokerNode | None:
+        """One that runs, the lowest id first."""
+        found = [node for node in self.brokers if node.name == name and not node.is_master and node.broker is not None]
+        return min(found, key=lambda node: node.record.broker_id, default=None)
+
+    def last_known(self) -> dict[str, LastKnown]:
+        """Of brokers that are down, by directory."""
+        return {node.record.directory: node.last_known for node in self.brokers if node.last_known is not None}
+
+    def stay_down(self, known: dict[str, list[Any]]) -> None:
+        """As `last_known` was, from JSON."""
+        for node in self.brokers:
+            if node.record.directory in known:
+                node.stay_down(LastKnown(*known[node.record.directory]))
 
     def skews(self) -> dict[str, int]:
         """How wrong clocks are, by directory; right ones are left out."""

@@ -84,6 +84,7 @@ class Sandbox:
                                  self.whereabouts.name_of)
         self.nodes.skew(record.skews)
         self.nodes.keep_locks(record.lock_lives)
+        self.nodes.stay_down(record.down)
         self.walls = Walls(ground.wall, self.journal)
         self.console = Console(around, self.actors, self.nodes.addresses)
         self.standstill = Standstill(self.clock, ground.wall, self.journal, self.steps, try_again=self._disk_takes)
@@ -286,6 +287,8 @@ class Sandbox:
         record.processes = self.actors.processes
         if self._restored:
             record.actors = self.actors.records()
+        if not self.ended:
+            record.down = self.nodes.last_known()
         record.strategies = self.actors.strategies
         record.links, record.skews = self.links.rows(), self.nodes.skews()
         record.lock_lives = self.nodes.lock_lives()

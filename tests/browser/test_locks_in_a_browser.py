@@ -55,3 +55,19 @@ def test_the_broker_s_and_the_client_s_numbers_are_set_apart(site: Site) -> None
 def test_a_board_without_orderly_consumers_says_so(site: Site) -> None:
     site.visit("orders", "locks/")
     expect(site.page.get_by_text("Only orderly consumers lock queues")).to_be_visible()
+
+
+def test_a_master_that_dies_and_returns_is_marked_on_open_pages_and_unmarked(site: Site) -> None:
+    site.start("cluster")
+    for path, marks in (("?group=invoice-fifo", "#rows .downmark"), ("locks/?group=invoice-fifo", "#lock-rows .lost")):
+        site.open(path)
+        shown = site.page.locator(f"{marks}:visible")
+        expect(site.page.locator("#rows .q, #lock-rows tr")).to_have_count(8, timeout=PATIENCE_MS)
+        expect(shown).to_have_count(0)
+        assert site.act(action="KillBroker", broker="broker-b") == 204
+        expect(shown).to_have_count(4, timeout=PATIENCE_MS)
+        expect(shown.first).to_contain_text("master down")
+        expect(site.page.get_by_text("4 of 8 queues known now").first).to_be_visible()
+        assert site.act(action="StartBroker", broker="broker-b") == 204
+        expect(shown).to_have_count(0, timeout=PATIENCE_MS)
+        expect(site.page.get_by_text("of 8 queues known now")).to_be_hidden()

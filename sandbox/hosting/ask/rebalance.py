@@ -45,7 +45,7 @@ def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
     changing over to it now would move before anybody comes or goes (`switching`).
     """
     view = GroupView(sandbox, question.group)
-    now = view.read_queues(question.topic)
+    now = view.routed_queues(question.topic)
     members = view.online_members()
     new, after_members = _members(sandbox, question, members)
     strategy = _strategy(sandbox, view, question)

@@ -3,6 +3,7 @@
 Without a group there are the queues' ends, and nothing of an offset.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
@@ -45,12 +46,12 @@ def read_board(sandbox: "Sandbox", group: str, topic: str) -> Row:
 
 def queue_rows(sandbox: "Sandbox", view: GroupView, topic: str) -> Rows:
     """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`."""
-    mqs = view.read_queues(topic)
+    mqs = view.all_queues(topic)
     if view.model == "BROADCASTING":
         return {f"{mq.row}@{actor.client_id}": broadcast_row(sandbox, view, mq, actor, pq)
                 for actor in view.actors if actor.consumer is not None and actor.lives
-                for mq in mqs if (pq := actor.consumer.process_queues.get(mq)) is not None}
-    assigned = assignment(sandbox, view, topic, mqs)
+                for mq in mqs if (pq := actor.consumer.process_queues.get(mq)) is not None or mq.broker in view.down}
+    assigned = assignment(sandbox, view, topic, view.routed_queues(topic))
     return {mq.row: queue_row(sandbox, view, mq, assigned.get(mq)) for mq in mqs}
 
 
@@ -99,7 +100,7 @@ def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows, figur
     return {
         "group": view.group, "topic": topic, "model": view.model,
         "listener": settings.listener if settings is not None else None,
-        "strategy": group_strategy(sandbox, view).name, "lag": lag_of(queues),
+        "strategy": group_strategy(sandbox, view).name, "lag": lag_of(queues), **known_queues(queues),
         "oldest_since_ms": min(stored_ms, default=None),
         "redelivered_on_crash": redelivered_on_crash(view, topic, sandbox.clock.now_ms()),
         "in_per_s": in_per_s, "out_per_s": out_per_s, "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
@@ -111,7 +112,9 @@ def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows, figur
 def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:
     """When the queue of a row was pulled last."""
     broker, _, number = key.partition("@")[0].rpartition(":")
-    pull = view.masters[broker].pulls.get(view.group, MessageQueue(topic, broker, int(number)))
+    if broker not in view.answering:
+        return None
+    pull = view.answering[broker].pulls.get(view.group, MessageQueue(topic, broker, int(number)))
     return None if pull is None else pull.at_ms
 
 
@@ -124,13 +127,20 @@ def _flow(view: GroupView, ledger: GroupLedger | None, topic: str) -> tuple[floa
     return round(in_per_s, 1), round(out_per_s, 1)
 
 
-def lag_of(queues: Rows) -> str | None:
+def lag_of(queues: Mapping[Any, Row]) -> str | None:
     """What the rows show, added up: max less committed.  Where nothing is stored a consumer may begin at either end.
 
     None: no queue has a stored offset.
     """
     known = [int(row["max"]) - int(row["committed"]) for row in queues.values() if row["committed"] is not None]
     return str(sum(known)) if known else None
+
+
+def known_queues(queues: Mapping[Any, Row]) -> Row:
+    """How many of the queues are known now, and how much of the lag is the last word of masters that are down."""
+    down = [row["down"] for row in queues.values() if row["down"] is not None]
+    return {"queues_known": len(queues) - len(down), "queues_all": len(queues),
+            "lag_last_known": str(sum(int(mark["lag"] or 0) for mark in down))}
 
 
 def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None:

@@ -92,7 +92,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
 def _has_topic(sandbox: "Sandbox", topic: str) -> bool:
     """With every broker down nobody can say, and the board stays."""
     masters = sandbox.nodes.masters()
-    return not masters or any(topic in node.running.topics.table for node in masters)
+    return not masters or any(topic in node.running.topics.table for node in masters) or any(
+        topic in known.topics for known in sandbox.nodes.down_masters().values())
 
 
 def _running(sandbox: "Sandbox", name: str) -> BrokerNode:

@@ -6,7 +6,8 @@ from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.snapshot.board import assignment
+from sandbox.hosting.snapshot.board import assignment, known_queues
+from sandbox.hosting.snapshot.down_queues import down_row
 from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.queues import lock_row
 from sandbox.message.queue import MessageQueue
@@ -22,11 +23,13 @@ RECENT_MS = 25_000  # a refused member asks again with its next rebalance, after
 
 def read_locks(sandbox: "Sandbox", group: str) -> Row:
     view = GroupView(sandbox, group)
+    queues = _queue_rows(sandbox, view)
     return {
         "lives": _lives(sandbox, view),
-        "queues": _queue_rows(sandbox, view), "members": member_rows(sandbox, view, None),
+        "queues": queues, "members": member_rows(sandbox, view, None),
         "attempts": _attempts(sandbox, view),
         "brokers": {node.node: node.state for node in sandbox.nodes.brokers},
+        "known": known_queues(queues),
     }
 
 
@@ -46,14 +49,14 @@ def _queue_rows(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
     waiting = _waiting(sandbox, view)
     rows: dict[str, Row] = {}
     for topic in topics_of(view):
-        mqs = view.read_queues(topic)
-        assigned = assignment(sandbox, view, topic, mqs)
-        for mq in mqs:
-            rows.setdefault(mq.row, _queue_row(view, mq, assigned.get(mq), waiting.get(mq, [])))
+        assigned = assignment(sandbox, view, topic, view.routed_queues(topic))
+        for mq in view.all_queues(topic):
+            rows.setdefault(mq.row, _queue_row(sandbox, view, mq, assigned.get(mq), waiting.get(mq, [])))
     return rows
 
 
-def _queue_row(view: GroupView, mq: MessageQueue, assigned: str | None, waiting: list[str]) -> Row:
+def _queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: str | None,
+               waiting: list[str]) -> Row:
     consuming: Row | None = None
     suspended_until_ms: int | None = None
     held = view.holder(mq)
@@ -66,8 +69,10 @@ def _queue_row(view: GroupView, mq: MessageQueue, assigned: str | None, waiting:
         service = held[0].consumer.service if isinstance(held[0].consumer, PushConsumer) else None
         if isinstance(service, ConsumeMessageOrderlyService):
             suspended_until_ms = service.suspended_until_ms.get(pq)
-    return {"topic": mq.topic, "assigned": assigned, "lock": lock_row(view, view.masters[mq.broker], mq),
-            "waiting": waiting, "consuming": consuming, "suspended_until_ms": suspended_until_ms}
+    down = down_row(sandbox, view, mq)["down"] if mq.broker in view.down else None
+    return {"topic": mq.topic, "assigned": assigned, "waiting": waiting, "consuming": consuming, "down": down,
+            "lock": None if down is not None else lock_row(view, view.masters[mq.broker], mq),
+            "suspended_until_ms": suspended_until_ms}
 
 
 def _waiting(sandbox: "Sandbox", view: GroupView) -> dict[MessageQueue, list[str]]:
@@ -106,7 +111,8 @@ def _attempts(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
 
 def topics_of(view: GroupView) -> list[str]:
     """What the group subscribes to, its retry topic last."""
-    groups = [broker.consumers.groups.get(view.group) for broker in view.masters.values()]
+    groups = [broker.consumers.groups.get(view.group) for broker in view.answering.values()]
     topics = {topic for group in groups if group is not None for topic in group.subscriptions}
+    topics |= {topic for known in view.down.values() for topic in known.groups.get(view.group, ())}
     topics |= {subscription.topic for actor in view.actors for subscription in actor.settings.subscriptions}
     return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))

@@ -6,6 +6,7 @@ from sandbox.broker.broker import Broker
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.groups import GroupView
+from sandbox.hosting.snapshot.down_queues import down_broadcast_row, down_row
 from sandbox.message.queue import MessageQueue
 
 if TYPE_CHECKING:
@@ -16,25 +17,30 @@ Row = dict[str, Any]
 
 def queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: str | None) -> Row:
     """A row of the board, clustering: one per queue."""
-    broker = view.masters[mq.broker]
     holder = view.holder(mq)
     actor, pq = holder if holder is not None else (None, None)
+    if mq.broker in view.down:
+        row = {**_held(actor, pq, mq), **down_row(sandbox, view, mq), "assigned": assigned}
+        return row if pq is None else row | {"next_pull": str(pq.next_offset)}
+    broker = view.masters[mq.broker]
     owner = actor.client_id if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
     return {**_ends(sandbox, broker, mq), **_position(sandbox, broker, mq, committed), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
-            "lock": lock_row(view, broker, mq), "cause": sandbox.memory.cause(view.group, mq)}
+            "lock": lock_row(view, broker, mq), "cause": sandbox.memory.cause(view.group, mq), "down": None}
 
 
 def broadcast_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, actor: ConsumerActor,
-                  pq: ProcessQueue) -> Row:
+                  pq: ProcessQueue | None) -> Row:
     """Broadcasting: one per queue and member; the offset is the member's own."""
+    if mq.broker in view.down:
+        return {**_held(actor, pq, mq), **down_broadcast_row(sandbox, view, mq, actor), "assigned": actor.client_id}
     broker = view.masters[mq.broker]
     assert actor.consumer is not None
     committed = actor.consumer.offset_store.read_memory(mq)
     return {**_ends(sandbox, broker, mq), **_position(sandbox, broker, mq, committed), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": actor.client_id, "assigned": actor.client_id, "lock": None,
-            "cause": sandbox.memory.cause(view.group, mq)}
+            "cause": sandbox.memory.cause(view.group, mq), "down": None}
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:

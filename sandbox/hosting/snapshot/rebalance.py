@@ -68,7 +68,7 @@ WAITS_FOR = ("lock", "master", "offset")
 
 def read_rebalance(sandbox: "Sandbox", group: str) -> Row:
     view, history = GroupView(sandbox, group), sandbox.memory.rebalances.group(group)
-    topics = {topic: view.read_queues(topic) for topic in topics_of(view)[:TOPICS_SHOWN]}
+    topics = {topic: view.routed_queues(topic) for topic in topics_of(view)[:TOPICS_SHOWN]}
     members = _members(sandbox, view)
     return {
         "group": _group(sandbox, view, members), "lives": _lives(view),

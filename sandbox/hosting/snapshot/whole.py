@@ -7,7 +7,8 @@ from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.snapshot.board import group_strategy, queue_rows
+from sandbox.hosting.snapshot.board import group_strategy, known_queues, lag_of, queue_rows
+from sandbox.hosting.snapshot.down_queues import down_row
 from sandbox.hosting.snapshot.locks import topics_of
 from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.storage import log_row
@@ -22,7 +23,8 @@ Row = dict[str, Any]
 
 _MEMBER = ("actor", "kind", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes", "span",
            "busy", "threads", "since_ms", "timers")
-_QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flow_control", "held_until_ms", "cause")
+_QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flow_control", "held_until_ms", "cause",
+          "down")
 _LOCK = ("holder", "expires_at_ms", "trusted_until_ms")
 
 
@@ -50,6 +52,8 @@ def group_names(sandbox: "Sandbox") -> list[str]:
     for node in sandbox.nodes.masters():
         names |= set(node.running.consumers.groups)
         names |= {key.group for key in node.running.consumer_offsets.table}
+    for known in sandbox.nodes.down_masters().values():
+        names |= set(known.groups)
     return sorted(name for name in names if not name.startswith("CID_RMQ_SYS_"))
 
 
@@ -82,7 +86,10 @@ def _log(store: Any) -> Row:
 
 
 def _topics(sandbox: "Sandbox") -> list[Row]:
-    """One row per topic over all brokers; counts and rights are the first broker's that has it."""
+    """One row per topic over all brokers; counts and rights are the first broker's that has it.
+
+    A queue with `known_at_ms` is a down master's, as that knew it last.
+    """
     rows: dict[str, Row] = {}
     for node in sandbox.nodes.masters():
         broker = node.running
@@ -93,6 +100,14 @@ def _topics(sandbox: "Sandbox") -> list[Row]:
                                          "read_queues": config.read_queues, "write_queues": config.write_queues,
                                          "queues": []})
             row["queues"] += _topic_queues(sandbox, broker, name, max(config.read_queues, config.write_queues))
+    for broker_name, known in sandbox.nodes.down_masters().items():
+        for name, then in known.topics.items():
+            row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "permission": then["permission"],
+                                         "read_queues": then["read_queues"], "write_queues": then["write_queues"],
+                                         "queues": []})
+            row["queues"] += [{"broker": broker_name, "queue_id": number, "min": str(low), "max": str(high),
+                               "rate_per_s": 0.0, "known_at_ms": known.at_ms}
+                              for number, (low, high) in enumerate(then["ends"])]
     return [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]
 
 
@@ -103,7 +118,7 @@ def _topic_queues(sandbox: "Sandbox", broker: Broker, topic: str, count: int) ->
         rate = sandbox.memory.rate(MessageQueue(topic, broker.config.name, queue_id), high)
         rows.append({"broker": broker.config.name, "queue_id": queue_id,
                      "min": str(max(0, broker.store.min_offset(topic, queue_id))), "max": str(high),
-                     "rate_per_s": rate})
+                     "rate_per_s": rate, "known_at_ms": None})
     return rows
 
 
@@ -136,13 +151,15 @@ def _group(sandbox: "Sandbox", name: str) -> Row:
     for broker in view.masters.values():  # a group that is offline has its stored offsets still
         topics += [topic for topic in broker.consumer_offsets.topics_of(name)
                    if topic not in topics and not topic.startswith("%")]
+    queues = {topic: queue_rows(sandbox, view, topic) for topic in topics}
+    every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
     return {
         "group": name, "model": view.model, "listener": settings.listener if settings is not None else None,
         "strategy": group_strategy(sandbox, view).name, "subscription": _subscription(view),
         "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
                     for client_id, row in members.items()],
-        "queues": [_queue(topic, key, row) for topic in topics
-                   for key, row in queue_rows(sandbox, view, topic).items()],
+        "lag": lag_of(every), **known_queues(every),
+        "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
         "counts": _counts(sandbox, view),
     }
 
@@ -170,11 +187,17 @@ def _subscription(view: GroupView) -> list[Row]:
 def _counts(sandbox: "Sandbox", view: GroupView) -> Row:
     """`retrying`: messages in the retry topic nobody has consumed yet; `dead_letters`: in the dead-letter topic."""
     retrying = dead = 0
-    for mq in view.read_queues(retry_topic(view.group)):
+    for mq in view.all_queues(retry_topic(view.group)):
+        if mq.broker in view.down:
+            retrying += int(down_row(sandbox, view, mq)["down"]["lag"] or 0)
+            continue
         store = view.masters[mq.broker].store
         retrying += store.max_offset(mq.topic, mq.queue_id) - (view.committed(mq) or 0)
     for broker in view.masters.values():
         dead += broker.store.max_offset(dead_letter_topic(view.group), 0)
+    for known in view.down.values():
+        letters = known.topics.get(dead_letter_topic(view.group))
+        dead += letters["ends"][0][1] if letters is not None else 0
     ledger = sandbox.actors.ledgers.get(view.group)
     return {"delivered_again": None if ledger is None else ledger.delivered_again, "retrying": max(0, retrying),
             "dead_letters": dead}

@@ -1,12 +1,13 @@
 /* The header figures of the Board. */
 import { $, cls, text } from "./dom.js";
+import { knownText } from "./down.js";
 import { duration, number, rate } from "./format.js";
 import { t } from "./words.js";
 
 export class Kpis {
   #nodes = {};
   constructor() {
-    for (const id of ["lag", "old", "risk", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
+    for (const id of ["lag", "known", "old", "risk", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
     for (const id of ["lag", "risk", "io"]) {
       const node = this.#nodes[id];
       if (!node) continue;
@@ -22,7 +23,9 @@ export class Kpis {
     const n = this.#nodes;
     const known = header.queues_known, all = header.queues_all, partly = known !== undefined && known < all;
     n.lag.set(number(header.lag));
-    text(n.lag.small, partly ? t("kpi.of_queues", { known, all }) : t("kpi.messages"));
+    text(n.lag.small, partly && header.lag_last_known === undefined ? t("kpi.of_queues", { known, all }) : t("kpi.messages"));
+    text(n.known, knownText(header));
+    n.known.hidden = !n.known.textContent;
     cls(n.lag.node.parentElement, "bad", partly);
     n.risk.set(number(header.redelivered_on_crash));
     n.io.set(`${rate(header.in_per_s)} / ${rate(header.out_per_s)}`);

@@ -1,5 +1,6 @@
 /* History: what the job found in the journal, and behind its end what the Board's chart and this page have seen. */
-import { $ } from "./dom.js";
+import { $, text } from "./dom.js";
+import { downLines, knownText } from "./down.js";
 import { History } from "./history.js";
 import { HistoryChart } from "./history_chart.js";
 import { inOrder, shortNames } from "./names.js";
@@ -18,9 +19,16 @@ for (const pick of document.querySelectorAll(".picks :is(select, input)")) pick.
 if ($("#h-show")) $("#h-show").hidden = true;
 
 if (chart) {
-  if (config.channels.board) show(page, config.channels.board, (data) => (board = data));
+  if (config.channels.board) show(page, config.channels.board, paint);
   page.painter.every(tick);
   draw();
+}
+
+function paint(data) {
+  board = data;
+  const known = knownText(board.header), node = $("#h-known");
+  node.hidden = !known;
+  text(node, known ? [known, ...downLines(board.queues ?? {})].join(" · ") : "");
 }
 
 function tick() {

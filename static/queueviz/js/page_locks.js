@@ -1,6 +1,7 @@
 /* Locks: channel `locks/…` onto a matrix of rings. Arcs run on two timestamps; no frame travels while they shrink. */
 import { Cards } from "./cards.js";
 import { $, $$, attr, calm, cls, el, oneOf, text } from "./dom.js";
+import { downBrokers, downWait, knownText } from "./down.js";
 import { clock as clockText, duration } from "./format.js";
 import { inOrder, parts, shortId, shortNames } from "./names.js";
 import { colour } from "./queue_rows.js";
@@ -8,7 +9,7 @@ import { drawLock } from "./ring.js";
 import { show, startShell } from "./shell.js";
 import { t } from "./words.js";
 
-const page = startShell({ onFacts: (facts) => cards?.note(facts), keys: { ArrowRight: () => cards?.step(1), ArrowLeft: () => cards?.step(-1) } });
+const page = startShell({ keys: { ArrowRight: () => cards?.step(1), ArrowLeft: () => cards?.step(-1) } });
 const { clock, config, painter } = page;
 const body = $("#lock-rows"), template = $("#t-ring");
 const cards = $("#lock-members") ? new Cards($("#lock-members"), $("#t-card"), null) : null;
@@ -28,8 +29,15 @@ function paint(data, jump) {
   cards.paint(boardLike(data), now, shorts);
   for (const key of keys) line(key, data, members);
   for (const [name, ms] of Object.entries(data.lives ?? {})) if ($(`[data-life="${name}"]`)) text($(`[data-life="${name}"]`), duration(ms));
+  downs(data);
   rings(now);
   attempts(data, jump);
+}
+
+function downs(data) {
+  const said = downBrokers(data.queues), list = $("#downs"), lines = said.length ? [...said, knownText(data.known)] : [];
+  list.hidden = !lines.length;
+  if (lines.join("\n") !== [...list.children].map((line) => line.textContent).join("\n")) list.replaceChildren(...lines.map((line) => el("li", {}, line)));
 }
 
 /** Cards read queues as the Board has them: who is assigned, who holds the lock. */
@@ -49,7 +57,7 @@ function build(data, keys, members) {
 
 function line(key, data, members) {
   const row = data.queues[key], node = body.querySelector(`[data-queue="${CSS.escape(key)}"]`), lock = row.lock;
-  const lost = (data.brokers?.[parts(key).broker] ?? "running") !== "running";
+  const lost = Boolean(downWait(row)) || !["running", "hung"].includes(data.brokers?.[parts(key).broker] ?? "running");
   node._cells ??= new Map($$("[data-member]", node).map((cell) => [cell.dataset.member, cell]));
   cls(node, "stale", Boolean(lock) && lock.holder !== row.assigned);
   cls(node, "lost", lost);
@@ -64,7 +72,7 @@ function line(key, data, members) {
   }
   node._consuming ??= $(".consuming", node);
   const now = row.consuming;
-  const said = lost ? t("lock.lost") : now ? t("lock.consuming", { key: now.key ?? now.offset, thread: now.thread }) : row.suspended_until_ms > clock.now() ? t("lock.suspended", { left: duration(row.suspended_until_ms - clock.now()) }) : "–";
+  const said = downWait(row) || (lost ? t("lock.lost") : now ? t("lock.consuming", { key: now.key ?? now.offset, thread: now.thread }) : row.suspended_until_ms > clock.now() ? t("lock.suspended", { left: duration(row.suspended_until_ms - clock.now()) }) : "–");
   text(node._consuming, said);
   node._waiting ??= $(".waiting", node);
   text(node._waiting, config.attached ? "–" : (row.waiting ?? []).map((id) => data.members[id]?.letter ?? shortId(id)).join(", "));

@@ -1,6 +1,7 @@
 /* The rows of the Board: owner chip, name, strip, lag over age, sparkline, lock. Nodes are kept; order never changes by itself. */
 import { $, attr, cls, oneOf, text } from "./dom.js";
-import { clock, duration, number } from "./format.js";
+import { asOf, downSaid, downText } from "./down.js";
+import { duration, number } from "./format.js";
 import { inOrder, parts, shortNames } from "./names.js";
 import { offset } from "./offsets.js";
 import { drawLock } from "./ring.js";
@@ -39,17 +40,17 @@ export class QueueRows {
   }
 
   #adopt(node) {
-    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lagn .lag", node), age: $(".age", node), spark: $(".spark", node), ring: $(".ring", node) };
+    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lagn .lag", node), age: $(".age", node), mark: $(".downmark", node), spark: $(".spark", node), ring: $(".ring", node) };
     this.rows.set(node.dataset.queue, row);
     return row;
   }
 
   /** True when rows came or went: lanes must be laid out anew. */
   sync(queues) {
-    const keys = Object.keys(queues);
+    const keys = Object.keys(queues), marked = this.#markDown(queues);
     if (keys.length === this.rows.size && keys.every((key) => this.rows.has(key))) {
       if (!this.shorts.size) this.shorts = shortNames(keys);
-      return false;
+      return marked;
     }
     for (const [key, row] of this.rows)
       if (!(key in queues)) {
@@ -67,7 +68,19 @@ export class QueueRows {
       }
       this.box.append(this.rows.get(key).node);
     }
+    this.#markDown(queues);
     return true;
+  }
+
+  /** True when a master went down or came back: a marked row is higher. */
+  #markDown(queues) {
+    let changed = false;
+    for (const [key, { mark }] of this.rows) {
+      const down = Boolean(queues[key] && downText(queues[key]));
+      changed ||= mark.hidden === down;
+      mark.hidden = !down;
+    }
+    return changed;
   }
 
   paint(data, { now, captions, jump, history }) {
@@ -84,6 +97,7 @@ export class QueueRows {
       text(view.badge, who ? (member?.letter ?? "?") : "");
       const lag = lagOf(row);
       text(view.lag, number(lag));
+      text(view.mark, downText(row));
       const selected = key === this.selected;
       attr(view.node, "aria-selected", String(selected));
       const pinned = row.oldest ? t("strip.pinned", { key: row.oldest.key ?? row.oldest.offset, age: duration(now - row.oldest.since_ms) }) : "";
@@ -105,7 +119,7 @@ export class QueueRows {
 
   #time(view, row, lag, now) {
     const age = row.oldest_stored_ms && lag && !row.down ? now - row.oldest_stored_ms : null;
-    text(view.age, row.down ? t("row.as_of", { at: clock(row.down.known_at_ms, 0, { millis: false }) }) : age === null ? "" : duration(Math.max(0, age)));
+    text(view.age, row.down ? asOf(row.down) : age === null ? "" : duration(Math.max(0, age)));
     cls(view.node, "bad", age !== null && age > AGE_LIMIT_MS);
     cls(view.node, "down", Boolean(row.down));
     if (view.ring.checkVisibility && !view.ring.isConnected) return;
@@ -116,8 +130,9 @@ export class QueueRows {
   }
 
   #sentence(key, row, member, reads, who, lag) {
-    const owner = t(reads ? "owner.reads" : who ? "owner.waits" : "owner.nobody", { who: member?.letter ?? who });
-    return t("strip.sentence", { queue: this.shorts.get(key), owner, min: number(row.min), committed: number(row.committed), memory: number(row.in_memory), next: number(row.next_pull), max: number(row.max), lag: number(lag) });
+    const down = downSaid(row), owner = t(reads ? "owner.reads" : who ? "owner.waits" : "owner.nobody", { who: member?.letter ?? who });
+    const said = t("strip.sentence", { queue: this.shorts.get(key), owner, min: number(row.min), committed: number(row.committed), memory: number(row.in_memory), next: number(row.next_pull), max: number(row.max), lag: number(lag) });
+    return down ? `${said}; ${down}` : said;
   }
 
   select(key, focus = false) {

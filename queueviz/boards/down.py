@@ -1,0 +1,75 @@
+"""Words about a sandbox's queues whose master is down: who reads them, and of when their lag is.
+
+Twin of static/queueviz/js/down.js.  Of a silent broker of a real cluster nobody knows that much: no words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.rows import QueueName
+from queueviz.templatetags.formats import number, second
+
+DOWN: dict[str, Any] = {
+    "down.nobody": _("master down: readable again when it returns"),
+    "down.slave": _("master down: read from the slave"),
+    "down.slave_idle": _("master down: its slave has the queue, nobody reads there yet"),
+    "down.known": _("{n} of {all} queues known now; lag of the others, as last known: {lag}"),
+    "down.locks": _("{said}; lock table lost with the master's memory; waiting, as last known: {lag}"),
+    "down.wait": _("master down; waiting, as last known: {lag}"),
+}
+
+Row = Mapping[str, Any]
+Rows = Mapping[str, Row]
+
+
+def mark_of(row: Row) -> Row | None:
+    down = row.get("down")
+    return down if down and down.get("reads") else None
+
+
+def down_text(row: Row) -> str:
+    """Empty while the master runs."""
+    down = mark_of(row)
+    return str(DOWN[f"down.{down['reads']}"]) if down else ""
+
+
+def down_said(row: Row) -> str:
+    """With its moment, for those who do not see it beside the strip."""
+    return f"{down_text(row)}, {as_of(row['down'])}" if mark_of(row) else ""
+
+
+def as_of(down: Row) -> str:
+    return gettext("as of {at}").format(at=second(down["known_at_ms"]))
+
+
+def down_wait(row: Row) -> str:
+    """Of an orderly group's queue, in few words."""
+    down = mark_of(row)
+    return str(DOWN["down.wait"]).format(lag=number(down["lag"])) if down else ""
+
+
+def down_lines(queues: Rows) -> list[str]:
+    """Each thing that is to be said of a broker, once."""
+    return sorted({f"{QueueName.of(key).broker}: {down_said(row)}" for key, row in queues.items() if mark_of(row)})
+
+
+def known_text(known: Row) -> str:
+    """Empty while every queue is known."""
+    n, every, lag = (known.get(name) for name in ("queues_known", "queues_all", "lag_last_known"))
+    return "" if n == every or lag is None else str(DOWN["down.known"]).format(
+        n=number(n), all=number(every), lag=number(lag))  # fmt: skip
+
+
+def down_brokers(queues: Rows) -> list[str]:
+    """Of an orderly group, what stands still and what was lost, for each master that is down."""
+    lags: dict[str, int] = {}
+    for key in sorted(queues):
+        if down := mark_of(queues[key]):
+            said = f"{QueueName.of(key).broker}: {down_said(queues[key])}"
+            lags[said] = lags.get(said, 0) + int(down["lag"] or 0)
+    return [str(DOWN["down.locks"]).format(said=said, lag=number(lag)) for said, lag in lags.items()]

@@ -1,0 +1,32 @@
+/* A sandbox's queues whose master is down: who reads them, and of when their lag is. Twin of queueviz/boards/down.py.
+   Of a silent broker of a real cluster nobody knows that much: no words. */
+import { clock, number } from "./format.js";
+import { parts } from "./names.js";
+import { t } from "./words.js";
+
+export const asOf = (down) => t("row.as_of", { at: clock(down.known_at_ms, 0, { millis: false }) });
+export const downText = ({ down }) => (down?.reads ? t(`down.${down.reads}`) : "");
+
+/** With its moment, for those who do not see it beside the strip. */
+export const downSaid = (row) => (downText(row) ? `${downText(row)}, ${asOf(row.down)}` : "");
+
+/** Of an orderly group's queue, in few words. */
+export const downWait = ({ down }) => (down?.reads ? t("down.wait", { lag: number(down.lag) }) : "");
+
+/** Each thing that is to be said of a broker, once. */
+export const downLines = (queues) => [...new Set(marked(queues).map(([key, row]) => `${parts(key).broker}: ${downSaid(row)}`))].sort();
+
+export const knownText = (known) =>
+  known?.lag_last_known === undefined || known.queues_known === known.queues_all ? "" : t("down.known", { n: number(known.queues_known), all: number(known.queues_all), lag: number(known.lag_last_known) });
+
+/** Of an orderly group, what stands still and what was lost, for each master that is down. */
+export function downBrokers(queues) {
+  const lags = new Map();
+  for (const [key, row] of marked(queues)) {
+    const said = `${parts(key).broker}: ${downSaid(row)}`;
+    lags.set(said, (lags.get(said) ?? 0) + Number(row.down.lag ?? 0));
+  }
+  return [...lags].map(([said, lag]) => t("down.locks", { said, lag: number(lag) }));
+}
+
+const marked = (queues) => Object.entries(queues).filter(([, { down }]) => down?.reads).sort(([a], [b]) => (a < b ? -1 : 1));

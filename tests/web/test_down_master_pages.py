@@ -1,0 +1,93 @@
+"""What the pages say of a dead master's queues: they stay, marked, until it is back (the engine itself behind them)."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+JSON = "application/json"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BOARD = {"en": "master down: readable again when it returns", "zh-hans": "主节点宕机：恢复后才能再读"}
+AS_OF = {"en": "as of", "zh-hans": "截至"}
+LOCKS = {"en": "lock table lost with the master&#x27;s memory; waiting, as last known:",
+         "zh-hans": "锁表随主节点的内存一起丢失；最后所知等待："}
+KNOWN = {"en": "4 of 8 queues known now", "zh-hans": "现在已知 8 个队列中的 4 个"}
+
+
+class Cluster:
+    """Two masters, the first with a slave; a concurrent group and an orderly one."""
+
+    def __init__(self) -> None:
+        self.client = Client()
+        self.slug = self.client.post("/api/sandboxes", {"template": "cluster"}, content_type=JSON).json()["slug"]
+
+    def act(self, action: str, **fields: Any) -> None:
+        answer = self.client.post(f"/api/sandboxes/{self.slug}/actions", {"action": action, **fields},
+                                  content_type=JSON)
+        assert answer.status_code < 300, answer.content
+
+    def page(self, path: str, language: str = "en") -> str:
+        return self.client.get(f"/s/{self.slug}/{path}", headers={"Accept-Language": language}).content.decode()
+
+    def snapshot(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.get(f"/api/sandboxes/{self.slug}").json()
+        return found
+
+
+def shown(page: str) -> str:
+    """Without what is there for scripts only, and without what is hidden."""
+    page = re.sub(r"<(script|template)\b.*?</\1>", "", page, flags=re.S)
+    return re.sub(r"<(small|p|dd|ul)\b[^>]* hidden>.*?</\1>", "", page, flags=re.S)
+
+
+@pytest.mark.seed("4.30")
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_locks_says_that_the_lock_table_went_with_the_master_s_memory(real_engine: Any, language: str) -> None:
+    cluster = Cluster()
+    path = "locks/?group=invoice-fifo"
+    assert LOCKS[language] not in shown(cluster.page(path, language))
+    cluster.act("KillBroker", broker="broker-a")
+    page = shown(cluster.page(path, language))
+    assert re.search(f"<li>broker-a: {BOARD[language]}, {AS_OF[language]} [0-9:]{{8}}[;；] ?{LOCKS[language]}", page)
+    assert KNOWN[language] in page
+    assert re.findall(r'<tr data-queue="([^"]+)" class="lost">', page) == [f"broker-a:{n}" for n in range(4)]
+    twin = cluster.page("part/locks/?group=invoice-fifo", language)
+    assert twin.count({"en": "lock table lost with", "zh-hans": "锁表随主节点"}[language]) == 4
+    cluster.act("StartBroker", broker="broker-a")
+    assert LOCKS[language] not in shown(cluster.page(path, language))
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("path", ["?group=invoice-fifo", "part/board/?group=invoice-fifo"])
+def test_the_board_and_its_table_mark_the_queues_of_a_dead_master(real_engine: Any, path: str, language: str) -> None:
+    cluster = Cluster()
+    cluster.act("KillBroker", broker="broker-a")
+    page = shown(cluster.page(path, language))
+    assert len(re.findall(f'<small class="(?:downmark|bad)"[^>]*>{BOARD[language]}', page)) == 4
+    assert len(re.findall(f'<small class="(?:age|bad)">[^<]*{AS_OF[language]} [0-9:]{{8}}<', page)) == 4
+    assert (KNOWN[language] in page) == path.startswith("?"), "the header is no part of the table"
+    cluster.act("StartBroker", broker="broker-a")
+    assert BOARD[language] not in shown(cluster.page(path, language))
+
+
+def test_history_says_of_how_many_queues_its_lines_are_known(real_engine: Any) -> None:
+    cluster = Cluster()
+    path = "history/?group=order-svc&topic=orders"
+    assert KNOWN["en"] not in shown(cluster.page(path))
+    cluster.act("KillBroker", broker="broker-b")
+    assert re.search(f"{KNOWN['en']}; lag of the others, as last known: [0-9]+ · broker-b: {BOARD['en']}, as of",
+                     shown(cluster.page(path)))
+
+
+def test_the_api_says_of_how_many_queues_a_group_s_lag_is_known_now(real_engine: Any) -> None:
+    cluster = Cluster()
+    cluster.act("KillBroker", broker="broker-b")
+    for group in cluster.snapshot()["groups"]:
+        assert (group["queues_known"], group["queues_all"]) == (4, 8)
+        assert {queue["broker"] for queue in group["queues"] if queue["down"] is not None} == {"broker-b"}
+        down = [queue["down"] for queue in group["queues"] if queue["down"] is not None]
+        assert {mark["reads"] for mark in down} == {"nobody"}
+        assert all(mark["known_at_ms"] for mark in down)
+        assert group["lag_last_known"] == str(sum(int(mark["lag"] or 0) for mark in down))
