@@ -22,6 +22,7 @@ ACTIONS: dict[str, Any] = {
     "StartConsumer:actor": _("consumer {actor} of {group} started"),
     "ChangeActor": _("work of {actor} changed"),
     "ChangeActor:slow_key": _("{actor} takes {slow_ms} for {slow_key}"),
+    "ChangeActor:slow_queue": _("{actor} takes {slow_ms} for the next message of {slow_queue}"),
     "ChangeActor:rate_per_s": _("{actor} sends {rate_per_s} messages per second"),
     "StopActor": _("{actor} stopped cleanly"),
     "CrashActor": _("{actor} crashed"),

@@ -42,14 +42,14 @@ def _stores(place: Place) -> list[str]:
 
 
 def _slow(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
-    """The newest keys each broker has of the topic, to choose from."""
+    """The topic's queues, and the newest keys each broker has of it, to choose from."""
     topic, found = place.topic(place.group()), []
     for name in _stores(place):
         records = (data_of(readings, name) or {}).get("records") or {}
         keys = [row["key"] for _, row in sorted(records.items(), key=lambda item: -int(item[0]))
                 if row["topic"] == topic and row["key"]]
         found += list(dict.fromkeys(keys))[:KEYS_OFFERED]
-    return {"keys": found}
+    return {"keys": found, "queues": list((data_of(readings, board_channel(place)) or {}).get("queues") or {})}
 
 
 def _strategy(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:

@@ -81,6 +81,7 @@ TEXTS: dict[str, Any] = {
     "card.wire_told": _("{language} {version}, a real client."),
     "card.wire": _("{language} {version}, a real client. Its buffers are its own business."),
     "card.slow_key": _("{key} takes {age} each"),
+    "card.slow_next": _("the next message of {queue} takes {age}: waiting for it"),
     "card.slow_waits": _("{key} takes {age} each: waiting for its first message"),
     "card.pinned": _(
         "{queue}: committed stays at **{committed}** because **{key}** is unfinished; {done} done behind it"

@@ -18,7 +18,7 @@ from sandbox.hosting.holdings import Held, Hold
 from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.presets import MIB, Preset
 from sandbox.hosting.pulling import Loop, PollLoop, PullLoop
-from sandbox.hosting.work import Work, spread
+from sandbox.hosting.work import Slow, Work, spread
 from sandbox.kernel.errors import BrokerRefused, ClientError
 from sandbox.message.queue import MessageQueue
 
@@ -40,7 +40,7 @@ class ConsumerActor:
         self.slot = slot  # gives the process its address
         self.colour = colour
         self.settings = settings
-        self.slow: tuple[str, int] | None = None
+        self.slow: Slow | None = None
         self.handler = "work"
         self.client_id = ""
         self.refused = ""  # why the last start failed
@@ -183,9 +183,9 @@ class ConsumerActor:
         if change.handler is not None:
             self.handler = change.handler
         if change.slow_key is not None:
-            self.slow = (change.slow_key, change.slow_ms or 0) if change.slow_key else None
-            if self.work is not None:
-                self.work.met_slow = False
+            self.slow = Slow(change.slow_key, change.slow_ms or 0) if change.slow_key else None
+        if change.slow_queue is not None:
+            self.slow = Slow("", change.slow_ms or 0, change.slow_queue)
         if self.work is not None:
             self.work.work_ms, self.work.fail_percent = spread(self.settings.work_ms), self.settings.fail_percent
             self.work.slow, self.work.handler = self.slow, self.handler
@@ -206,7 +206,8 @@ class ConsumerActor:
     def record(self) -> dict[str, Any]:
         return {"kind": self.kind, "label": self.label, "slot": self.slot, "colour": self.colour,
                 "settings": asdict(self.settings), "state": self.state, "client_id": self.client_id,
-                "state_since_ms": self.state_since_ms, "slow": self.slow, "handler": self.handler}
+                "state_since_ms": self.state_since_ms, "handler": self.handler,
+                "slow": None if self.slow is None else asdict(self.slow)}
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "ConsumerActor":
@@ -215,7 +216,8 @@ class ConsumerActor:
         given["work_ms"] = tuple(given["work_ms"])
         actor = cls(record["label"], record["slot"], record["colour"], StartConsumer(**given))
         actor.client_id, actor.handler = record["client_id"], record["handler"]
-        actor.slow = tuple(record["slow"]) if record["slow"] else None
+        slow = record["slow"]  # a list in records of older versions
+        actor.slow = None if not slow else Slow(**slow) if isinstance(slow, dict) else Slow(*slow)
         actor.rest(record["state"])
         actor.state_since_ms = record.get("state_since_ms")  # older files have none
         return actor

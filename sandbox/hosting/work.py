@@ -1,8 +1,10 @@
 """What the sandbox's listeners do with a message: take their time, sometimes refuse."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from sandbox.client.config import RETRY_PREFIX
 from sandbox.client.listeners import ConsumeConcurrentlyContext, ConsumeOrderlyContext
 from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from sandbox.hosting.holdings import Hold
@@ -24,10 +26,37 @@ class Working(NamedTuple):
     key: str
 
 
+@dataclass
+class Slow:
+    """What takes its own time: messages with `key`, or the one message that comes next in `queue` (broker-a:3).
+
+    The one message is known by its unique key once it has come (`met`), so it is slow again when it is delivered again.
+    """
+
+    key: str
+    ms: int
+    queue: str = ""
+    unique_key: str = ""
+    met: bool = False
+
+    def is_met(self, message: Message, mq: MessageQueue) -> bool:
+        """Whether the message is slow; notes that it has come."""
+        if not self.queue:
+            found = message.keys == self.key
+        elif self.met:
+            found = message.unique_key == self.unique_key
+        else:
+            found = f"{mq.broker}:{mq.queue_id}" == self.queue and not mq.topic.startswith(RETRY_PREFIX)
+            if found:
+                self.key, self.unique_key = message.keys, message.unique_key or ""
+        self.met = self.met or found
+        return found
+
+
 class Work:
     """One member's listener.  All fields may change while it runs; the next message notices.
 
-    `work_ms`: from and to, drawn evenly.  `slow`: one key that takes its own time.  `handler`: a label for the
+    `work_ms`: from and to, drawn evenly.  `slow`: what takes its own time.  `handler`: a label for the
     journal; `reject <key>` refuses that key for ever, any other label only names what the listener does.  `hold`
     says of a queue since when its member has it.
     """
@@ -41,8 +70,7 @@ class Work:
         self._account = account  # a broadcasting member's own, else the group's
         self.work_ms = spread(work_ms)
         self.fail_percent = fail_percent
-        self.slow: tuple[str, int] | None = None
-        self.met_slow = False  # a message with the slow key has come
+        self.slow: Slow | None = None
         self.handler = "work"
         self.working: dict[MessageQueue, Working] = {}  # in order only: one per queue
 
@@ -68,7 +96,7 @@ class Work:
             hold = self._hold(context.queue)
             for message in messages:
                 self._ledger.delivered(context.queue, message, self._account, hold)
-        await self._clock.sleep(sum(self._takes_ms(message) for message in messages) / 1000)
+        await self._clock.sleep(sum(self._takes_ms(message, context.queue) for message in messages) / 1000)
         if self.fail_percent and self._chance.random() * 100 < self.fail_percent:
             return False
         if self.handler.startswith(REJECT) and any(m.keys == self.handler[len(REJECT):] for m in messages):
@@ -77,10 +105,9 @@ class Work:
             self._ledger.done(message)
         return True
 
-    def _takes_ms(self, message: Message) -> float:
-        if self.slow is not None and message.keys == self.slow[0]:
-            self.met_slow = True
-            return self.slow[1]
+    def _takes_ms(self, message: Message, mq: MessageQueue) -> float:
+        if self.slow is not None and self.slow.is_met(message, mq):
+            return self.slow.ms
         low, high = self.work_ms
         return self._chance.between(low, high)
 

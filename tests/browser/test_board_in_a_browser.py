@@ -83,6 +83,9 @@ def test_a_slow_key_pins_the_committed_offset(site: Site) -> None:
     site.start("orders")
     site.page.locator(".cons[data-actor=A]").get_by_role("button", name="Slow").click()
     dialog = site.page.locator("#ask")
+    expect(dialog.get_by_label("The next message of this queue")).to_be_checked()
+    expect(dialog.get_by_label("Queue", exact=True)).to_have_value("broker-a:0")  # A's first
+    dialog.get_by_label("One message key").check()
     dialog.get_by_label("Key", exact=True).fill("")
     dialog.get_by_role("button", name="Slow down").click()
     expect(dialog.get_by_label("Key", exact=True)).to_be_focused()  # a key that is empty is not sent

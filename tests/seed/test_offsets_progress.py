@@ -69,7 +69,7 @@ def test_a_member_says_whether_its_slow_key_has_come_and_how_much_is_done_behind
     world.act("ChangeActor", actor="A", slow_key="slow", slow_ms=40_000)
     send(world, 3)
     world.run(6)
-    assert slow() == {"key": "slow", "ms": 40_000, "met": False}
+    assert slow() == {"key": "slow", "queue": None, "ms": 40_000, "met": False}
     send(world, 1, key="slow")
     send(world, 9)
     world.run(12)
@@ -77,6 +77,31 @@ def test_a_member_says_whether_its_slow_key_has_come_and_how_much_is_done_behind
     assert (row(world)["committed"], row(world)["oldest"]["key"], row(world)["cells"]) == ("3", "slow", "1p9d")
     world.act("ChangeActor", actor="A", slow_key="another", slow_ms=40_000)
     assert not slow()["met"], "that one has not come yet"
+
+
+def test_the_next_message_of_a_queue_is_slow_whatever_its_key_and_no_other(world: World) -> None:
+    def slow() -> Any:
+        return next(iter(world.read(f"board/{GROUP}/orders").data["members"].values()))["slow"]
+
+    member(world)
+    send(world, 3, key="same")
+    world.run(6)
+    world.act("ChangeActor", actor="A", slow_queue="broker-a:0", slow_ms=40_000)
+    assert slow() == {"key": None, "queue": "broker-a:0", "ms": 40_000, "met": False}
+    send(world, 10, key="same")
+    world.run(12)
+    assert slow() == {"key": "same", "queue": "broker-a:0", "ms": 40_000, "met": True}
+    assert (row(world)["committed"], row(world)["oldest"]["key"], row(world)["cells"]) == ("3", "same", "1p9d")
+    world.sleep()
+    world.wake()
+    world.run(20)
+    assert slow()["met"], "it came again after the sleep and is the same message"
+    assert row(world)["committed"] == "3"
+    world.run(45)
+    assert row(world)["committed"] == "13"
+    send(world, 5, key="same")
+    world.run(6)
+    assert row(world)["committed"] == "18", "one message was meant"
 
 
 @pytest.mark.seed("D9", "0.27")

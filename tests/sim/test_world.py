@@ -120,7 +120,8 @@ def test_sleep_and_wake_bring_everything_back(tmp_path: Path, home: Path) -> Non
         assert states == {"A": "running", "B": "running", "C": "crashed", "D": "running", "E": "running"}
         actor = world.sandbox.actors.get("A")
         assert actor.settings.work_ms == (900, 900)
-        assert actor.slow == ("N14228", 5_000)
+        assert actor.slow is not None
+        assert (actor.slow.key, actor.slow.ms) == ("N14228", 5_000)
         old = {(q["topic"], q["queue_id"]): int(q["committed"]) for q in before["groups"][0]["queues"]}
         new = {(q["topic"], q["queue_id"]): int(q["committed"]) for q in after["groups"][0]["queues"]}
         assert all(new[queue] >= offset for queue, offset in old.items())

@@ -184,7 +184,7 @@ def test_the_slow_dialog_offers_the_newest_keys_of_the_topic(visitor: Client, mi
     shown = visitor.get(f"/s/{mine}/part/ask/?form=slow&group=order-svc&topic=orders", headers=HTMX).content.decode()
     assert shown.index('value="order-2"') < shown.index('value="order-1"')
     assert "not this one" not in shown
-    assert shown.count("<option") == 2
+    assert shown.count("<option value=") == 2
 
 
 def test_an_owner_s_visit_wakes_and_a_viewer_s_does_not(

@@ -81,6 +81,8 @@ class StartConsumer:
 class ChangeActor:
     """Change what is given; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
 
+    `slow_queue` (broker-a:3) with `slow_ms` makes the next message slow that comes to this member from that queue.
+
     A new `expression` is of the kind that the consumer's subscriptions are.
     Of a transactional producer, `fail_percent` are rolled back, and `handler` "undecided" leaves all open until the
     broker asks, "silent" even then.
@@ -92,6 +94,7 @@ class ChangeActor:
     speed: Annotated[float, Between(0, 100_000)] | None = None
     work_ms: tuple[Millis, ...] | None = None
     slow_key: str | None = None
+    slow_queue: Name | None = None
     slow_ms: Millis | None = None
     fail_percent: Annotated[float, Between(0, 100)] | None = None
     handler: Name | None = None

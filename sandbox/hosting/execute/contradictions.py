@@ -21,7 +21,7 @@ MADE_UP = ("rate_per_s", "key", "keys", "tag", "body_bytes")
 ROWS_SAY = ("count", "key", "tag", "body", "body_bytes")
 """What each row of `SendMessages.rows` says for itself."""
 
-NOT_OF_A_PRODUCER = ("work_ms", "slow_key", "slow_ms", "expression")
+NOT_OF_A_PRODUCER = ("work_ms", "slow_key", "slow_queue", "slow_ms", "expression")
 OF_TRANSACTIONS = ("fail_percent", "handler")
 """What only a transactional producer has: how its transactions end."""
 
@@ -87,8 +87,12 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
         if wrong in wished:
             raise _no(wrong, "A producer with a feed has a speed, one without has a rate.", "Change the other.")
         return
-    if change.slow_ms is not None and change.slow_key is None:
+    if change.slow_ms is not None and change.slow_key is None and change.slow_queue is None:
         raise _no("slow_key", "A slow key needs a name.", "Name the key of a message, or make every message slow.")
+    if change.slow_key is not None and change.slow_queue is not None:
+        raise _no("slow_queue", "A member has one slow message, by its key or by its queue.", "Give one of them.")
+    if change.slow_queue is not None:
+        check_row("slow_queue", change.slow_queue)
     if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
         raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
     if change.expression is not None:

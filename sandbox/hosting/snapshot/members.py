@@ -53,8 +53,8 @@ def _slow(actor: ConsumerActor) -> Row | None:
     """The key it takes its time for; `met`: a message with it has come since it was named."""
     if actor.slow is None:
         return None
-    key, ms = actor.slow
-    return {"key": key, "ms": ms, "met": actor.work is not None and actor.work.met_slow}
+    slow = actor.slow
+    return {"key": slow.key or None, "queue": slow.queue or None, "ms": slow.ms, "met": slow.met}
 
 
 def _limits(actor: ConsumerActor, preset: Preset) -> Row | None:

@@ -96,12 +96,15 @@ const fill = {
       const chosen = form.querySelector('[name="ui-how"]:checked').value;
       for (const box of $$("[data-how]", form)) {
         box.hidden = box.dataset.how !== chosen;
-        for (const input of $$("input", box)) input.disabled = box.hidden;
+        for (const input of $$("input, select", box)) input.disabled = box.hidden;
       }
     };
     form.addEventListener("change", choose);
     choose();
     const held = document.querySelector(".q[aria-selected='true']");
+    const me = [...$("[data-letter]", form).classList].find((name) => name.startsWith("me-")); // rows wear their owner's colour
+    const own = me && (held?.classList.contains(me) ? held : document.querySelector(`.q.${me}`));
+    if (own) $("[data-slow-queue]", form).value = own.dataset.queue;
     const key = held?.dataset.oldestKey ?? document.querySelector("[data-oldest-key]")?.dataset.oldestKey;
     if (key) $("[data-slow-key]", form).value = key;
   },

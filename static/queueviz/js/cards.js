@@ -149,6 +149,7 @@ export class Cards {
     if (pinned) return t("card.pinned", { queue: shorts.get(pinned[0]), committed: number(pinned[1].committed), key: member.slow.key, done: number(doneBehind(pinned[1].cells)) });
     const flow = Object.values(data.queues).find((row) => row.owner === id && row.flow_control);
     if (flow) return t("card.flow", { limit: t(`limit.${flow.flow_control}`) });
+    if (member.slow?.queue && !member.slow.met) return t("card.slow_next", { queue: shorts.get(member.slow.queue) ?? member.slow.queue, age: duration(member.slow.ms) });
     if (member.slow?.key) return t(member.slow.met ? "card.slow_key" : "card.slow_waits", { key: member.slow.key, age: duration(member.slow.ms) });
     if (member.transport === "tcp") return t(member.buffered === null ? "card.wire" : "card.wire_told", { language: member.language ?? "–", version: member.release ?? "–" });
     return null;

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.hosting.work import Slow
 from sandbox.hosting.world import World
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.errors import ActionRefused
@@ -115,6 +116,6 @@ def test_a_group_that_is_not_there_cannot_be_changed(world: World) -> None:
 def test_an_empty_key_ends_the_slow_one(world: World) -> None:
     actor = world.sandbox.actors.get("A")
     world.act("ChangeActor", actor="A", slow_key="order-7", slow_ms=900)
-    assert actor.slow == ("order-7", 900)
+    assert actor.slow == Slow("order-7", 900)
     world.act("ChangeActor", actor="A", slow_key="")
     assert actor.slow is None
