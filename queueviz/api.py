@@ -8,15 +8,17 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from ninja import NinjaAPI, Schema, Status
+from ninja import NinjaAPI, Query, Schema, Status
 from ninja.errors import HttpError, ValidationError
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
 
 from queueviz import access, acting, attaching, engine, owners, refusals, visitor
+from queueviz.boards.journal_search import terms_of
 from queueviz.visitor import Visitor
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.questions import BY_NAME as QUESTIONS
+from sandbox.hosting.wanted import Show, Wanted
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
@@ -52,6 +54,15 @@ class Acted(Schema):
 class Listener(Schema):
     open: bool
     name_servers: list[str]
+
+
+class Looked(Schema):
+    """`rows` newest first; `before`: ask on from here; `at_ms`: how far back was looked; `first_seq`: the oldest."""
+
+    rows: list[dict[str, Any]]
+    before: str | None
+    at_ms: int | None
+    first_seq: str
 
 
 class AccessKeys(Schema):
@@ -131,6 +142,18 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
         found = engine.answer(port.entries(slug, int(found.next_seq) - 1, at_once))
         lines += [orjson.dumps(row) for row in found.rows]
     return HttpResponse(b"".join(line + b"\n" for line in lines), content_type="application/x-ndjson")
+
+
+@api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="What happened, newest first")
+def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = Query("", max_length=200),
+            before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
+    """`show`: actions, told (without mere steps), facts, all. Ask on with `before` until it is null."""
+    attaching.demand(access.seat_at(visitor.of_request(request), slug, "see"))
+    wanted = Wanted(show, terms_of(search))
+    found = engine.answer(engine.port().look_back(slug, wanted, before=before, after=after, most=most))
+    said = {"rows": found.rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
+            "first_seq": str(found.first_seq)}  # fmt: skip
+    return HttpResponse(orjson.dumps(said), content_type=JSON)
 
 
 @api.get("/sandboxes/{slug:slug}/ask/{name}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect",

@@ -3,11 +3,12 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 
 from queueviz import api as sandboxes
 from queueviz.api import REFUSALS, Acted, api
 from queueviz.slugs import attached_slug
+from sandbox.hosting.wanted import Show
 
 router = Router(tags=["attached clusters"])
 
@@ -36,6 +37,13 @@ def act(request: HttpRequest, name: str) -> dict[str, str]:
 def events(request: HttpRequest, name: str, after: int | None = None) -> HttpResponse:
     """As of a sandbox."""
     return sandboxes.events(request, attached_slug(name), after)
+
+
+@router.get("/{slug:name}/journal", response={200: sandboxes.Looked} | REFUSALS, summary="The same, newest first")
+def journal(request: HttpRequest, name: str, show: Show = "told", search: str = Query("", max_length=200),
+            before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
+    """As of a sandbox."""
+    return sandboxes.journal(request, attached_slug(name), show, search, before, after, most)
 
 
 @router.get("/{slug:name}/ask/{question}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect")

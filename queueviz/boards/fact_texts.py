@@ -169,12 +169,6 @@ FACTS: dict[str, FactText] = {
     "ReplicationChanged": FactText("move", _("replica"), _("{broker}: slave {slave_id} {state}")),
 }
 
-# Facts a list shows only on request: they are steps of something another fact tells.
-QUIET = frozenset(
-    {"Keyframe", "OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified", "SubscriptionChanged",
-     "TransactionPrepared"}
-)
-
 # Words that fields hold; what is not here is a name.
 VALUES_OF = ("state", "reason", "how", "why", "kind", "step", "phase", "limit")
 VALUES: dict[str, Any] = {

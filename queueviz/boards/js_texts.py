@@ -10,7 +10,8 @@ from django.utils.translation import ngettext
 from queueviz.boards.action_texts import ACTIONS, ROLES
 from queueviz.boards.counted import Counted, forms
 from queueviz.boards.down import DOWN
-from queueviz.boards.fact_texts import FACTS, QUIET, VALUES, VALUES_OF, FactText
+from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
+from sandbox.hosting.wanted import STEPS
 
 TEXTS: dict[str, Any] = {
     "conn.connected": _("Connected"),
@@ -119,6 +120,7 @@ TEXTS: dict[str, Any] = {
     "journal.gap": Counted(lambda n: ngettext("missed {n} event, loaded", "missed {n} events, loaded", n)),
     "journal.why": _("why"),
     "journal.none": _("Nothing has happened yet."),
+    "journal.only_steps": _("Nothing but details lately."),
     "time.live": _("LIVE"),
     "time.frozen": _("Frozen, go live"),
     "time.frozen_more": Counted(lambda n: ngettext("Frozen, {n} event missed", "Frozen, {n} events missed", n)),
@@ -165,7 +167,7 @@ def texts() -> dict[str, Any]:
 
 def _fact(name: str, fact: FactText) -> dict[str, Any]:
     shown = {"tone": fact.tone, "word": str(fact.word), **_counted(fact.text)}
-    return shown | ({"mark": fact.mark} if fact.mark else {}) | ({"quiet": True} if name in QUIET else {})
+    return shown | ({"mark": fact.mark} if fact.mark else {}) | ({"quiet": True} if name in STEPS else {})
 
 
 def _counted(text: Any) -> dict[str, Any]:

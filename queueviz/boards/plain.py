@@ -1,4 +1,4 @@
-"""Pages without a drawing of their own: Journal, Settings."""
+"""A page without a drawing of its own: Settings."""
 
 from __future__ import annotations
 
@@ -20,22 +20,15 @@ PRESET_KEYS = (
 )
 
 
-def _live(place: Place, readings: Mapping[str, Any], tab: str) -> dict[str, Any]:
-    return {"live": live_config(place, readings, {}, tab=tab), "texts": texts()}
-
-
 def _settings(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
-    return {"preset_keys": PRESET_KEYS} | _live(place, readings, "settings")
+    live = live_config(place, readings, {}, tab="settings")
+    return {"preset_keys": PRESET_KEYS, "live": live, "texts": texts()}
 
 
 def _nothing(place: Place) -> list[str]:
     return []
 
 
-JOURNAL = BoardPage(
-    name="journal", path="journal/", attached=True, template="queueviz/boards/journal.html", channels=_nothing,
-    context=lambda place, readings: _live(place, readings, "journal"),
-)  # fmt: skip
 SETTINGS = BoardPage(
     name="settings", path="settings/", template="queueviz/boards/settings.html", channels=_nothing, context=_settings
 )

@@ -14,11 +14,12 @@ from queueviz.boards.cluster import STATE
 from queueviz.boards.connect import CONNECT
 from queueviz.boards.frames import FRAMES
 from queueviz.boards.index import INDEX
+from queueviz.boards.journal import JOURNAL
 from queueviz.boards.locks import LOCKS
 from queueviz.boards.message import LIFE, MESSAGE
 from queueviz.boards.messages import MESSAGES
 from queueviz.boards.page import BoardPage, Part
-from queueviz.boards.plain import JOURNAL, SETTINGS
+from queueviz.boards.plain import SETTINGS
 from queueviz.boards.rebalance import REBALANCE
 from queueviz.boards.reset import DIALOG, RESET
 from queueviz.boards.side import SIDE

@@ -19,21 +19,25 @@ from queueviz.live.fact_channel import MOST_ROWS, FactChannel
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
+from sandbox.hosting.wanted import Wanted
 from sandbox.kernel.errors import SandboxError
 
 log = logging.getLogger(__name__)
 
 BEAT_S = 1.0
 PATIENCE_S = 2.0  # for the engine
+TOLD_ENOUGH = 6  # facts to begin with: as many as the Board's panel shows
+TOLD_PAGES = 4  # of the journal, for so many
 TOO_SLOW = 4408
 TOO_MANY = 4429
 
 
 class FactStart(NamedTuple):
-    """Facts are sent after `after`; `is_cut`: older ones were asked for and are not."""
+    """Facts are sent after `after`; `rows` are those before it, None where nobody asked for them; `is_cut`: not all."""
 
     after: int
-    is_cut: bool
+    rows: list[dict[str, Any]] | None = None
+    is_cut: bool = False
 
 
 class Hub:
@@ -100,8 +104,8 @@ class Hub:
         else:
             self._add_to_board(viewer, name, slug)
         self._news.set()
-        if start is not None and start.is_cut:
-            await viewer.send(frames.facts(name, [], first=start.after + 1))
+        if start is not None and start.rows is not None:
+            await viewer.send(frames.facts(name, start.rows, first=start.after + 1 if start.is_cut else None))
         return None
 
     async def leave(self, viewer: Viewer, name: str) -> None:
@@ -243,16 +247,27 @@ class Hub:
         facts.dirty = True
 
     async def _start_of_facts(self, slug: str, after: int | None) -> FactStart:
-        """History first, but at most one frame of it: who was away for longer hears from where on it is whole."""
+        """History first, but at most one frame of it: who was away for longer hears what is told, without steps."""
         end = await self._newest_seq(slug)
         if after is None or after >= end:
-            return FactStart(end, is_cut=False)
-        found = await self._ask(self.port.entries(slug, after, MOST_ROWS + 1, facts_only=True))
-        if found is None:
-            return FactStart(end, is_cut=True)
-        if len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
-            return FactStart(after, is_cut=False)
-        return FactStart(max(after, end - MOST_ROWS, found.first_seq - 1), is_cut=True)
+            return FactStart(end)
+        found = await self._ask(self.port.look_back(slug, Wanted("facts"), after=after, most=MOST_ROWS + 1))
+        if found is not None and found.before is None and len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
+            return FactStart(int(found.rows[0]["seq"]) if found.rows else after, found.rows[::-1])
+        return FactStart(end, await self._told(slug, end, after), is_cut=True)
+
+    async def _told(self, slug: str, end: int, after: int) -> list[dict[str, Any]]:
+        """The newest facts that are told, oldest first; where they are rare, a few, and not from long ago."""
+        rows: list[dict[str, Any]] = []
+        before: int | None = end + 1
+        for _ in range(TOLD_PAGES):
+            most = MOST_ROWS - len(rows)
+            found = await self._ask(self.port.look_back(slug, Wanted("told"), before=before, after=after, most=most))
+            rows += found.rows if found is not None else []
+            before = found.before if found is not None else None
+            if before is None or len(rows) >= TOLD_ENOUGH:
+                break
+        return rows[::-1]
 
     async def _newest_seq(self, slug: str) -> int:
         snapshot = await self._ask(self.port.snapshot(slug))

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.control.limits import SandboxLimits
+from sandbox.hosting import wanted
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.ground import Ground
+from sandbox.hosting.looking_back import for_browser
 from sandbox.hosting.port import Entries
 from sandbox.journal import segments
-from sandbox.journal.events import BY_NAME, FLOW, Entry, JournalTrimmed, Keyframe
+from sandbox.journal.events import FLOW, Entry, JournalTrimmed, Keyframe
 from sandbox.journal.journal import Journal, Overrun
-from sandbox.journal.schema import from_row, to_row
+from sandbox.journal.schema import to_row
 from sandbox.kernel.clock import Clock, TimerHandle
 
 log = logging.getLogger(__name__)
@@ -20,11 +22,6 @@ log = logging.getLogger(__name__)
 DIRECTORY = "journal"
 GROWTH_PER_KEYFRAME = 8  # a keyframe is written when the journal has grown by so many times the last one
 MAX_ROWS = 10_000
-
-NO_NEWS = FLOW | {Keyframe}
-"""What `facts_only` leaves out: flow, and keyframes, which are for replay only and hold a whole snapshot each."""
-
-_NO_NEWS_NAMES = frozenset(event.__name__ for event in NO_NEWS)
 
 
 class Diary:
@@ -166,7 +163,7 @@ def page_from_memory(entries: list[Entry], after: int, limit: int, *, first_seq:
     rows: list[dict[str, Any]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1
     for entry in entries:
-        if facts_only and type(entry.event) in NO_NEWS:
+        if facts_only and type(entry.event).__name__ in wanted.NO_NEWS:
             continue
         if len(rows) == limit:
             next_seq = entry.seq
@@ -180,18 +177,10 @@ def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_a
     rows: list[dict[str, Any]] = []
     next_seq = max(after + 1, first_seq)
     for row in segments.rows_since(path, after + 1):
-        if not (facts_only and row["type"] in _NO_NEWS_NAMES):
+        if not (facts_only and row["type"] in wanted.NO_NEWS):
             if len(rows) == limit:
                 next_seq = row["seq"]
                 break
-            rows.append(_for_browser(row) if longs_as_text else row)
+            rows.append(for_browser(row) if longs_as_text else row)
         next_seq = row["seq"] + 1
     return Entries(first_seq, rows, next_seq)
-
-
-def _for_browser(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the files with its 64-bit numbers as text, as `to_row` makes it from memory."""
-    if row["type"] not in BY_NAME:
-        return {**row, "seq": str(row["seq"])}  # written by another version: shown as it is
-    return to_row(from_row(row), longs_as_text=True)
-

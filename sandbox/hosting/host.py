@@ -17,12 +17,14 @@ from sandbox.hosting.attached.settings import is_attached
 from sandbox.hosting.bell import Bell
 from sandbox.hosting.birth import new_record
 from sandbox.hosting.config import HostConfig
-from sandbox.hosting.diary import page_of
+from sandbox.hosting.diary import DIRECTORY, page_of
 from sandbox.hosting.ground import Ground
-from sandbox.hosting.port import Entries, Reading, Refusal
+from sandbox.hosting.looking_back import look_back
+from sandbox.hosting.port import Entries, LookedBack, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.snapshot.channels import ChannelUnknown, parse_channel, read_channel
+from sandbox.hosting.wanted import Wanted
 from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
@@ -230,6 +232,15 @@ class Host:
         diary = slot.sandbox.diary if slot.sandbox is not None else None
         return await page_of(self._registry.directory(slug), diary, self._ground, after, limit, facts_only=facts_only,
                              longs_as_text=longs_as_text)
+
+    async def look_back(self, slug: str, wanted: Wanted, *, before: int | None, after: int, most: int) -> LookedBack:
+        if is_attached(slug):
+            memory, files = self.clusters.get(slug).told(), None
+        else:
+            slot = self._registry.get(slug)
+            memory = slot.sandbox.journal.tail() if slot.sandbox is not None else []
+            files = self._registry.directory(slug) / DIRECTORY
+        return await self._ground.lend(lambda: look_back(memory, files, wanted, before=before, after=after, most=most))
 
     def subscribe(self, slug: str, bell: Bell) -> None:
         if is_attached(slug):

@@ -14,6 +14,7 @@ from sandbox.control.questions import Question
 from sandbox.control.rights import Role
 from sandbox.hosting.attached.settings import is_attached
 from sandbox.hosting.bell import Bell
+from sandbox.hosting.wanted import Wanted
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
@@ -57,6 +58,17 @@ class Entries(NamedTuple):
     first_seq: int
     rows: list[dict[str, Any]]
     next_seq: int
+
+
+class LookedBack(NamedTuple):
+    """Rows newest first.  `before`: ask on from here, None when nothing older is left; `at_ms`: when the oldest event
+    that was looked at happened; `first_seq`: the oldest there is.
+    """
+
+    rows: list[dict[str, Any]]
+    before: int | None
+    at_ms: int | None
+    first_seq: int
 
 
 class EnginePort:
@@ -151,6 +163,11 @@ class EnginePort:
         """
         return self._story(lambda: self._host.entries(slug, after, limit, facts_only=facts_only,
                                                       longs_as_text=longs_as_text))
+
+    def look_back(self, slug: str, wanted: Wanted, *, before: int | None = None, after: int = -1,
+                  most: int = 100) -> "Future[LookedBack]":
+        """The newest rows of that kind with `after` < seq < `before`, from memory and then from the journal's files."""
+        return self._story(lambda: self._host.look_back(slug, wanted, before=before, after=after, most=most))
 
     def subscribe(self, slug: str, bell: Bell) -> "Future[None]":
         """Ring `bell` (on the engine's thread) at every event.  A sandbox with a bell counts as watched."""

@@ -78,6 +78,10 @@ class Journal:
             raise Overrun(first)
         return list(islice(self._tail, seq - first, None))
 
+    def tail(self) -> list[Entry]:
+        """All that memory holds, oldest first."""
+        return list(self._tail)
+
     @property
     def first_in_memory(self) -> int:
         return self.next_seq - len(self._tail)

@@ -135,6 +135,17 @@ def rows_since(directory: Path, seq: int) -> Iterator[Row]:
                         yield row
 
 
+def lines_back(directory: Path, seq: int) -> Iterator[bytes]:
+    """Whole lines newest first, of all segments that begin below `seq`; of what is trimmed meanwhile nothing comes."""
+    for path in reversed(segments(directory)):
+        if int(path.stem) < seq:
+            try:
+                lines = path.read_bytes().split(b"\n")[:-1]
+            except FileNotFoundError:
+                return
+            yield from reversed(lines)
+
+
 def first_seq(directory: Path) -> int | None:
     """The oldest seq still on disk."""
     paths = segments(directory)

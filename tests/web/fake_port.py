@@ -6,8 +6,9 @@ from typing import Any
 
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
-from sandbox.hosting.port import Actor, Entries, Reading, Refusal
+from sandbox.hosting.port import Actor, Entries, LookedBack, Reading, Refusal
 from sandbox.hosting.templates import template_of
+from sandbox.hosting.wanted import FLOW_NAMES, Wanted
 from sandbox.kernel.errors import ActionRefused
 
 SNAPSHOT: dict[str, Any] = {
@@ -136,12 +137,23 @@ class FakePort:
 
     def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False) -> "Future[Entries]":
         def work() -> Entries:
-            rest = [row for row in self.rows if int(row["seq"]) > after]
+            left_out = FLOW_NAMES if facts_only else ()
+            rest = [row for row in self.rows if int(row["seq"]) > after and row["type"] not in left_out]
             rows = rest[:limit]
             next_seq = int(rest[limit]["seq"]) if len(rest) > limit else (int(rows[-1]["seq"]) if rows else after) + 1
             return Entries(self.first_seq, rows, next_seq)
 
         return self._do("entries", work)
+
+    def look_back(self, slug: str, wanted: Wanted, *, before: int | None = None, after: int = -1,
+                  most: int = 100) -> "Future[LookedBack]":
+        def work() -> LookedBack:
+            fitting = [row for row in reversed(self.rows) if after < int(row["seq"]) < (before or 2**63)
+                       and wanted.takes(row["type"]) and wanted.fits(row)]  # fmt: skip
+            rest = int(fitting[most - 1]["seq"]) if len(fitting) > most else None
+            return LookedBack(fitting[:most], rest, None, self.first_seq)
+
+        return self._do("look_back", work)
 
     def subscribe(self, slug: str, bell: Any) -> "Future[None]":
         return self._do("subscribe", lambda: self.bells.setdefault(self._known(slug), []).append(bell))

@@ -179,6 +179,39 @@ def test_trimmed_events_are_gone_and_say_where_the_journal_begins(visitor: Clien
     assert visitor.get(f"/api/sandboxes/{slug}/events?after=499").status_code == 200
 
 
+def test_the_journal_is_read_backwards_page_by_page(visitor: Client, port: FakePort) -> None:
+    slug = make(visitor)["slug"]
+    port.rows = [{"seq": str(n), "type": "ActionTaken" if n % 10 == 0 else "PullAnswered", "n": n} for n in range(100)]
+    page = visitor.get(f"/api/sandboxes/{slug}/journal?most=6").json()
+    assert [row["seq"] for row in page["rows"]] == ["90", "80", "70", "60", "50", "40"]
+    rest = visitor.get(f"/api/sandboxes/{slug}/journal?before={page['before']}").json()
+    assert [row["seq"] for row in rest["rows"]] == ["30", "20", "10", "0"]
+    assert rest["before"] is None
+
+
+def test_the_journal_is_searched_in_the_reader_s_language(visitor: Client, port: FakePort) -> None:
+    slug = make(visitor)["slug"]
+    port.rows = [{"seq": "1", "type": "ActionTaken", "action": "CrashActor", "fields": {"actor": "A"}},
+                 {"seq": "2", "type": "MemberStateChanged", "state": "crashed"},
+                 {"seq": "3", "type": "MemberStateChanged", "state": "running"}]  # fmt: skip
+
+    def found(search: str, language: str = "en") -> list[str]:
+        url, headers = f"/api/sandboxes/{slug}/journal", {"Accept-Language": language}
+        answer = visitor.get(url, {"search": search}, headers=headers)
+        return [row["seq"] for row in answer.json()["rows"]]
+
+    assert found("crash") == ["2", "1"]
+    assert found("崩溃") == []
+    assert found("崩溃", "zh-hans") == ["2", "1"]
+    assert found("member running") == ["3"]
+
+
+@pytest.mark.parametrize("query", ["show=nothing", "before=x", "search=" + "x" * 201])
+def test_what_is_no_question_to_the_journal_is_422(visitor: Client, query: str) -> None:
+    slug = make(visitor)["slug"]
+    assert visitor.get(f"/api/sandboxes/{slug}/journal?{query}").status_code == 422
+
+
 def test_a_question_takes_its_fields_from_the_query(visitor: Client, port: FakePort) -> None:
     slug = make(visitor)["slug"]
     port.answers = {"rows": []}
@@ -282,7 +315,7 @@ def test_the_api_page_needs_no_other_host(visitor: Client) -> None:
     assert "script-src 'self'" in page["Content-Security-Policy"]
     paths = visitor.get("/api/openapi.json").json()["paths"]
     assert {"/api/sandboxes", "/api/sandboxes/{slug}", "/api/sandboxes/{slug}/actions", "/api/sandboxes/{slug}/events",
-            "/api/sandboxes/{slug}/ask/{name}"} <= set(paths)  # fmt: skip
+            "/api/sandboxes/{slug}/journal", "/api/sandboxes/{slug}/ask/{name}"} <= set(paths)  # fmt: skip
 
 
 def test_limits_are_those_of_the_catalogue() -> None:

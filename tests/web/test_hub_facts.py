@@ -46,13 +46,27 @@ def test_two_readers_at_different_places_each_hear_every_fact_once(stage: Stage)
     assert _facts_of(second) == list(range(40, 60))
 
 
-def test_who_was_away_for_long_hears_from_where_on_the_facts_are_whole(stage: Stage) -> None:
+def test_who_was_away_for_long_hears_the_newest_facts_and_from_where_on_they_are_whole(stage: Stage) -> None:
     stage.port.rows = [_fact(n) for n in range(1_000)]
     tab = stage.tab(FACTS, after=10)
     stage.run_for(1)
-    first = int(tab.got[0]["first"])
-    assert _facts_of(tab) == list(range(first, 1_000))
-    assert first > 11
+    assert tab.got[0]["first"] == "1000"
+    assert _facts_of(tab) == list(range(800, 1_000))
+
+
+def test_the_two_hundred_newest_facts_come_whatever_happened_between(stage: Stage) -> None:
+    between = ["PullAnswered", "OffsetsPersisted", "LifecycleStep"]
+    stage.port.rows = [_fact(n, between[n % 3] if n % 50 else "ActionTaken") for n in range(20_000)]
+    tab = stage.tab(FACTS, after=10)
+    stage.run_for(1)
+    assert _facts_of(tab) == list(range(10_000, 20_000, 50))
+
+
+def test_a_history_without_facts_is_said_to_be_empty(stage: Stage) -> None:
+    stage.port.rows = [_fact(n, "PullAnswered") for n in range(10)]
+    tab = stage.tab(FACTS, after=0)
+    stage.run_for(0.3)
+    assert [frame["rows"] for frame in tab.got if frame["k"] == "facts"] == [[]]
 
 
 def test_a_burst_of_facts_comes_in_frames_of_two_hundred(stage: Stage) -> None:

@@ -21,6 +21,7 @@ from sandbox.hosting.attached.wire import Wires
 from sandbox.hosting.bell import Bell
 from sandbox.hosting.diary import page_from_memory
 from sandbox.hosting.port import Entries, Reading
+from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 
@@ -119,6 +120,11 @@ class AttachedCluster:
         entries = self.journal.since(max(first, min(after + 1, self.journal.next_seq)))
         return page_from_memory(entries, after, limit, first_seq=first, facts_only=facts_only,
                                 longs_as_text=longs_as_text)
+
+    def told(self) -> list[Entry]:
+        """What the journal's memory holds: of a cluster there are no files."""
+        self.watch.look()
+        return self.journal.tail()
 
     def subscribe(self, bell: Bell) -> None:
         self.watch.subscribe(bell)

@@ -1,46 +1,46 @@
-/* The newest facts as sentences: a short list on the Board, a long one on its own page. */
+/* The newest facts as sentences.  What arrives and what is looked up later may overlap: a row is known by its number. */
 import { el } from "./dom.js";
-import { clock, number } from "./format.js";
+import { number } from "./format.js";
 import { factText, sentence, t } from "./words.js";
 
 const RUNS_LINKED = 8;
 
 export class JournalList {
-  rows = [];
+  rows = []; // oldest first
+  empty = null; // what to say when there are none
 
-  constructor(root, { keep = 12, who, queue, quiet = false, stamp = false, more }) {
-    Object.assign(this, { root, keep, who, queue, quiet, stamp, more });
-    this.accept = () => true;
+  /** `keep` rows; `who` and `queue` turn a client id and a row's place into their short names. */
+  constructor(root, options) {
+    Object.assign(this, { root, ...options });
   }
 
+  /** Returns how many are new. */
   add(rows) {
-    this.rows.push(...rows.filter((row) => this.quiet || !isQuiet(row)));
-    if (this.rows.length > 2000) this.rows.splice(0, this.rows.length - 2000);
+    const known = new Set(this.rows.map((row) => row.seq)), fresh = rows.filter((row) => !known.has(row.seq));
+    this.rows = this.kept([...this.rows, ...fresh].sort((a, b) => a.seq - b.seq));
     this.paint();
+    return fresh.length;
   }
 
-  /** A line where events were missed: loaded, but not shown one by one. */
-  gap(count) {
-    this.rows.push({ gap: count });
-    this.paint();
+  kept(rows) {
+    return rows.slice(-this.keep);
+  }
+
+  /** A line where the connection was lost: so many events were loaded afterwards. */
+  gap(count, seq) {
+    if (count) this.add([{ gap: count, seq: `${seq - 0.5}` }]);
   }
 
   paint() {
-    if (!this.root) return;
-    const shown = [];
-    for (let i = this.rows.length - 1; i >= 0 && shown.length < this.keep; i--) if (this.rows[i].gap || this.accept(this.rows[i])) shown.push(this.rows[i]);
-    this.root.replaceChildren(...(shown.length ? shown.map((row) => this.#line(row)) : [el("li", { class: "gap" }, t("journal.none"))]));
+    this.root?.replaceChildren(...(this.rows.length || !this.empty ? this.rows.map((row) => this.line(row)).reverse() : [el("li", { class: "gap" }, this.empty)]));
   }
 
-  #line(row) {
+  line(row) {
     if (row.gap) return el("li", { class: "gap" }, t("journal.gap", { n: number(row.gap) }));
     const known = factText(row), line = sentence(row, this.who, this.queue);
-    const cells = [el("span", { class: "seq num" }, number(row.seq).replace("#", "")), el("span", { class: `k k-${tone(row, known)}`, title: row.type }, known.word), el("span", { class: "txt", title: line }, line)];
-    if (row.messages) cells[2].append(" ", ...this.#places(row));
-    if (this.stamp) cells.splice(1, 0, el("time", { class: "num muted" }, clock(Number(row.at_ms))));
-    if (this.stamp) cells.push(row.cause ? el("a", { class: "num", href: `#e${row.cause}` }, `← #${number(row.cause)}`) : el("span"));
-    if (this.more) cells.push(this.more(row));
-    return el("li", this.stamp ? { id: `e${row.seq}` } : {}, ...cells);
+    const said = el("span", { class: "txt", title: line }, line);
+    if (Array.isArray(row.messages)) said.append(" ", ...this.#places(row)); // elsewhere a number
+    return el("li", {}, el("span", { class: "seq num" }, number(row.seq).replace("#", "")), el("span", { class: `k k-${tone(row, known)}`, title: row.type }, known.word), said);
   }
 
   /** Links to the messages a fact is about, run by run, and to what brought it about. */
@@ -58,5 +58,6 @@ export class JournalList {
   }
 }
 
-export const isQuiet = (row) => factText(row).quiet || (row.type === "QueueLocked" && row.how === "renewed") || (row.type === "QueuesAssigned" && (row.topic.startsWith("%RETRY%") || !(row.added?.length || row.dropped?.length)));
+/** As `is_step` in `sandbox/hosting/wanted.py`: steps of something another fact tells. */
+export const isStep = (row) => Boolean(factText(row).quiet || (row.type === "QueueLocked" && row.how === "renewed") || (row.type === "QueuesAssigned" && (row.topic.startsWith("%RETRY%") || !(row.added?.length || row.dropped?.length))));
 const tone = (row, known) => (row.type === "MemberStateChanged" && row.state === "running" ? "ok" : known.tone);

@@ -6,7 +6,7 @@ import { $, attr, text } from "./dom.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
 import { History } from "./history.js";
-import { JournalList } from "./journal_list.js";
+import { JournalList, isStep } from "./journal_list.js";
 import { Kpis } from "./kpis.js";
 import { Lanes } from "./lanes.js";
 import { inOrder, shortNames } from "./names.js";
@@ -24,13 +24,13 @@ let board = null, store = null, heat = null, started = false;
 const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
 const queueName = (key) => rows.shorts.get(key) ?? key;
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
-journal.paint(); // until something happens
 const chart = new LagChart($("#chart"));
 
 const page = startShell({
-  onFacts(facts, { gap }) {
-    if (gap) journal.gap(gap);
-    journal.add(facts);
+  onFacts(facts, { gap, whole }) {
+    journal.empty ??= t(whole ? "journal.none" : "journal.only_steps");
+    const added = journal.add(facts.filter((fact) => !isStep(fact)));
+    if (gap) journal.gap(added, gap.before);
     for (const fact of facts) bend(fact);
     if (facts.some(isFirst)) again();
   },

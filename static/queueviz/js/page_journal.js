@@ -1,64 +1,138 @@
-/* The journal: newest facts first, filtered in place; each can be linked to, each names its cause.  With `?at=` it shows
-   what lies around that event, flow and steps too, and stands still. */
-import { $, el, json } from "./dom.js";
-import { JournalList, isQuiet } from "./journal_list.js";
+/* The journal: newest facts first, filtered where they are kept, back to the first event; each can be linked to, each
+   names its cause.  With `?at=` it shows what lies around that event, flow and steps too, and stands still. */
+import { $, attr, el, hide, json, text } from "./dom.js";
+import { clock, number } from "./format.js";
+import { isStep } from "./journal_list.js";
+import { LongJournal } from "./journal_long.js";
+import { fill, lookBack } from "./looking_back.js";
 import { startShell } from "./shell.js";
-import { isTold } from "./words.js";
+import { isTold, t } from "./words.js";
 
-const LOOK_BACK = 8000n, AROUND = 60n;
-const FLOW = new Set(["OffsetCommitted"]);
+const PAGE = 100, AROUND = 60, TYPED_MS = 300, SEARCHED_MS = 1000;
 
-const names = json("live").names;
-const asked = new URLSearchParams(location.search).get("at"), at = /^\d{1,18}$/.test(asked ?? "") ? BigInt(asked) : null;
+const { names, at, api, attached } = json("live");
 const short = (id) => names[id] ?? String(id).split("#")[0];
-/** A fact about a client leads to its page. */
-const more = (row) => (at !== null && !isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !json("live").attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
-/** Of events that have no sentence: what they say. */
+/** A fact about a client leads to its page; an event without a sentence shows its fields. */
+const more = (row) => (!isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
 const fields = ({ seq, at_ms, type, cause, ...rest }) => Object.entries(rest).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" · ").slice(0, 400);
-const list = new JournalList($("#journal"), { keep: 300, who: short, queue: (key) => key, stamp: true, quiet: true, more });
-const search = $("#j-search"), causes = $("#j-causes"), quiet = $("#j-quiet");
+const list = new LongJournal($("#journal"), { who: short, queue: (key) => key, more });
+const search = $("#j-search"), causes = $("#j-causes"), steps = $("#j-quiet"), state = $("#j-state"), older = $("#j-older"), clear = $("#j-clear");
 
-list.accept = (row) => {
-  if (causes.checked && row.type !== "ActionTaken") return false;
-  if (!quiet.checked && isQuiet(row) && at === null) return false;
-  return !search.value || JSON.stringify(row).toLowerCase().includes(search.value.toLowerCase());
-};
-for (const control of [search, causes, quiet]) control.addEventListener("input", () => list.paint());
+const wanted = () => (at ? { show: "all" } : { show: causes.checked ? "actions" : steps.checked ? "facts" : "told", search: search.value.trim() });
+const fits = (row) => (causes.checked ? row.type === "ActionTaken" : steps.checked || !isStep(row));
+let before = null, looking = null;
 
-const { config } = startShell({
+startShell({
   after: json("live").seq,
-  onFacts(rows, { gap }) {
-    if (at !== null) return;
-    if (gap) list.gap(gap);
-    list.add(rows);
+  async onFacts(rows, { gap }) {
+    if (at) return;
+    if (gap) before = (await fill(list, api, gap, { ...wanted(), most: PAGE }).catch(() => null)) ?? before;
+    if (wanted().search) later(newest, SEARCHED_MS);
+    else list.add(rows.filter((row) => fits(row) && !(gap && BigInt(row.seq) < BigInt(gap.before))));
   },
-  keys: { "/": () => search.focus() },
+  keys: { "/": () => search?.focus() },
 });
 
-/** What happened before the page was opened, from the journal's own address; flow is left out. */
-async function history() {
-  const from = BigInt(config.seq) - LOOK_BACK, answer = await fetch(`${config.api}/events${from > 0n ? `?after=${from}` : ""}`);
-  if (!answer.ok) return list.paint();
-  const lines = (await answer.text()).trim().split("\n").filter(Boolean);
-  const rows = lines.map((line) => JSON.parse(line)).filter((row) => isTold(row.type) && !FLOW.has(row.type) && BigInt(row.seq) <= BigInt(config.seq));
-  list.rows.unshift(...rows);
-  list.keep = Math.max(list.keep, Math.min(2000, rows.length));
-  list.paint();
-  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView({ block: "center" });
+/** One more page of what lies before. */
+async function look({ most = PAGE, from = before } = {}) {
+  looking?.abort();
+  const mine = (looking = new AbortController());
+  hide(older, true);
+  hide(clear, true);
+  say(t("journal.looking"));
+  try {
+    const found = await lookBack(api, { ...wanted(), most, before: from }, { signal: mine.signal, heard: (so_far) => say(t("journal.looked", place(so_far))) });
+    before = found.before;
+    list.grow(found.rows);
+    report(found);
+    return found;
+  } catch (why) {
+    if (mine.signal.aborted) return;
+    say(t("journal.failed"));
+    hide(older, false);
+  }
 }
 
-/** The events before and after one, all kinds; it is marked and brought into view. */
-async function around() {
-  const from = at - AROUND, answer = await fetch(`${config.api}/events?most=${2n * AROUND}${from > 0n ? `&after=${from}` : ""}`);
-  const trimmed = answer.status === 410 ? await fetch(`${config.api}/events?most=${2n * AROUND}`) : answer;
-  if (!trimmed.ok) return list.paint();
-  list.rows = (await trimmed.text()).trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  list.keep = list.rows.length;
-  list.paint();
-  const found = document.getElementById(`e${at}`);
-  $("#j-gone").hidden = Boolean(found);
-  found?.setAttribute("aria-current", "true");
-  found?.scrollIntoView({ block: "center" });
+/** From the newest on, for other filters. */
+function renew() {
+  before = null;
+  list.clear();
+  remember();
+  return look();
 }
-if (at === null) history();
-else around();
+
+/** What a search finds among the events that came since. */
+async function newest() {
+  const { search: asked } = wanted(), found = await lookBack(api, { ...wanted(), most: PAGE, after: list.rows.findLast((row) => !row.gap)?.seq ?? before ?? -1 }).catch(() => null);
+  if (found && asked === wanted().search) list.add(found.rows);
+}
+
+const place = ({ before: seq, at_ms }) => ({ seq: number(seq), at: clock(at_ms) });
+const say = (sentence) => text(state, sentence);
+
+/** How far back the list reaches; where nothing fits, which filters hide everything. */
+function report(found) {
+  const none = !list.rows.length, filters = at ? [] : named(), end = found.before === null;
+  const reach = !end ? t("journal.back_to", place(found)) : Number(found.first_seq) <= (attached ? 1 : 0) ? t("journal.first") : t("journal.trimmed", { seq: number(found.first_seq) });
+  if (none && filters.length) say(`${t("journal.nothing_fits", { filters: filters.join(t("journal.and")) })} ${end ? reach : t("journal.looked", place(found))}`);
+  else say(none && end ? t("journal.none") : reach);
+  hide(older, end);
+  text(older, t(none ? "journal.further" : "journal.older"));
+  hide(clear, !(none && filters.length));
+}
+
+function named() {
+  const asked = wanted();
+  const filters = [asked.search && t("journal.f_search", { text: asked.search }), causes.checked && t("journal.f_causes")].filter(Boolean);
+  return filters.length && asked.show === "told" ? [...filters, t("journal.f_steps")] : filters;
+}
+
+/** The address holds the filters, so that it can be passed on. */
+function remember() {
+  const address = new URL(location.href);
+  for (const [name, value] of [["search", search.value.trim()], ["causes", causes.checked ? "1" : ""], ["steps", steps.checked ? "1" : ""]])
+    if (value) address.searchParams.set(name, value);
+    else address.searchParams.delete(name);
+  history.replaceState(null, "", address);
+}
+
+/** The event the address names: here, or with what lies around it. */
+function open() {
+  const asked = /^#e(\d{1,18})$/.exec(location.hash)?.[1];
+  if (asked && !point(asked)) location.assign(`?at=${asked}`);
+}
+
+function point(seq) {
+  const row = document.getElementById(`e${seq}`);
+  for (const marked of list.root.querySelectorAll("[aria-current]")) attr(marked, "aria-current", null);
+  if (row) attr(row, "aria-current", "true");
+  row?.scrollIntoView({ block: "center" });
+  return row;
+}
+
+let waiting = null;
+function later(work, ms) {
+  clearTimeout(waiting);
+  waiting = setTimeout(work, ms);
+}
+
+older.addEventListener("click", () => look());
+if (at) {
+  const found = await look({ most: 2 * AROUND + 1, from: String(BigInt(at) + BigInt(AROUND) + 1n) });
+  if (found && !point(at)) {
+    text($("#j-gone"), t(BigInt(at) < BigInt(found.first_seq) ? "journal.gone" : "journal.no_such"));
+    hide($("#j-gone"), false);
+  }
+} else {
+  search.addEventListener("input", () => later(renew, TYPED_MS));
+  for (const control of [causes, steps]) control.addEventListener("input", renew);
+  clear.addEventListener("click", () => {
+    search.value = "";
+    causes.checked = false;
+    renew();
+    search.focus();
+  });
+  await look();
+  open();
+}
+addEventListener("hashchange", open);

@@ -29,11 +29,11 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   const twin = setUpTwin();
   const { theme, projector } = setUpTheme();
 
-  let first = true, last = null, gap = 0;
+  let first = true, last = null, gap = null; // between two numbers: what was not sent
   live.follow(config.facts, {
     rows(rows, from) {
-      if (from !== null && last !== null) gap = Math.max(0, Number(BigInt(from) - BigInt(last)) - 1);
-      if (!rows.length) return;
+      if (from !== null && last !== null && BigInt(from) > BigInt(last) + 1n) gap = { after: last, before: from };
+      if (!rows.length) return onFacts(rows, { gap: null, whole: from === null });
       last = rows.at(-1).seq;
       if (BigInt(last) > BigInt(live.seq)) live.seq = last;
       reached(last);
@@ -41,8 +41,8 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       scrubber.add(rows);
       live.dispatchEvent(new CustomEvent("facts", { detail: rows }));
       if (!first && rows.findLast((row) => SLEEP.has(row.type))?.type === "SandboxWoken") live.again();
-      onFacts(rows, { first, gap });
-      gap = 0;
+      onFacts(rows, { gap, whole: from === null });
+      gap = null;
       for (const row of rows) if (!first) judge(row);
       for (const row of rows) if (!first && row.type === "OffsetsReset" && row.method !== "undo" && actions.can("reset") && !config.attached) offerUndo(row);
       if (!first && rows.some((row) => SHAPE.has(row.type))) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from sandbox.hosting.bell import LoopBell
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort, Reading, Refusal
+from sandbox.hosting.wanted import Show, Wanted
+from sandbox.journal import segments
 from sandbox.kernel.errors import ActionRefused, EngineBusy, Locked
 
 WAIT_S = 10
@@ -186,6 +189,51 @@ def test_a_bell_rings_for_events_and_for_falling_asleep(port: EnginePort) -> Non
     rung = bell.count
     port.wake("demo").result(WAIT_S)
     assert bell.count == rung
+
+
+def test_while_the_journal_is_read_the_engine_answers_others(port: EnginePort, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(port)
+    reading, may_go_on = threading.Event(), threading.Event()
+
+    def lines_back(directory: Path, seq: int) -> list[bytes]:
+        reading.set()
+        may_go_on.wait(WAIT_S)
+        return []
+
+    monkeypatch.setattr(segments, "lines_back", lines_back)
+    looked = port.look_back("demo", Wanted("told"))
+    assert reading.wait(WAIT_S)
+    assert port.snapshot("demo").result(WAIT_S)["sandbox"]["slug"] == "demo"
+    assert not looked.done()
+    may_go_on.set()
+    assert looked.result(WAIT_S).rows
+
+
+def test_the_journal_is_read_back_to_the_first_event_awake_asleep_and_after_a_kill(tmp_path: Path) -> None:
+    engine = Engine(tmp_path).start()
+    create(engine.port)
+    engine.port.act("demo", CreateTopic(topic="orders"), OWNER).result(WAIT_S)
+
+    def told(port: EnginePort, show: Show = "actions") -> list[dict[str, Any]]:
+        return port.look_back("demo", Wanted(show)).result(WAIT_S).rows
+
+    try:
+        [awake] = told(engine.port)
+        assert awake["action"] == "CreateTopic"
+        engine.port.sleep("demo", "test").result(WAIT_S)
+        assert told(engine.port) == [awake]
+    finally:
+        engine.stop()
+    [newest] = (tmp_path / "sandboxes" / "demo" / "journal").glob("*.ndjson")
+    newest.write_bytes(newest.read_bytes()[:-10])  # as a kill leaves it
+    again = Engine(tmp_path).start()
+    try:
+        assert told(again.port) == [awake], "before anybody wakes it"
+        again.port.wake("demo").result(WAIT_S)
+        assert told(again.port) == [awake]
+        assert told(again.port, "all")[-1]["type"] == "SandboxOpened"
+    finally:
+        again.stop()
 
 
 def test_a_broken_sandbox_fails_alone_and_keeps_its_files(tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""What somebody types into the journal's search, in words of the reader's language, as an engine understands it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from queueviz.boards.action_texts import ACTIONS
+from queueviz.boards.counted import forms
+from queueviz.boards.fact_texts import FACTS, VALUES
+from sandbox.hosting.wanted import Term
+
+MOST_WORDS = 8
+
+_FIELD = re.compile(r"\{\w+\}")
+
+
+def terms_of(search: str) -> tuple[Term, ...]:
+    """Each word, with the kinds of events, actions and values whose sentences hold it.
+
+    >>> [term.text for term in terms_of("Crash A")]
+    ['crash', 'a']
+    """
+    return tuple(_term(word) for word in search.lower().split()[:MOST_WORDS])
+
+
+def _term(word: str) -> Term:
+    kinds = {name.partition(":")[0] for name, fact in FACTS.items() if _says(word, fact.word) or _says(word, fact.text)}
+    actions = {name.partition(":")[0] for name, text in ACTIONS.items() if _says(word, text)}
+    values = {value for value, said in VALUES.items() if _says(word, said)}
+    return Term(word, frozenset(kinds), frozenset(values | actions))
+
+
+def _says(word: str, text: Any) -> bool:
+    said = forms(text)
+    return any(word in _FIELD.sub("", form).lower() for form in ([said] if isinstance(said, str) else said))

@@ -1,0 +1,76 @@
+"""Which events a reader wants to see: by kind, and by the words of a search."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from sandbox.journal.events import FLOW, Keyframe
+
+Row = dict[str, Any]
+Show = Literal["actions", "told", "facts", "all"]
+
+FLOW_NAMES = frozenset(event.__name__ for event in FLOW)
+NO_NEWS = FLOW_NAMES | {Keyframe.__name__}
+"""Flow, and keyframes, which are for replay only and hold a whole snapshot each."""
+
+STEPS = frozenset({"Keyframe", "OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified",
+                   "SubscriptionChanged", "TransactionPrepared"})
+"""Facts that are steps of something another fact tells."""
+
+
+class Term(NamedTuple):
+    """One word of a search, lower case: `kinds` and `values` are the names a reader's language says it with."""
+
+    text: str
+    kinds: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+
+    def fits(self, row: Row) -> bool:
+        if row["type"] in self.kinds or self.text in row["type"].lower():
+            return True
+        return any(self.text in said.lower() or said in self.values
+                   for name, value in row.items() if name != "at_ms" for said in _leaves(value))
+
+
+class Wanted(NamedTuple):
+    """`show`: actions (what somebody did), told (facts that are no mere steps), facts, or all, flow included.
+
+    Of `terms` each must be in the row: in its number, its cause, its kind or its values.
+    """
+
+    show: Show = "told"
+    terms: tuple[Term, ...] = ()
+
+    def takes(self, kind: str) -> bool:
+        """Whether rows of this kind can be wanted: asked before a row is made."""
+        if self.show == "actions":
+            return kind == "ActionTaken"
+        if self.show == "told":
+            return kind not in NO_NEWS and kind not in STEPS
+        return self.show == "all" or kind not in NO_NEWS
+
+    def fits(self, row: Row) -> bool:
+        if self.show == "told" and is_step(row):
+            return False
+        return all(term.fits(row) for term in self.terms)
+
+
+def is_step(row: Row) -> bool:
+    """A step by its kind, a lock that was renewed, or a rebalance that changed nothing; `journal_list.js` says the
+    same of rows that arrive."""
+    match row["type"]:
+        case "QueueLocked":
+            return bool(row["how"] == "renewed")
+        case "QueuesAssigned":
+            return row["topic"].startswith("%RETRY%") or not (row["added"] or row["dropped"])
+        case kind:
+            return kind in STEPS
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif value is not None:
+        yield str(value)

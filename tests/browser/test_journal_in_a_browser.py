@@ -1,0 +1,124 @@
+"""The journal after twenty thousand events: what happened long ago is still found, shown and linked to."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+from playwright.sync_api import expect
+
+from sandbox.hosting.wanted import is_step
+from tests.browser.conftest import PATIENCE_MS, Kept, Site
+
+AFTER_A_CRASH = "orders, long after a crash"  # a sandbox these tests share
+BETWEEN = 25_000  # details nobody wants to see one by one; memory holds 10 000 events
+
+OVERLAPS = """() => [...document.querySelectorAll("#journal li")].flatMap((line) => {
+    const boxes = [...line.children].map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getBoundingClientRect();
+    }).filter((box) => box.width);
+    return boxes.slice(1).filter((box, i) => box.left < boxes[i].right - 0.5 && box.top < boxes[i].bottom - 1)
+        .map(() => line.textContent);
+})"""
+
+
+def api(site: Site, verb: str) -> None:
+    """Wake or sleep, as the sandbox's owner."""
+    script = """async ([slug, verb]) => {
+        const headers = {...JSON.parse(document.body.getAttribute("hx-headers")), "Content-Type": "application/json"};
+        return (await fetch(`/api/sandboxes/${slug}/${verb}`, {method: "POST", headers})).status;
+    }"""
+    assert site.page.evaluate(script, [site.slug, verb]) == 200
+
+
+@pytest.fixture
+def crash(site: Site, home: Path, kept: Kept) -> int:
+    """The number of a crash of A, with `BETWEEN` details written behind it while the sandbox slept."""
+    if AFTER_A_CRASH not in kept:
+        site.start("orders")
+        assert site.act(action="CrashActor", actor="A") == 204
+        assert site.act(action="SetRate", rate="0") == 204
+        api(site, "sleep")
+        newest = max((home / "sandboxes" / site.slug / "journal").glob("*.ndjson"))
+        last = orjson.loads(newest.read_bytes().splitlines()[-1])
+        with newest.open("ab") as file:
+            for n in range(1, BETWEEN):
+                row = {"seq": last["seq"] + n, "at_ms": last["at_ms"], "type": "OffsetsPersisted", "cause": None,
+                       "owner": "broker-a", "file": "consumerOffset.json", "entries": 8}  # fmt: skip
+                file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+        api(site, "wake")
+        kept[AFTER_A_CRASH] = (site.slug, site.page.context.cookies())
+    site.visit(AFTER_A_CRASH)
+    [first, *_] = sorted((home / "sandboxes" / site.slug / "journal").glob("*.ndjson"))
+    rows = (orjson.loads(line) for line in first.read_bytes().splitlines())
+    return next(int(row["seq"]) for row in rows if row.get("action") == "CrashActor")
+
+
+def test_a_crash_of_long_ago_is_shown_searched_and_filtered(site: Site, crash: int) -> None:
+    page = site.open("journal/")
+    row = page.locator(f"#e{crash}")
+    expect(row).to_contain_text("A crashed")
+    page.locator("#j-causes").check()
+    expect(page.locator("#journal .k", has_text="member")).to_have_count(0)
+    expect(row).to_be_visible()
+    page.locator("#j-causes").uncheck()
+    page.locator("#j-search").fill("crash")
+    expect(page.locator("#j-state")).to_contain_text("This reaches back to the first event.", timeout=PATIENCE_MS)
+    assert all("crash" in line for line in page.locator("#journal .txt").all_inner_texts())
+    expect(row).to_be_visible()
+    assert "search=crash" in page.url
+
+
+def test_the_panel_of_the_board_shows_the_newest_facts_not_the_newest_details(site: Site, crash: int) -> None:
+    lines = site.open().locator("#journal li:not(.gap)")
+    expect(lines).to_have_count(6)
+
+
+def test_every_link_to_a_cause_opens_its_row_however_old(site: Site, crash: int) -> None:
+    page = site.open(f"journal/#e{crash + BETWEEN // 2}")  # a detail between, which the list leaves out
+    page.wait_for_url(f"**/journal/?at={crash + BETWEEN // 2}")
+    expect(page.locator("#journal li[aria-current=true]")).to_be_in_viewport()
+    page = site.open(f"journal/#e{crash}")
+    expect(page.locator(f"#e{crash}[aria-current=true]")).to_be_in_viewport()
+    page.locator(f'#journal a[href="#e{crash}"]').first.click()
+    expect(page.locator(f"#e{crash}[aria-current=true]")).to_be_in_viewport()
+
+
+def test_filters_that_hide_everything_are_named_and_can_be_cleared(site: Site, crash: int) -> None:
+    page = site.open("journal/?search=zebra&causes=1")
+    expect(page.locator("#j-state")).to_have_text(
+        "No event fits: search “zebra”, only causes. This reaches back to the first event.", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Clear the filters").click()
+    expect(page.locator(f"#e{crash}")).to_be_visible()
+    assert "zebra" not in page.url
+
+
+def test_older_events_come_by_the_page_to_the_first(site: Site, crash: int) -> None:
+    page = site.open("journal/?steps=1")
+    expect(page.locator("#journal li")).to_have_count(100)
+    page.get_by_role("button", name="Older").click()
+    expect(page.locator("#journal li")).to_have_count(200)
+    expect(page.locator("#j-state")).to_contain_text("Shown back to event #")
+
+
+@pytest.mark.parametrize("width", [1440, 1920])
+def test_on_a_projector_no_cell_of_the_journal_touches_another(site: Site, crash: int, width: int) -> None:
+    site.page.set_viewport_size({"width": width, "height": width * 9 // 16})
+    page = site.open("journal/")
+    expect(page.locator(f"#e{crash}")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.locator("html")).to_have_attribute("data-projector", "")
+    assert page.evaluate(OVERLAPS) == []
+
+
+def test_the_page_and_the_engine_agree_on_what_a_step_is(site: Site) -> None:
+    """`isStep` filters what arrives, `is_step` what is looked up."""
+    rows = [{"type": "QueueLocked", "how": how} for how in ("free", "renewed", "taken_over")]
+    rows += [{"type": "QueuesAssigned", "topic": topic, "added": added, "dropped": []}
+             for topic in ("orders", "%RETRY%g") for added in ([], ["broker-a:0"])]  # fmt: skip
+    rows += [{"type": kind} for kind in ("OffsetsPersisted", "LifecycleStep", "ActionTaken", "Keyframe")]
+    page = site.visit("orders", "journal/")
+    path = page.evaluate("performance.getEntriesByType('resource').find((e) => e.name.includes('journal_list')).name")
+    said = page.evaluate("async ([path, rows]) => rows.map((await import(path)).isStep)", [path, rows])
+    assert said == [is_step(row) for row in rows]
