@@ -54,6 +54,14 @@ class PlanCrash:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecentLag:
+    """How far behind a group was on each queue of a topic in each of the last 300 seconds of the sandbox's clock."""
+
+    group: Name
+    topic: Name
+
+
+@dataclass(frozen=True, kw_only=True)
 class WalkIndex:
     """Every station on the way from a key to its messages."""
 
@@ -151,13 +159,14 @@ class Frames:
     no: Annotated[int, Between(1, INT64_MAX)] | None = None
 
 
-Question = (PlanReset | PlanRebalance | PlanCrash | WalkIndex | ReadRecord | ReadEntry | Locate | FindMessages | Route
-            | OffsetFile | StartOffset | Frames | Transactions)  # fmt: skip
+Question = (PlanReset | PlanRebalance | PlanCrash | RecentLag | WalkIndex | ReadRecord | ReadEntry | Locate
+            | FindMessages | Route | OffsetFile | StartOffset | Frames | Transactions)  # fmt: skip
 
 BY_NAME: dict[str, type[Question]] = {
     "plan-reset": PlanReset,
     "plan-rebalance": PlanRebalance,
     "plan-crash": PlanCrash,
+    "recent-lag": RecentLag,
     "walk-index": WalkIndex,
     "read-record": ReadRecord,
     "read-entry": ReadEntry,

@@ -21,6 +21,7 @@ from sandbox.hosting.listening import Listening
 from sandbox.hosting.memory import RowMemory
 from sandbox.hosting.nodes import Nodes
 from sandbox.hosting.presets import Preset, preset_of
+from sandbox.hosting.recent_lag import RecentLag
 from sandbox.hosting.snapshot.whole import draw_snapshot
 from sandbox.hosting.standstill import Standstill
 from sandbox.hosting.steps import Steps
@@ -89,6 +90,7 @@ class Sandbox:
         self.console = Console(around, self.actors, self.nodes.addresses)
         self.standstill = Standstill(self.clock, ground.wall, self.journal, self.steps, try_again=self._disk_takes)
         self.diary.refused = self.standstill.begin
+        self.recent_lag = RecentLag(self)
         self._restored = False
         self.ended = False  # closed or crashed: another object is the next life
 
@@ -126,6 +128,7 @@ class Sandbox:
             raise
         self.clock.set_rate(record.rate)
         self.diary.start()
+        self.recent_lag.start()
         self._remember()
         if record.listening:
             await self._open_again()
@@ -168,6 +171,7 @@ class Sandbox:
         self.clock.close()
         record.wall_ms, record.running = self.ground.wall.now_ms(), False
         try:
+            self.recent_lag.save()
             hibernate.save(self.directory, record)
         except OSError as why:
             log.error("keeping the end of %s failed, so it counts as killed: %s", self.slug, why)

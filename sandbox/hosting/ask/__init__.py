@@ -14,6 +14,7 @@ _BY_KIND: dict[type, Callable[[Any, Any], dict[str, Any]]] = {
     questions.PlanReset: resets.plan,
     questions.PlanRebalance: rebalance.plan,
     questions.PlanCrash: crash.plan,
+    questions.RecentLag: lambda sandbox, question: sandbox.recent_lag.of(question.group, question.topic),
     questions.WalkIndex: index.walk,
     questions.ReadRecord: messages.read_record,
     questions.ReadEntry: messages.read_entry,

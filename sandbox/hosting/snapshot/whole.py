@@ -147,11 +147,7 @@ def _group(sandbox: "Sandbox", name: str) -> Row:
     view = GroupView(sandbox, name)
     settings = next((actor.settings for actor in view.actors), None)
     members = member_rows(sandbox, view, None)
-    topics = [topic for topic in topics_of(view) if topic != retry_topic(name)]
-    for broker in view.masters.values():  # a group that is offline has its stored offsets still
-        topics += [topic for topic in broker.consumer_offsets.topics_of(name)
-                   if topic not in topics and not topic.startswith("%")]
-    queues = {topic: queue_rows(sandbox, view, topic) for topic in topics}
+    queues = {topic: queue_rows(sandbox, view, topic) for topic in topics_read(view)}
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
     return {
         "group": name, "model": view.model, "listener": settings.listener if settings is not None else None,
@@ -162,6 +158,15 @@ def _group(sandbox: "Sandbox", name: str) -> Row:
         "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
         "counts": _counts(sandbox, view),
     }
+
+
+def topics_read(view: GroupView) -> list[str]:
+    """What its members subscribe to, then what only its stored offsets know: it is offline, or was."""
+    topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
+    for broker in view.masters.values():
+        topics += [topic for topic in broker.consumer_offsets.topics_of(view.group)
+                   if topic not in topics and not topic.startswith("%")]
+    return topics
 
 
 def _queue(topic: str, key: str, row: Row) -> Row:

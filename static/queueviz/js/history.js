@@ -1,5 +1,5 @@
-/* One lag value per queue and second of the sandbox's clock, for sparklines and the chart; survives a reload of the tab.
-   Seconds nobody watched stay unknown. */
+/* One lag value per queue and second of the sandbox's clock, for sparklines and the chart. What nobody watched is asked of the
+   sandbox, which keeps the last five minutes; of a real cluster it stays unknown, and a reload of the tab keeps the rest. */
 
 const KEEP = 600;
 
@@ -15,9 +15,13 @@ export class History {
   series = new Map();
   second = null;
   #key;
+  #recent;
+  #asking = false;
 
-  constructor(key) {
+  /** recent: asks for {second, queues: {name: values}}, null where nobody keeps them. */
+  constructor(key, recent = null) {
     this.#key = `queueviz:${key}`;
+    this.#recent = recent;
     try {
       const kept = JSON.parse(sessionStorage.getItem(this.#key));
       if (kept && Date.now() - kept.saved < 600000) {
@@ -28,6 +32,24 @@ export class History {
       /* a private window may refuse storage */
     }
     addEventListener("pagehide", () => this.#save());
+    this.fill();
+  }
+
+  /** What the sandbox has kept, up to its last second; what was noted since stays behind it. */
+  async fill() {
+    if (!this.#recent || this.#asking) return;
+    this.#asking = true;
+    const kept = await this.#recent().catch(() => null);
+    this.#asking = false;
+    if (!kept || kept.second === null) return;
+    const since = this.second === null ? -1 : this.second - kept.second;
+    const own = since > 0 && since <= KEEP ? since : 0;
+    if (since < 0 || since > KEEP) this.second = kept.second;
+    for (const [name, values] of Object.entries(kept.queues)) {
+      const series = this.of(name), newer = own ? series.values.slice(-own) : [];
+      series.values = [...values, ...Array(own - newer.length).fill(null), ...newer].slice(-KEEP);
+      series.version++;
+    }
   }
 
   of(name) {
@@ -41,6 +63,7 @@ export class History {
     const missed = this.second === null ? 1 : second - this.second;
     if (missed < 1 && missed > -60) return false;
     if (missed < 0 || missed > KEEP) this.series.clear();
+    if (missed < 0 || missed > 3) this.fill();
     for (const [name, lag] of lags) {
       const series = this.of(name);
       const blank = Math.min(KEEP, Math.max(0, missed - 1));

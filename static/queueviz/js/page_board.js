@@ -44,7 +44,9 @@ const page = startShell({
   },
 });
 const { clock, config, painter } = page;
-const history = new History(`${config.slug}/${config.group}/${config.topic}`);
+const asked = new URLSearchParams({ group: config.group, topic: config.topic });
+const recent = async () => (await fetch(`${config.api}/ask/recent-lag?${asked}`)).json();
+const history = new History(`${config.slug}/${config.group}/${config.topic}`, config.attached || !config.group || !config.topic ? null : recent);
 const drawn = BigInt(config.seq);
 const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
 const cards = new Cards($("#consumers"), $("#t-card"), $("#adds"));
