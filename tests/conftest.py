@@ -1,12 +1,24 @@
 """What holds for all tests: marks name claims there are, some wait for the night, what is long begins first."""
 
+import os
+import signal
 from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from queueviz.fidelity.ledger import ledger
 from tests import nightly, units
+
+# What a shell runs in its background ignores Ctrl-C, and so would the processes that tests press it in.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+settings.register_profile("shared machine", deadline=None)  # of a single example
+settings.load_profile("shared machine")
+
+# Java for a few small jobs: its second compiler and its parallel collector take half as much processor time again.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 @pytest.hookimpl(optionalhook=True)  # not there with -p no:xdist

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, WebSocketRoute, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, WebSocketRoute, expect, sync_playwright
 
 from tests import ports
+from tests.server.server import forget_creations
 
 ROOT = Path(__file__).parents[2]
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PATIENCE_MS = 20_000  # other work may share the machine
+STILL = 4  # so many snapshots alike, each a turn of the engine
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,6 +64,7 @@ def browser() -> Iterator[Browser]:
     executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if executable is None:
         pytest.skip("no Chromium on this machine; script/setup browser installs it where it may")
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         args = ["--no-sandbox", "--disable-dev-shm-usage"]
         with playwright.chromium.launch(executable_path=executable, args=args) as started:
@@ -90,7 +93,7 @@ class Site:
         return self.slug
 
     def visit(self, template: str, path: str = "") -> Page:
-        """A sandbox tests share because they leave it as it is: an address may create 20 an hour, no more."""
+        """A sandbox tests share because they leave it as it is."""
         if template not in self._kept:
             self.start(template)
             self._kept[template] = (self.slug, self.page.context.cookies())
@@ -123,12 +126,11 @@ class Site:
     def stand_still(self) -> dict[str, Any]:
         """Stop the world and return it once what was on its way has arrived."""
         assert self.act(action="SetRate", rate="0") == 204
-        before: dict[str, Any] = {}
-        now = self.snapshot()
-        while before.get("seq") != now["seq"]:
-            self.page.evaluate("new Promise((done) => setTimeout(done, 100))")
-            before, now = now, self.snapshot()
-        return now
+        last = [self.snapshot()]
+        while len(last) < STILL or last[0]["seq"] != last[-1]["seq"]:
+            self.page.evaluate("new Promise((done) => setTimeout(done, 50))")
+            last = [*last, self.snapshot()][-STILL:]
+        return last[-1]
 
     def group(self, name: str) -> dict[str, Any]:
         return next(group for group in self.snapshot()["groups"] if group["group"] == name)
@@ -170,7 +172,8 @@ def kept() -> Kept:
 
 
 @pytest.fixture
-def site(page: Page, base_url: str, kept: Kept) -> Site:
+def site(page: Page, base_url: str, home: Path, kept: Kept) -> Site:
+    forget_creations(home)
     return Site(page, base_url, kept)
 
 

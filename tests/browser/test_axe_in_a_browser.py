@@ -28,11 +28,10 @@ PAGES = {
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(site: Site, name: str) -> None:
     template, path, ready = PAGES[name]
-    site.visit(template, path)
     site.page.emulate_media(reduced_motion="reduce")
     for viewport in (DESKTOP, PHONE):
         site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
-        site.open(path)
+        site.visit(template, path)
         site.page.locator(ready).first.wait_for()
         for theme in ("light", "dark"):
             site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)

@@ -7,16 +7,16 @@ Before the first test the clients are built, which takes the network, and then t
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.interop import own_network
-from tests.interop.clients import CLIENTS, TOOLS, Client, Unavailable, java_classpath
+from tests.interop.clients import CLIENTS, TOOLS, Client
 from tests.interop.peer import Peer
-from tests.interop.servers import APACHE_4, APACHE_5, Server, apache_server, our_server
+from tests.interop.prepare import prepare
+from tests.interop.servers import Server, apache_server, our_server
 from tests.interop.table import Table
 
 HERE = Path(__file__).parent
@@ -46,19 +46,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if told is not None:
         config.stash[MISSING] = told.get(TOLD, {})
     elif is_asked(config) and not config.option.collectonly:
-        with ThreadPoolExecutor() as at_once:
-            whys = at_once.map(why_missing, CLIENTS)
-            at_once.map(java_classpath, (APACHE_4, APACHE_5), ("broker", "broker"))
-        config.stash[MISSING] = {client.name: why for client, why in zip(CLIENTS, whys, strict=True) if why}
+        config.stash[MISSING] = prepare()
         own_network.enter()
-
-
-def why_missing(client: Client) -> str:
-    try:
-        client.build()
-    except Unavailable as why:
-        return str(why)
-    return ""
 
 
 def pytest_configure_node(node: Any) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sandbox.hosting.world import World
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
+from tests import nightly
 from tests.golden.golden_stores import MANIFEST, queue_ends, rows
 from tests.pipeline.audits import Table, run_over, table
 from tests.pipeline.conftest import Run
@@ -18,7 +19,7 @@ from tests.pipeline.worlds import Recorded, record
 
 pytestmark = pytest.mark.pipeline
 
-SEEDS = range(50)
+SEEDS = [range(10), *nightly.many(range(begin, begin + 10) for begin in range(10, 50, 10))]
 GROUP, ORDERLY = "order-svc", "in-order"
 
 
@@ -72,14 +73,9 @@ def do(world: World, chance: Chance, deed: str) -> None:
             raise
 
 
-@pytest.fixture(scope="module")
-def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
-    return {f"s{seed:02}": troubled(tmp_path_factory.mktemp(f"s{seed:02}"), seed) for seed in SEEDS}
-
-
-def test_what_came_again_is_what_the_engine_counted_cause_by_cause(
-    run: Run, worlds: dict[str, Recorded], tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_what_came_again_is_what_the_engine_counted_cause_by_cause(run: Run, seeds: range, tmp_path: Path) -> None:
+    worlds = {f"s{seed:02}": troubled(tmp_path / f"s{seed:02}", seed) for seed in seeds}
     out = run_over(run, "delivery_audit", worlds, tmp_path / "out")
     repeats, messages = table(out, "repeats"), table(out, "messages")
     found = {(name, group): causes(repeats, name, group) for name, made in worlds.items() for group in made.again}

@@ -1,6 +1,6 @@
 """The streaming job is killed at random, its JVM with it, while a sandbox goes on writing: every row is there once.
 
-Three kills by default; `QUEUEVIZ_KILLS=20 script/test tests/pipeline/test_lag_history_killed.py` are the twenty.
+One kill in every run, three in a nightly one; with QUEUEVIZ_KILLS=20 it is twenty in the nightly one.
 """
 
 import os
@@ -16,14 +16,16 @@ from sandbox.hosting.world import World
 from sandbox.pipeline.lag.kept import DIRECTORY, place_of
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
+from tests import nightly
 from tests.pipeline.test_lag_history import TABLES, expected, in_order, table
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.slow]
 
-KILLS = int(os.environ.get("QUEUEVIZ_KILLS", "3"))
 SEED = 20
-KINDS = ("batch", "torn", "start")
-"""Some time after the next batches; while one is being put down; while Spark starts, or reads its checkpoint."""
+KINDS = ("torn", "start", "batch")
+"""While a batch is being put down; while Spark starts, or reads its checkpoint; some time after the next batches."""
+KILLS = [1, *nightly.many([int(os.environ.get("QUEUEVIZ_KILLS", len(KINDS)))])]
+SECONDS = 500  # the sandbox lives as long, at least
 WITHIN_S = 120.0  # a batch, on a machine with much else to do
 STEP_S = 0.02
 
@@ -79,14 +81,15 @@ class Scene:
             assert last["state"] == "done"
 
 
-def test_killed_at_random_every_row_is_in_the_result_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", KILLS)
+def test_killed_at_random_every_row_is_in_the_result_once(tmp_path: Path, kills: int) -> None:
     draw = random.Random(SEED)
     out = tmp_path / "out"
     (out / DIRECTORY).mkdir(parents=True)
     with World(tmp_path, "retries", seed=SEED) as world:
         journal = tmp_path / "sandboxes" / "world" / "journal"
         scene = Scene(world, journal, tmp_path, out)
-        for number in range(KILLS):
+        for number in range(kills):
             before = scene.batch()
             kind = KINDS[number] if number < len(KINDS) else draw.choice(KINDS)
             if kind == "batch":
@@ -96,11 +99,12 @@ def test_killed_at_random_every_row_is_in_the_result_once(tmp_path: Path) -> Non
                 scene.kill(number, lambda before=before: scene.batch() > before and scene.is_torn(), 0)
             else:
                 scene.kill(number, lambda: True, draw.uniform(0, 15))
+        world.run(SECONDS)
         world.sleep()
         scene.finish()
     wanted = expected(scene.journals)
-    assert len(wanted["seconds"]) > 500
+    assert len(wanted["seconds"]) > SECONDS
     for name in TABLES:
         assert in_order(table(out, name)) == in_order(wanted[name])
-    print(f"{KILLS} kills, {scene.torn} of them within a batch; {scene.batch() + 1} batches, "
+    print(f"{kills} kills, {scene.torn} of them within a batch; {scene.batch() + 1} batches, "
           f"{len(wanted['seconds'])} seconds")

@@ -10,7 +10,8 @@ from tests.server.server import Server
 
 PAGES = ("", "rebalance/", "locks/", "store/", "index/", "messages/", "messages/no-such-id/", "topology/", "topics/",
          "journal/", "reset/", "settings/", "audit/", "history/", "pipeline/")
-PARTS = ("board", "rebalance", "locks", "store", "index", "topology", "topics", "rail", "reset-dialog", "topic-form")
+PARTS = ("board", "rebalance", "locks", "store", "index", "topology", "topology-map", "topology-panel", "topics",
+         "rail", "reset-dialog", "topic-form")
 LANGUAGES = ("en", "zh-hans")
 
 

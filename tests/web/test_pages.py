@@ -16,8 +16,6 @@ from tests.web.fake_port import FakePort
 
 HTMX = {"HX-Request": "true"}
 TABS = ("", "locks/", "index/", "reset/", "topology/", "topics/", "journal/", "settings/")
-PARTS = ("board", "rail", "reset-dialog", "topics", "topic-form", "locks", "index", "topology", "topology-map",
-         "topology-panel")
 
 
 def _without(page: HttpResponse, slug: str) -> str:
@@ -59,21 +57,12 @@ def test_a_form_without_the_csrf_token_is_refused_in_our_own_words(port: FakePor
     assert port.sandboxes == {}
 
 
-@pytest.mark.parametrize("tab", TABS)
-def test_every_tab_has_its_page(visitor: Client, mine: str, tab: str) -> None:
-    page = visitor.get(f"/s/{mine}/{tab}")
-    assert page.status_code == 200
-    assert page.context["tab"] == (tab.strip("/") or "board")
-    assert page.context["can"]["act"] is True
-    assert page.context["snapshot"]["sandbox"]["slug"] == mine
-    assert b"<html" in page.content
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_every_part_is_a_partial(visitor: Client, mine: str, name: str) -> None:
-    part = visitor.get(f"/s/{mine}/part/{name}/", headers=HTMX)
-    assert part.status_code == 200
-    assert b"<html" not in part.content
+def test_a_page_is_told_its_tab_its_rights_and_its_sandbox(visitor: Client, mine: str) -> None:
+    """That every page and panel opens, in both languages, is shown on the real engine: test_every_page."""
+    told = {tab: visitor.get(f"/s/{mine}/{tab}").context for tab in TABS}
+    assert {tab: page["tab"] for tab, page in told.items()} == {tab: tab.strip("/") or "board" for tab in TABS}
+    assert all(page["can"]["act"] is True for page in told.values())
+    assert {page["snapshot"]["sandbox"]["slug"] for page in told.values()} == {mine}
 
 
 def test_a_viewer_sees_the_page_and_may_do_nothing(stranger: Client, mine: str) -> None:
