@@ -94,7 +94,7 @@ def _views(data: Mapping[str, Any], lives: Mapping[str, int], now_ms: int) -> li
 def attempts(data: Mapping[str, Any], most: int = 40) -> list[dict[str, Any]]:
     """The newest first, with letters for client ids."""
     members, given = data.get("members", {}), data.get("attempts") or {}
-    shorts = rows.short_names(data.get("queues", {}))
+    shorts = rows.short_names([*data.get("queues", {}), *(row["queue"] for row in given.values())])
 
     def letter(client_id: str | None) -> str:
         return str((members.get(client_id) or {}).get("letter") or client_id or "–")
@@ -104,7 +104,7 @@ def attempts(data: Mapping[str, Any], most: int = 40) -> list[dict[str, Any]]:
         row = given[number]
         found.append(
             {**row, "no": number, "who": letter(row["client_id"]), "me": rows.colour(members.get(row["client_id"])),
-             "held_by": letter(row.get("holder")), "short": shorts.get(row["queue"], row["queue"])}
+             "held_by": letter(row.get("holder")), "short": shorts[row["queue"]]}
         )  # fmt: skip
     return found
 

@@ -13,17 +13,22 @@ PATIENCE_MS = 15_000  # how long the broker holds a pull
 
 
 class QueueName(NamedTuple):
-    """`broker-a:3@10.0.0.11@4021#1`, taken apart."""
+    """`broker-a:3@10.0.0.11@4021#1`, taken apart; `%RETRY%g/broker-a:0` where the topic is not the page's."""
 
     broker: str
     queue_id: str
     member: str
+    topic: str
 
     @classmethod
     def of(cls, key: str) -> QueueName:
         head, _, member = key.partition("@")
-        broker, _, queue_id = head.rpartition(":")
-        return cls(broker, queue_id, member)
+        topic, _, row = head.rpartition("/")
+        broker, _, queue_id = row.rpartition(":")
+        return cls(broker, queue_id, member, topic)
+
+    def called(self, name: str) -> str:
+        return f"{self.topic} {name}" if self.topic else name
 
 
 def short_names(keys: Iterable[str]) -> dict[str, str]:
@@ -31,10 +36,10 @@ def short_names(keys: Iterable[str]) -> dict[str, str]:
     names = {key: QueueName.of(key) for key in keys}
     brokers = sorted({name.broker for name in names.values()})
     if len(brokers) < 2:
-        return {key: f"q{name.queue_id}" for key, name in names.items()}
+        return {key: name.called(f"q{name.queue_id}") for key, name in names.items()}
     first, last = brokers[0], brokers[-1]
     same = next((i for i, sign in enumerate(first) if not last.startswith(sign, i)), len(first))
-    return {key: f"{name.broker[same:] or name.broker}:{name.queue_id}" for key, name in names.items()}
+    return {key: name.called(f"{name.broker[same:] or name.broker}:{name.queue_id}") for key, name in names.items()}
 
 
 class QueueView(NamedTuple):
@@ -56,10 +61,10 @@ class QueueView(NamedTuple):
     lock_share: float
 
 
-def order(key: str) -> tuple[str, str, int]:
-    """Member by member where each reads for itself (broadcasting), then by broker and id."""
+def order(key: str) -> tuple[str, str, str, int]:
+    """Member by member where each reads for itself (broadcasting), then by topic, broker and id."""
     name = QueueName.of(key)
-    return name.member, name.broker, int(name.queue_id or 0)
+    return name.member, name.topic, name.broker, int(name.queue_id or 0)
 
 
 def colour(member: Mapping[str, Any] | None) -> str:

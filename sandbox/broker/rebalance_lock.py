@@ -34,6 +34,7 @@ class Attempt(NamedTuple):
     mq: MessageQueue
     granted: bool
     holder: str
+    left_ms: int | None  # of a refused one: how long the holder's lock would have lasted then
 
 
 class RebalanceLockManager:
@@ -108,7 +109,8 @@ class RebalanceLockManager:
         expired = old is not None and now_ms - old.last_update_ms > self.max_live_ms
         if old is not None and not expired and old.client_id != client_id:
             left_ms = old.last_update_ms + self.max_live_ms - now_ms
-            self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=False, holder=old.client_id))
+            self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=False, holder=old.client_id,
+                                         left_ms=left_ms))
             self._journal.write(LockDenied(group=group, client_id=client_id, topic=mq.topic, broker=mq.broker,
                                            queue_id=mq.queue_id, holder=old.client_id, left_ms=left_ms))
             return False
@@ -117,7 +119,7 @@ class RebalanceLockManager:
         how = "free" if old is None else "taken_over" if expired else "renewed"
         granted_ms = old.granted_ms if old is not None and not expired else now_ms
         locks[mq] = LockEntry(client_id, granted_ms, now_ms)
-        self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=True, holder=client_id))
+        self.attempts.append(Attempt(now_ms, group, client_id, mq, granted=True, holder=client_id, left_ms=None))
         self._journal.write(QueueLocked(group=group, client_id=client_id, topic=mq.topic, broker=mq.broker,
                                         queue_id=mq.queue_id, how=how, previous=old.client_id if old else None,
                                         expires_at_ms=now_ms + self.max_live_ms))

@@ -4,17 +4,30 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE_MS, Site
 
+APART = """async () => {
+    const apart = [];
+    for (let n = 0; n < 90; n++) {
+        await new Promise(requestAnimationFrame);
+        const ring = document.querySelector('#lock-rows .ring.stale text').textContent;
+        const card = document.querySelector('.cons[data-actor=B] .say').textContent;
+        if (!card.includes(`expire in ${ring} s`)) apart.push([ring, card]);
+    }
+    return apart;
+}"""  # seconds left in a ring, and on the card of who holds it
+
 
 def test_a_crashed_holder_keeps_its_locks_for_sixty_seconds(site: Site) -> None:
     site.start("payments")
     site.open("locks/")
     held = site.page.locator("#lock-rows .ring.lock")
     expect(held).to_have_count(8, timeout=PATIENCE_MS)
+    expect(site.page.locator("#attempts b", has_text="%RETRY%payment-fifo q0").first).to_be_visible()
     assert site.act(action="CrashActor", actor="B") == 204
     stale = site.page.locator("#lock-rows .ring.stale")
     expect(stale).to_have_count(3, timeout=PATIENCE_MS)
     left = int(stale.first.locator("text").text_content() or 0)
     assert 30 <= left <= 60
+    assert site.page.evaluate(APART) == []
     site.until("(left) => Number(document.querySelector('#lock-rows .ring.stale text').textContent) < left", left)
     expect(site.page.locator("#attempts .denied").first).to_contain_text("B holds it for", timeout=PATIENCE_MS)
     expect(site.page.locator("#lock-rows .wants").first).to_be_visible()

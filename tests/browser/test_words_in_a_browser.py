@@ -59,3 +59,14 @@ def test_a_deed_is_said_once_and_counted_right(site: Site) -> None:
     expect(lines.filter(has_text="1 message sent to orders, by owner").first).to_be_visible()
     expect(lines.filter(has_text="2 messages sent to orders, by owner").first).to_be_visible()
     assert not [line for line in lines.all_inner_texts() if "owner owner" in line or "{" in line]
+    site.visit("index", "journal/")
+    expect(lines.filter(has_text="200 messages sent to orders").first).to_be_visible()
+
+
+def test_a_queue_of_another_topic_goes_by_its_topic(site: Site) -> None:
+    site.start("orders")
+    site.open("journal/")
+    took = site.page.locator("#journal .txt").filter(has_text=" took ")
+    expect(took.first).to_be_visible()
+    topics = {line.split(" took ")[1].split(" ")[0] for line in took.all_inner_texts()}
+    assert topics == {"orders", "%RETRY%order-svc"}

@@ -98,6 +98,11 @@ def test_a_crashed_orderly_member_leaves_its_locks_for_a_minute(tmp_path: Path, 
         assert took_s > 10
         taken_over = [entry for entry in world.entries(QueueLocked) if entry.event.how == "taken_over"]
         assert {entry.event.previous for entry in taken_over} == {crashed}
+        told = world.read("locks/maintenance").data
+        denied = [row["left_ms"] for row in told["attempts"].values() if not row["granted"]]
+        assert all(0 <= left_ms <= 60_000 for left_ms in denied), "what was left then, whoever has it now"
+        assert {row["topic"] for row in told["queues"].values()} == {"flights"}
+        assert {row["queue"].rpartition("/")[0] for row in told["attempts"].values()} == {"", "%RETRY%maintenance"}
 
 
 def test_sleep_and_wake_bring_everything_back(tmp_path: Path, home: Path) -> None:

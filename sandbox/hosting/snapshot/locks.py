@@ -45,14 +45,22 @@ def _lives(sandbox: "Sandbox", view: GroupView) -> Row:
 
 
 def _queue_rows(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
-    """Queues of all topics the group reads; of one broker and number in two topics, the first topic's."""
+    """Queues of all topics the group reads; those of its retry topic stand among the attempts only."""
     waiting = _waiting(sandbox, view)
     rows: dict[str, Row] = {}
-    for topic in topics_of(view):
+    topics = topics_of(view)
+    for topic in topics:
+        if topic.startswith("%"):
+            continue
         assigned = assignment(sandbox, view, topic, view.routed_queues(topic))
         for mq in view.all_queues(topic):
-            rows.setdefault(mq.row, _queue_row(sandbox, view, mq, assigned.get(mq), waiting.get(mq, [])))
+            rows[row_key(mq, topics)] = _queue_row(sandbox, view, mq, assigned.get(mq), waiting.get(mq, []))
     return rows
+
+
+def row_key(mq: MessageQueue, topics: list[str]) -> str:
+    """`broker-a:3` of the first topic the group reads; of any other, such as its retry topic, `topic/broker-a:3`."""
+    return mq.row if mq.topic in topics[:1] else f"{mq.topic}/{mq.row}"
 
 
 def _queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: str | None,
@@ -97,15 +105,13 @@ def _attempts(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
             if attempt.group == view.group]
     found = sorted(((view.rightly_ms(attempt.mq.broker, attempt.at_ms), attempt) for attempt in mine),
                    key=lambda item: item[0])[-ATTEMPTS:]
+    topics = topics_of(view)
     rows: dict[str, Row] = {}
     for at_ms, attempt in found:
-        locks = view.masters[attempt.mq.broker].locks
-        entry = locks.table.get(view.group, {}).get(attempt.mq)
-        lives_ms = None if entry is None else entry.last_update_ms + locks.max_live_ms - attempt.at_ms
-        left_ms = None if attempt.granted or lives_ms is None else max(0, lives_ms)
-        rows[f"{at_ms}/{attempt.mq.row}/{attempt.client_id}"] = {
-            "at_ms": at_ms, "client_id": attempt.client_id, "queue": attempt.mq.row, "topic": attempt.mq.topic,
-            "granted": attempt.granted, "holder": attempt.holder, "left_ms": left_ms}
+        queue = row_key(attempt.mq, topics)
+        rows[f"{at_ms}/{queue}/{attempt.client_id}"] = {
+            "at_ms": at_ms, "client_id": attempt.client_id, "queue": queue, "topic": attempt.mq.topic,
+            "granted": attempt.granted, "holder": attempt.holder, "left_ms": attempt.left_ms}
     return rows
 
 

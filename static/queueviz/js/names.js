@@ -1,16 +1,17 @@
-/* Queue keys and their short names: `broker-a:3@member` → broker, id, member; `a:3` or `q3` on screen. */
+/* Queue keys and their short names: `topic/broker-a:3@member` → topic, broker, id, member; `a:3` or `q3` on screen. The
+   topic stands there where it is not the page's. */
 
 export function parts(key) {
-  const at = key.indexOf("@"), head = at < 0 ? key : key.slice(0, at), colon = head.lastIndexOf(":");
-  return { broker: head.slice(0, colon), id: head.slice(colon + 1), member: at < 0 ? "" : key.slice(at + 1) };
+  const at = key.indexOf("@"), head = at < 0 ? key : key.slice(0, at), slash = head.lastIndexOf("/"), colon = head.lastIndexOf(":");
+  return { topic: head.slice(0, Math.max(0, slash)), broker: head.slice(slash + 1, colon), id: head.slice(colon + 1), member: at < 0 ? "" : key.slice(at + 1) };
 }
 
-/** Member by member where each reads for itself (broadcasting), then by broker and id. */
+/** Member by member where each reads for itself (broadcasting), then by topic, broker and id. */
 export function inOrder(keys) {
   const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
   return [...keys].sort((a, b) => {
     const p = parts(a), q = parts(b);
-    return compare(p.member, q.member) || compare(p.broker, q.broker) || Number(p.id) - Number(q.id);
+    return compare(p.member, q.member) || compare(p.topic, q.topic) || compare(p.broker, q.broker) || Number(p.id) - Number(q.id);
   });
 }
 
@@ -24,8 +25,8 @@ export function shortNames(keys) {
   }
   const names = new Map();
   for (const key of keys) {
-    const { broker, id } = parts(key);
-    names.set(key, brokers.length < 2 ? `q${id}` : `${broker.slice(same) || broker}:${id}`);
+    const { topic, broker, id } = parts(key), name = brokers.length < 2 ? `q${id}` : `${broker.slice(same) || broker}:${id}`;
+    names.set(key, topic ? `${topic} ${name}` : name);
   }
   return names;
 }

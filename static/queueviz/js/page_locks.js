@@ -16,7 +16,12 @@ const cards = $("#lock-members") ? new Cards($("#lock-members"), $("#t-card"), n
 let locks = null, shape = "", shorts = new Map(), lastAttempt = null;
 
 if (config.channels.locks && body) show(page, config.channels.locks, paint);
-painter.every(() => locks && rings(clock.now()));
+painter.every(() => {
+  if (!locks) return;
+  const now = clock.now();
+  rings(now);
+  cards?.paint(boardLike(locks), now, shorts); // the same second on a card as in a ring
+});
 
 function paint(data, jump) {
   locks = data;
@@ -95,10 +100,11 @@ function attempts(data, jump) {
   if (newest === undefined || newest === lastAttempt) return;
   const fresh = lastAttempt === null || jump ? [] : numbers.slice(0, Math.max(0, numbers.indexOf(lastAttempt)));
   lastAttempt = newest;
+  const names = shortNames([...Object.keys(data.queues), ...numbers.map((n) => given[n].queue)]);
   const letter = (id) => data.members[id]?.letter ?? (id ? shortId(id) : "–");
   $("#attempts").replaceChildren(...numbers.slice(0, 40).map((n) => {
     const a = data.attempts[n];
-    return el("li", { class: a.granted ? "granted" : "denied" }, el("time", { class: "num muted" }, clockText(a.at_ms, 0, { millis: false })), el("span", { class: `badge ${colour(data.members[a.client_id])}` }, letter(a.client_id)), el("b", {}, shorts.get(a.queue) ?? a.queue), el("span", {}, a.granted ? t("lock.granted") : t("lock.denied", { who: letter(a.holder), left: duration(a.left_ms) })));
+    return el("li", { class: a.granted ? "granted" : "denied" }, el("time", { class: "num muted" }, clockText(a.at_ms, 0, { millis: false })), el("span", { class: `badge ${colour(data.members[a.client_id])}` }, letter(a.client_id)), el("b", {}, names.get(a.queue)), el("span", {}, a.granted ? t("lock.granted") : t("lock.denied", { who: letter(a.holder), left: duration(a.left_ms) })));
   }));
   if (calm()) return;
   for (const n of fresh) if (!data.attempts[n].granted) shake(data.attempts[n]);

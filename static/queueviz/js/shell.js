@@ -12,7 +12,7 @@ import { Scrubber } from "./scrubber.js";
 import { setUpTwin } from "./table_twin.js";
 import { setUpTheme } from "./theme.js";
 import { Transport } from "./transport.js";
-import { t } from "./words.js";
+import { queueOf, t } from "./words.js";
 
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
 const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
@@ -93,7 +93,7 @@ export function show({ live, painter, config }, name, paint, { element = null } 
 
 /** Events worth hearing. The words come from the journal's facts, never from what moved on screen. */
 function judge(row) {
-  const queue = row.broker === undefined ? "" : `${row.broker}:${row.queue_id}`;
+  const queue = row.broker === undefined ? "" : queueOf(row);
   if (row.type === "QueueLocked" && row.how === "taken_over") say(t("say.lock", { queue, who: row.client_id }));
   else if (row.type === "MemberStateChanged" && row.state === "crashed") say(t("say.crashed", { who: row.client_id }));
   else if (row.type === "MemberStateChanged" && row.state === "hung") say(t("say.hung", { who: row.client_id }));

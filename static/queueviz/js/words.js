@@ -4,6 +4,8 @@ import { duration, number, UNKNOWN } from "./format.js";
 
 const given = json("texts") ?? { texts: {}, facts: {}, actions: {}, values: {}, roles: {} };
 
+const live = json("live");
+
 const isOne = (n) => String(Array.isArray(n) ? n.length : n) === "1";
 
 /** The text of a key; of one that has none its last part, for a code is still better than the name of a text. */
@@ -25,18 +27,24 @@ export const factText = (fact) => entry(given.facts, fact.type, fact) ?? { tone:
 export const valueWord = (value) => given.values[value] ?? value;
 export const isTold = (type) => type in given.facts;
 
-const NUMBERS = new Set("offset start_offset asked given value allowed messages first_seq count skipped replayed answered entries copies lag mark".split(" "));
+const NUMBERS = new Set("offset start_offset asked given value allowed messages first_seq count rows skipped replayed answered entries copies lag mark".split(" "));
 
 /** What happened, in one line; `who` turns a client id into the label people know, `queue` a row into its short name. */
 export function sentence(fact, who, queue) {
   return filled(factText(fact), fact, (name, value) => {
-    if (name === "queue" && fact.broker !== undefined) return queue(`${fact.broker}:${fact.queue_id}`);
+    if (name === "queue" && fact.broker !== undefined) return queueOf(fact, queue);
     if (name === "who") return who(fact.client_id ?? fact.who ?? UNKNOWN);
     if (name === "holder" || name === "previous") return value && who(value);
     if (name === "what") return deed(fact.action, fact.fields ?? {});
     if (name === "by") return doer(value);
     return null;
   });
+}
+
+/** A queue of a fact. One of another topic than the board's goes by its topic too: a retry queue has the same numbers. */
+export function queueOf({ topic, broker, queue_id }, queue = (key) => key) {
+  const named = queue(`${broker}:${queue_id}`);
+  return topic === undefined || (live?.tab === "board" && topic === live.topic) ? named : `${topic} ${named}`;
 }
 
 function filled({ text, by }, fields, made) {

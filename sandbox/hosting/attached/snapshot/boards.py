@@ -17,6 +17,7 @@ from sandbox.hosting.attached.snapshot.queues import (
     queue_rows,
     text,
 )
+from sandbox.hosting.snapshot.locks import row_key
 from sandbox.hosting.snapshot.tape import kind_of
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import TopicConfig
@@ -51,15 +52,18 @@ def read_locks(picture: Picture, group: str) -> Row:
     """Locks their holders tell of; who waits and who tried, brokers keep to themselves (`told`)."""
     seen = GroupSeen(picture, group)
     rows: Rows = {}
-    for topic in picture.topics_of_group(group):
+    topics = picture.topics_of_group(group)
+    for topic in topics:
+        if topic.startswith("%"):
+            continue
         mqs = picture.read_queues(topic)
         assigned = seen.assigned(mqs)
         for mq in mqs:
             owner, held = seen.holder(mq)
             ends = {**ends_row(picture, mq), "committed": text(picture.committed(group, mq))}
-            rows.setdefault(mq.row, {"topic": mq.topic, "assigned": assigned.get(mq), "lock": lock_row(owner, held),
-                                     "waiting": [], "consuming": None, "suspended_until_ms": None,
-                                     "down": down_row(picture, mq, ends)})
+            rows[row_key(mq, topics)] = {"topic": mq.topic, "assigned": assigned.get(mq),
+                                         "lock": lock_row(owner, held), "waiting": [], "consuming": None,
+                                         "suspended_until_ms": None, "down": down_row(picture, mq, ends)}
     return {
         "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
         "queues": rows, "members": seen.member_rows(), "attempts": {},
