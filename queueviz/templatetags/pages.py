@@ -13,7 +13,9 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
+from queueviz.boards.counted import Counted
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.registry import BOARDS, TABS
 from queueviz.boards.reset_plan import shown
@@ -104,11 +106,15 @@ VERDICTS = {
     "too_old": _("older than asked"),
     "too_new": _("newer than asked"),
 }
-ENDS = {
+ENDS: dict[str, Any] = {
     "slot_empty": _("Nothing found: slot {slot} is empty"),
-    "only_other_hashes": _("Nothing found: the chain holds {entries} entries, all with another hash"),
+    "only_other_hashes": Counted(
+        lambda n: ngettext("Nothing found: the chain holds {entries} entry, with another hash",
+                           "Nothing found: the chain holds {entries} entries, all with another hash", n), "entries"),
     "only_collisions": _("Nothing found: the same hash, but other keys"),
-    "left_window": _("Nothing found: the chain left the time window after {entries} entries"),
+    "left_window": Counted(
+        lambda n: ngettext("Nothing found: the chain left the time window after {entries} entry",
+                           "Nothing found: the chain left the time window after {entries} entries", n), "entries"),
     "not_dispatched": _("Nothing found: a message still waits for dispatch"),
     "no_file_in_range": _("Nothing found: no index file lies in this time window"),
     "no_files": _("Nothing found: there is no index file yet"),
@@ -124,7 +130,8 @@ def verdict(code: str) -> object:
 def walk_end(ended: Mapping[str, Any] | None) -> str:
     """Which station the walk ended at, and why."""
     code, values = str((ended or {}).get("code", "")), (ended or {}).get("values") or {}
-    text = str(ENDS.get(code, _("Nothing found")))
+    said = ENDS.get(code, _("Nothing found"))
+    text = said.form(int(values[said.by])) if isinstance(said, Counted) else str(said)
     return text.format_map({name: number(value) for name, value in values.items()} | _Missing())
 
 

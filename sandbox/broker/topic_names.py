@@ -27,6 +27,7 @@ SYSTEM_TOPICS = frozenset((AUTO_CREATE_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, H
 NOT_FOR_SENDING = frozenset((SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC,
                              OFFSET_MOVED_TOPIC))
 
+ILLEGAL = "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
 _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+")
 
 
@@ -35,7 +36,7 @@ def complaint(topic: str) -> str | None:
     if not topic.strip():
         return "The specified topic is blank."
     if not _LEGAL.fullmatch(topic):
-        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+        return ILLEGAL
     if len(topic) > MAX_TOPIC_LENGTH:
         return "The specified topic is longer than topic max length."
     return None

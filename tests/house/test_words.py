@@ -42,7 +42,7 @@ WORDS = {  # that stand in sentences as values: refusals.SPOKEN
     "no space left on device", "read-only file system", "disk quota exceeded", "input/output error",
     "permission denied", "too many open files", "file too large",
     "The specified topic is blank.", "The specified topic is longer than topic max length.",
-    "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$",
+    "It has illegal characters: letters, digits and the signs - _ % | are allowed.",
 }
 
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
+from queueviz.templatetags.pages import walk_end
 from tests.web.patience import until
 from tests.web.test_with_the_engine import act, start
 
@@ -100,3 +101,9 @@ def test_the_index_page_offers_the_newest_keys_and_each_finds_its_messages(real_
     for key, topic in keys[:4]:
         found = client.get(f"/api/sandboxes/{slug}/ask/walk-index", {"topic": topic, "key": key}).json()
         assert found["found"], key
+
+
+@pytest.mark.parametrize(("entries", "said"), [(1, "the chain holds 1 entry, with another hash"),
+                                               (2, "the chain holds 2 entries, all with another hash")])
+def test_a_chain_s_entries_are_counted_right(entries: int, said: str) -> None:
+    assert walk_end({"code": "only_other_hashes", "values": {"entries": entries}}) == f"Nothing found: {said}"

@@ -92,7 +92,7 @@ def fields_of(action: Action) -> dict[str, Any]:
     """What the journal keeps of an action: every field, as JSON values; long lists only by their length."""
     values = asdict(action)
     if isinstance(action, SendMessages) and len(action.rows) > 10:
-        values["rows"] = f"{len(action.rows)} rows"
+        values["rows"] = len(action.rows)
     return values
 
 

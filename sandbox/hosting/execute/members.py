@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from sandbox.broker.topic_names import complaint
+from sandbox.broker.topic_names import ILLEGAL, complaint
 from sandbox.control.actions import (
     ChangeActor,
     CrashActor,
@@ -24,6 +24,8 @@ from sandbox.kernel.errors import ActionRefused, ClientError
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
+
+ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _ % | are allowed."
 
 OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
                      if spec.name not in ("group", "subscriptions", "actor", "copies", "instance"))
@@ -133,6 +135,8 @@ def check_topic_name(topic: str) -> None:
     """Raises ActionRefused (422) for a name no broker accepts."""
     problem = complaint(topic)
     if problem is not None:
+        if problem == ILLEGAL:
+            problem = ILLEGAL_IN_WORDS
         raise ActionRefused(422, "{topic} cannot be a topic: {problem}", "Use letters, digits, dash and underscore.",
                             field="topic", topic=topic, problem=problem)
 
@@ -160,6 +164,10 @@ def _check_config(sandbox: "Sandbox", action: StartConsumer) -> None:
     try:
         check_config(action, sandbox.preset, sandbox.actors.strategy_for(action))
     except ClientError as why:
+        if "illegal characters" in str(why):
+            raise ActionRefused(422, "{group} cannot be a group: {problem}",
+                                "Use letters, digits, dash and underscore.", field="group", group=action.group,
+                                problem=ILLEGAL_IN_WORDS) from why
         raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sandbox.broker.broker import Broker
-from sandbox.broker.topic_names import complaint, is_system
+from sandbox.broker.topic_names import is_system
 from sandbox.control.actions import (
     AgeFiles,
     ChangeBroker,
@@ -16,6 +16,7 @@ from sandbox.control.actions import (
 )
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.execute.carry import CarryOut
+from sandbox.hosting.execute.members import check_topic_name
 from sandbox.hosting.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of
 from sandbox.journal.events import BrokerConfigChanged
 from sandbox.kernel.errors import ActionRefused
@@ -39,10 +40,7 @@ LOCK_LIFE_MS = (1_000, 600_000)
 
 
 def create_topic(sandbox: "Sandbox", action: CreateTopic) -> CarryOut:
-    problem = complaint(action.topic)
-    if problem is not None:
-        raise ActionRefused(422, "{topic} cannot be a topic: {problem}", "Use letters, digits, dash and underscore.",
-                            field="topic", topic=action.topic, problem=problem)
+    check_topic_name(action.topic)
     _refuse_system(action.topic)
     brokers = _scope(sandbox, action.scope)
     if any(action.topic in broker.topics.table for broker in brokers):
