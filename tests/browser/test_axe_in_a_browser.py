@@ -1,4 +1,4 @@
-"""No page has an accessibility violation axe can find, in either theme and at 390 px."""
+"""No page has an accessibility violation axe can find, in either theme and at 390 px, nor a target too small there."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -37,6 +37,14 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
             site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
             assert violations(site) == [], (name, viewport["width"], theme)
         assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert small_targets(site) == []
+
+
+@pytest.mark.parametrize("path", ["topology/", "audit/", "history/", "pipeline/"])
+def test_a_finger_finds_everything_on_the_other_pages_too(site: Site, path: str) -> None:
+    site.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    site.visit("orders", path)
+    assert small_targets(site) == []
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -47,6 +55,7 @@ def test_axe_finds_nothing_on_the_first_page(site: Site, viewport: dict[str, int
     for theme in ("light", "dark"):
         site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
         assert violations(site) == [], theme
+    assert viewport == DESKTOP or small_targets(site) == []
 
 
 def test_axe_finds_nothing_in_the_dialogs(site: Site) -> None:
@@ -74,6 +83,24 @@ def test_axe_finds_nothing_in_the_table_of_a_board(site: Site, viewport: dict[st
     site.page.locator("#twin-toggle").click()
     site.page.locator("#twin tbody tr").first.wait_for()
     assert violations(site) == []
+
+
+def small_targets(site: Site) -> list[str]:
+    """What can be touched and is smaller than 24 by 24 px; a link within a sentence may be (WCAG 2.2, 2.5.8)."""
+    return list(site.page.evaluate("""() => {
+        const all = "a[href], button, input, select, textarea, summary, [role=slider], label:has(> input)";
+        const within = (it) => getComputedStyle(it).display === "inline"
+            && [...it.parentElement.childNodes].some((one) => one.nodeType === Node.TEXT_NODE && one.data.trim());
+        const found = [];
+        for (const it of document.querySelectorAll(all)) {
+            const box = it.getBoundingClientRect();
+            const seen = it.checkVisibility({ visibilityProperty: true }) && box.right > 0;
+            if (!seen || it.matches("label > input")) continue;
+            if (box.width < 23.9 || box.height < 23.9)
+                if (!within(it)) found.push(`${it.outerHTML.slice(0, 120)} ${box.width} × ${box.height}`);
+        }
+        return found;
+    }"""))
 
 
 def violations(site: Site) -> list[str]:
