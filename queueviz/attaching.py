@@ -1,6 +1,7 @@
 """Telling the engine of attached clusters: when somebody looks, and when an administrator changed or removed one.
 
-The engine is told once per cluster and settings.  A change made by another process is noticed with the next visit.
+The engine is told with each visit, so that it asks first where nobody has looked for a while, and notices what another
+process changed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def settings_of(cluster: Cluster) -> AttachedSettings:
 
 
 def demand(seat: Seat, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None:
-    """The engine knows the seat's cluster from here on; its first look at it is waited for, if it is not too long.
+    """The engine knows the seat's cluster from here on; its first look at it, and the first after a while, is waited
+    for, if it is not too long.
 
     Raises ActionRefused where it cannot be attached at all; one that does not answer is attached, and says so itself.
     Of a sandbox nothing need be said.
@@ -53,8 +55,6 @@ def demand(seat: Seat, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None
     cluster = seat.sandbox
     port, wanted = engine.port(), settings_of(cluster)
     told = _told.setdefault(port, {})
-    if told.get(cluster.slug) == wanted:
-        return
     future = port.attach(cluster.slug, wanted)
     told[cluster.slug] = wanted
     try:

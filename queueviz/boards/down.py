@@ -1,6 +1,6 @@
-"""Words about a sandbox's queues whose master is down: who reads them, and of when their lag is.
+"""Words about queues whose master is down: who reads them, and of when their lag is.
 
-Twin of static/queueviz/js/down.js.  Of a silent broker of a real cluster nobody knows that much: no words.
+Twin of static/queueviz/js/down.js.  Who reads those of a silent broker of a real cluster, nobody knows: no words.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def down_lines(queues: Rows) -> list[str]:
 def known_text(known: Row) -> str:
     """Empty while every queue is known."""
     n, every, lag = (known.get(name) for name in ("queues_known", "queues_all", "lag_last_known"))
-    return "" if n == every or lag is None else str(DOWN["down.known"]).format(
+    return "" if n == every or "lag_last_known" not in known else str(DOWN["down.known"]).format(
         n=number(n), all=number(every), lag=number(lag))  # fmt: skip
 
 

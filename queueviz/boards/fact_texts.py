@@ -161,7 +161,9 @@ FACTS: dict[str, FactText] = {
     "FilesDeleted": FactText("warn", _("deleted"), _("{broker} deleted files of {kind}: {why}")),
     "UnflushedLost": FactText("bad", _("lost"), _UNFLUSHED, "bad"),
     "DiskChanged": FactText("warn", _("disk"), _("disk of {broker}: {state}"), "warn"),
-    "NodeSilent": FactText("bad", _("silent"), _("{node} ({address}) has not answered for {quiet_ms}"), "bad"),
+    "NodeSilent": FactText(
+        "bad", _("silent"), _("{node} ({address}) does not answer; it last did {quiet_ms} ago"), "bad"
+    ),
     "NodeAnswered": FactText("ok", _("answers"), _("{node} ({address}) answers again after {silent_ms}")),
     "NodeAnswered:silent_ms=null": FactText("ok", _("answers"), _("{node} ({address}) answers")),
     "LagMarked:state=over": FactText("warn", _("lag"), _("{group} is {lag} behind, over the mark of {mark}"), "warn"),

@@ -42,6 +42,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
         found.append(
             {
                 **row,
+                "change": None if row.get("change") is None else change,
                 "short": shorts[row["queue"]],
                 "selected": chosen,
                 "notes": [_note(note) for note in row.get("notes") or ()],
@@ -83,9 +84,9 @@ def _reach(row: Mapping[str, Any]) -> int:
 def _note(note: Mapping[str, Any]) -> dict[str, str]:
     """A remark in the reader's language; one we have no words for is shown as the engine says it."""
     code, values = str(note["code"]), note.get("values") or {}
-    if code == "processing":
+    if code == "held":
         count = int(values.get("count", 1))
-        text = ngettext("{n} message is being processed now", "{n} messages are being processed now", count)
+        text = ngettext("{n} message lies with its member", "{n} messages lie with its member", count)
         text = text.format(n=number(count))
     elif code in NOTES:
         text = str(NOTES[code]).format_map({name: number(value) for name, value in values.items()})

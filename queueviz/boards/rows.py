@@ -165,7 +165,7 @@ class MemberView(NamedTuple):
     wire: bool
 
 
-METERS = (("count", "buffered", "count"), ("span", "span", "span"), ("threads", "busy", None))
+METERS = (("count", "fullest", "count"), ("span", "span", "span"), ("threads", "busy", None))
 
 
 def member_views(data: Mapping[str, Any] | None) -> list[MemberView]:

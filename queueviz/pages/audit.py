@@ -42,10 +42,9 @@ class Choice(NamedTuple):
 @require_safe
 def audit(request: HttpRequest, slug: str) -> HttpResponse:
     context = page_context(request, slug, "audit")
-    if not context["attached"]:
-        result = Result(JOB, slug)
-        context |= fresh(context["sandbox"], JOB, result) | _found(result, request.GET)
-        context["since"] = _since(context["snapshot"], result)
+    result = Result(JOB, slug)
+    context |= fresh(context["sandbox"], JOB, result) | _found(result, request.GET)
+    context["since"] = _since(context["snapshot"], result)
     return render(request, "queueviz/boards/audit.html", context | {"verdicts": VERDICTS, "sentences": SENTENCES})
 
 

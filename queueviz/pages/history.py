@@ -23,9 +23,7 @@ SPANS = {15: ("15 m"), 60: ("1 h"), 360: ("6 h"), 1_440: ("24 h"), 0: ""}
 @require_safe
 def history(request: HttpRequest, slug: str) -> HttpResponse:
     context = page_context(request, slug, "history")
-    if not context["attached"]:
-        context |= _drawn(context, Result(JOB, slug))
-    return render(request, "queueviz/boards/history.html", context)
+    return render(request, "queueviz/boards/history.html", context | _drawn(context, Result(JOB, slug)))
 
 
 def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:

@@ -34,8 +34,7 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         return _do(request, slug)
     context = page_context(request, slug, "pipeline")
-    if not context["attached"]:
-        context |= _list(context["sandbox"]) | {"offers": list(offers().values())} | _found(request, slug)
+    context |= _list(context["sandbox"]) | {"offers": list(offers().values())} | _found(request, slug)
     return render(request, "queueviz/boards/pipeline.html", context)
 
 

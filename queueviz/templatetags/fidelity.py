@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.template import Context
 from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -16,12 +17,15 @@ from queueviz.fidelity.view import seen_at, values_of
 register = template.Library()
 
 
-@register.inclusion_tag("queueviz/partials/differs.html")
-def differs(*differences: str) -> dict[str, Any]:
-    """A small sign that opens: one sentence for each difference, and its row.  An unknown one is our mistake."""
+@register.inclusion_tag("queueviz/partials/differs.html", takes_context=True)
+def differs(context: Context, *differences: str) -> dict[str, Any]:
+    """A small sign that opens: one sentence for each difference, and its row.  An unknown one is our mistake.
+
+    Nothing on the pages of a real cluster: who operates one has not come for the articles.
+    """
     if not differences or not all(name.startswith("D") and name in ledger() for name in differences):
         raise template.TemplateSyntaxError(f"there is no difference {' '.join(differences) or 'without a name'}")
-    return {"values": values_of(ledger(), differences, get_language() or "en")}
+    return {"values": [] if context.get("attached") else values_of(ledger(), differences, get_language() or "en")}
 
 
 @register.inclusion_tag("queueviz/partials/otherwise.html")

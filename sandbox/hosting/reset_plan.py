@@ -198,7 +198,7 @@ def _remarks(sandbox: "Sandbox", view: GroupView, wish: ResetWish, broker: Broke
         notes.append(Note("cold", "old messages will be read from disk", {}))
     held = view.process_queue(mq)
     if held is not None and held.has_unfinished:
-        notes.append(Note("processing", "{count} messages are being processed now", {"count": held.count}))
+        notes.append(Note("held", "{count} messages lie with its member", {"count": held.count}))
     lock = broker.locks.holder(wish.group, mq)
     if lock is not None:
         notes.append(Note("locked_by", "locked by {holder}", {"holder": sandbox.label_of(lock.client_id)}))

@@ -8,6 +8,7 @@ import pytest
 
 from sandbox.broker.topic_names import retry_topic
 from sandbox.control.limits import AttachedLimits
+from sandbox.hosting.attached.member_says import MemberSays
 from sandbox.hosting.port import Refusal
 from sandbox.hosting.world import World
 from sandbox.message.queue import MessageQueue
@@ -325,3 +326,35 @@ def test_the_same_settings_attach_once_and_others_anew(office: Office) -> None:
     office.attach(access_key="key", secret_key="secret")
     assert office.snapshot()["epoch"] != epoch
     assert "secret" not in repr(office.cluster.settings)
+
+
+def test_a_concurrent_group_has_no_locks_whatever_its_members_say(office: Office, world: World) -> None:
+    """RocketMQ's own client begins every queue with `locked` set."""
+    for actor in world.sandbox.actors.consumers("order-svc"):
+        for pq in actor.consumer.process_queues.values():
+            pq.locked = True
+    board = office.read("board/order-svc/orders")
+    assert all(held.locked for _, held in office.cluster.picture.held_by("order-svc").values())
+    assert {row["lock"] for row in board["queues"].values()} == {None}
+    assert {row["lock"] for row in office.read("locks/order-svc")["queues"].values()} == {None}
+    assert {row["lock"] for row in office.read("rebalance/order-svc")["queues"].values()} == {None}
+    assert "locked_by" not in {note["code"] for row in office.ask("plan-reset", group="order-svc", topic="orders",
+                                                                  target="latest")["rows"] for note in row["notes"]}
+
+
+def test_a_limit_of_one_queue_stands_beside_the_fullest_one(office: Office, world: World) -> None:
+    world.act("ChangeActor", actor="A", work_ms=[600_000, 600_000])
+    world.act("SendMessages", topic="orders", count=160)
+    world.run(10)
+    board = office.read("board/order-svc/orders")
+    client = world.sandbox.actors.get("A")
+    row = board["members"][client.client_id]
+    counts = [int(queue["cached"]["count"]) for queue in board["queues"].values()
+              if queue["owner"] == client.client_id and queue["cached"]]
+    assert (row["fullest"], row["buffered"]) == (max(counts), sum(counts))
+    assert row["fullest"] < row["buffered"]
+
+
+def test_a_go_member_has_no_pool_of_threads() -> None:
+    assert MemberSays({"PROP_THREADPOOL_CORE_SIZE": "-1"}, {}, 0).threads is None
+    assert MemberSays({"PROP_THREADPOOL_CORE_SIZE": "20"}, {}, 0).threads == 20

@@ -65,11 +65,26 @@ def test_lag_is_that_of_the_queues_whose_master_answers(office: Office) -> None:
     assert (header["queues_known"], header["queues_all"]) == (4, 8)
     assert header["lag"] == str(sum(int(row["max"]) - int(row["committed"]) for key, row in rows.items()
                                     if key.startswith("broker-a")))
+    assert header["lag_last_known"] == str(sum(int(row["max"]) - int(row["committed"]) for key, row in rows.items()
+                                               if key.startswith("broker-b")))
     answered_ms = brokers(office)["broker-b"]["answered_ms"]
     for key, row in rows.items():
         gone = key.startswith("broker-b")
         assert (row["down"] or {}).get("known_at_ms") == (answered_ms if gone else None)
         assert row["max"] == before[key]["max"] if gone else int(row["max"]) > int(before[key]["max"])
+
+
+def test_members_divide_the_queues_that_are_still_routed(office: Office) -> None:
+    office.world.act("KillBroker", broker="broker-b")
+    office.world.run(60)
+    rows = office.read(BOARD)["queues"]
+    living = {key: row for key, row in rows.items() if key.startswith("broker-a")}
+    assert len(living) == 4
+    assert {key: row["owner"] for key, row in living.items()} == {key: row["assigned"] for key, row in living.items()}
+    assert {row["assigned"] for key, row in rows.items() if key not in living} == {None}
+    due = office.read("rebalance/order-svc")["queues"]
+    assert {row["trouble"] for row in due.values() if row["broker"] == "broker-a"} == {None}
+    assert office.ask("plan-rebalance", group="order-svc", topic="orders")["of"] == 4
 
 
 def test_the_only_broker_killed_leaves_no_lag_and_no_silence(tmp_path: Path) -> None:

@@ -223,6 +223,17 @@ def test_members_are_told_and_verified_a_minute_later(office: Office) -> None:
         actor.client_id for actor in office.world.sandbox.actors.consumers(GROUP))
 
 
+def test_messages_that_lie_with_a_member_are_not_called_processed(office: Office) -> None:
+    office.world.act("ChangeActor", actor="A", work_ms=[600_000, 600_000])
+    office.world.act("SendMessages", topic=TOPIC, count=160)
+    office.world.run(10)
+    office.read(f"board/{GROUP}/{TOPIC}")
+    shown = plan(office, target="latest", method="online")
+    notes = [note for row in shown["rows"] for note in row["notes"]]
+    assert {note["code"] for note in notes} == {"held"}
+    assert notes[0]["text"].endswith("messages lie with its member")
+
+
 def test_an_undo_goes_back_to_where_it_was(offline: Office) -> None:
     before = committed(offline)
     shown = plan(offline, target="earliest", method="offline")

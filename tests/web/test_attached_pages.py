@@ -101,6 +101,18 @@ def test_what_is_unknown_is_a_dash_with_a_reason_and_no_nought(page: Client, por
     assert cells[1:5] == ["0", "5", "–", "–"]
 
 
+def test_no_badge_of_the_articles_is_on_a_page_of_production(page: Client) -> None:
+    for path in [tab.path for tab in TABS if BOARDS[tab.name].attached] + ["reset/"]:
+        assert 'class="differs"' not in text(page, path), path
+
+
+def test_a_group_without_members_had_perhaps_some(page: Client, port: FakePort) -> None:
+    port.show("board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}},
+              seq=1)
+    assert "No broker names a member of this group now." in text(page)
+    assert "No consumer yet" not in text(page)
+
+
 def test_a_viewer_sees_the_reset_with_the_reason_why_not(page: Client, port: FakePort) -> None:
     port.show("board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}},
               seq=1)
@@ -140,11 +152,12 @@ def test_a_dead_master_is_said_everywhere_with_the_time_of_its_last_answer(page:
            "assigned": None, "cells": None, "lock": None, "oldest": None, "flow_control": None,
            "down": None}  # fmt: skip
     port.show("board/k.prod/order-svc/orders", {
-        "header": {"lag": "4", "queues_known": 1, "queues_all": 2, "model": "CLUSTERING"}, "members": {},
+        "header": {"lag": "4", "queues_known": 1, "queues_all": 2, "lag_last_known": "4", "model": "CLUSTERING"},
+        "members": {},
         "queues": {"broker-a:0": row, "broker-b:0": row | {"down": {"known_at_ms": at_ms, "reads": None, "lag": "4"}}},
     }, seq=1)  # fmt: skip
     shown = text(page)
-    assert re.search(r'id="k-lag">4 <small>msgs of 1 of 2 queues<', shown)
+    assert "1 of 2 queues known now; lag of the others, as last known: 4" in shown
     ages = dict(re.findall(r'data-queue="(broker-.:0)".*?class="age">([^<]*)<', shown, re.DOTALL))
     assert ages == {"broker-a:0": "", "broker-b:0": "as of 11:07:08"}
     assert text(page, "part/board/").count("as of 11:07:08") == 1

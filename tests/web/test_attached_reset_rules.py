@@ -198,7 +198,7 @@ def test_a_sandbox_s_reset_needs_no_name_and_no_audit(visitor: Client, mine: str
 
 def test_the_preview_says_when_another_way_is_taken(operator: Client, port: FakePort) -> None:
     row = {"queue": "broker-a:0", "broker": "broker-a", "queue_id": 0, "min": "0", "max": "9", "committed": "5",
-           "in_memory": None, "target": "0", "change": "-5", "again": 5, "skipped": 0, "notes": [], "owner": None,
+           "in_memory": None, "target": "0", "change": "+1227", "again": 5, "skipped": 0, "notes": [], "owner": None,
            "selected": True}  # fmt: skip
     instead = {"message": "Live, broker broker-a (4.9.7) can tell members a point in time or the latest only, so this "
                           "is done offline.",
@@ -208,11 +208,13 @@ def test_the_preview_says_when_another_way_is_taken(operator: Client, port: Fake
     port.answers = {"seq": "7", "at_ms": 1_795_142_537_350, "group": "order-svc", "topic": "orders",
                     "method": "offline",
                     "target": "earliest", "value": None, "asked_method": "online", "instead": instead, "refused": None,
+                    "fingerprint": "f",
                     "rows": [row], "delivered_again": 5, "skipped": 0, "lag_after": 9, "catch_up_ms": None,
                     "warnings": 0, "histogram": []}  # fmt: skip
     said = operator.get("/k/prod/ask/plan-reset/?group=order-svc&topic=orders&target=earliest").content.decode()
     assert "broker-a (4.9.7) can tell members a point in time or the latest only" in said
     assert "<dd class=\"num\">–</dd>" in said, "how long catching up takes is unknown"
+    assert ">+1\u2009227<" in said
 
 
 def test_operators_find_the_record_on_the_journal_page_and_viewers_do_not(operator: Client, port: FakePort) -> None:

@@ -16,6 +16,8 @@ from sandbox.remoting.codes import ResponseCode
 
 log = logging.getLogger(__name__)
 
+MOST_SAID = 64
+
 Request = Callable[[], Awaitable[None]]
 
 
@@ -35,6 +37,7 @@ class BrokerPolls:
         self._next_group = 0
         self._round_s: float | None = None
         self._gone = False
+        self._said: set[str] = set()  # refusals that are in the log
 
     @property
     def is_master(self) -> bool:
@@ -93,8 +96,10 @@ class BrokerPolls:
             try:
                 await request()
             except (BrokerRefused, UnreadableAnswer) as why:
-                log.info("%s does not tell: %s", self.seen.node, why)
                 refused.append(str(why)[:200])
+                if refused[-1] not in self._said:
+                    log.info("%s does not tell: %s", self.seen.node, why)
+                    self._said = {*self._said, refused[-1]} if len(self._said) < MOST_SAID else {refused[-1]}
             self._heard()
             if gap_s:
                 await self._clock.sleep(gap_s)
@@ -141,7 +146,7 @@ class BrokerPolls:
         self._picture.groups[self.seen.name] = await self._reach.group_names(self.seen.address)
 
     async def _offsets(self) -> None:
-        self._picture.offsets[self.seen.name] = await self._reach.all_offsets(self.seen.address)
+        self._picture.set_offsets(self.seen.name, await self._reach.all_offsets(self.seen.address))
 
     async def _producers(self) -> None:
         try:
@@ -178,6 +183,7 @@ class BrokerPolls:
 
     def _note_ends(self, topic: str, ends: dict[int, TopicOffset]) -> None:
         self._picture.ends[self.seen.name, topic] = ends
+        self._picture.ends_ms[self.seen.name, topic] = self._clock.now_ms()
         for queue_id, row in ends.items():
             self._picture.rates.note(MessageQueue(topic, self.seen.name, queue_id), row.max_offset)
 
@@ -188,6 +194,7 @@ class BrokerPolls:
             known = table.get(group, {}).get(topic, {})
             if row.consumer_offset > 0 or queue_id in known:
                 table.setdefault(group, {}).setdefault(topic, {})[queue_id] = row.consumer_offset
+                self._picture.is_at_least(self.seen.name, topic, queue_id, row.broker_offset)
         self._picture.consumed_per_s.setdefault(self.seen.name, {})[group] = round(told.consume_tps, 1)
 
 

@@ -66,6 +66,11 @@ class AttachedCluster:
         self.watch.look()
         await self._polls.start()
 
+    async def look_again(self) -> None:
+        """As `connect`, of a cluster that is known, when nobody has looked for a while."""
+        await self._polls.look_again()
+        self.watch.look()
+
     async def reconnect(self, settings: AttachedSettings) -> None:
         """Other settings: what was known counts no more, what was done here stays in the journal."""
         await self._let_go()
@@ -95,7 +100,8 @@ class AttachedCluster:
                 "seen_ms": self.picture.seen_ms}
 
     def snapshot(self) -> dict[str, Any]:
-        """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values."""
+        """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values;
+        `asked_at` of a topic: when the ends of its queues were told, in milliseconds."""
         self.watch.look()
         drawn = whole.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
         found = self._troubles()

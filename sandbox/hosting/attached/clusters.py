@@ -35,7 +35,8 @@ class Clusters:
         self._changes: dict[str, asyncio.Task[None]] = {}
 
     async def attach(self, slug: str, settings: AttachedSettings) -> dict[str, Any]:
-        """The cluster's row, after its first poll is done or failed; the same settings again change nothing.
+        """The cluster's row, after its first poll is done or failed; the same settings again change nothing, but where
+        nobody has looked for a while it is asked first.
 
         Raises ActionRefused: 422 for settings nobody can use, 409 at the limit.
         """
@@ -52,6 +53,8 @@ class Clusters:
             await self._change(slug, known.connect())
         elif known.settings != settings:
             await self._change(slug, known.reconnect(settings))
+        elif not known.watch.wanted:
+            await self._change(slug, known.look_again())
         return known.row()
 
     async def detach(self, slug: str) -> None:

@@ -35,6 +35,7 @@ class MemberPolls:
         self._limits = limits
         self._tasks = tasks
         self._not_before_s: dict[Who, float] = {}
+        self._mute: dict[Who, float] = {}  # since when; the log has it once
         self._next = 0
 
     async def first_round(self) -> bool:
@@ -76,14 +77,17 @@ class MemberPolls:
         try:
             told = await self._reach.running_info(address, *who)
         except SandboxError as why:
-            log.info("%s of %s does not say how it is: %s", who[1], who[0], why)
+            if who not in self._mute:
+                self._mute[who] = self._clock.monotonic()
+                log.info("%s of %s does not say how it is: %s", who[1], who[0], why)
             self._picture.says.pop(who, None)
             return
         self._not_before_s.pop(who, None)
+        self._mute.pop(who, None)
         self._picture.says[who] = MemberSays.of(told, self._clock.now_ms())
         self._watch.ring()
 
     def _forget_all_but(self, there: set[Who]) -> None:
-        for table in (self._picture.says, self._not_before_s):
+        for table in (self._picture.says, self._not_before_s, self._mute):
             for who in [who for who in table if who not in there]:
                 del table[who]

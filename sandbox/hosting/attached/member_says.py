@@ -45,7 +45,9 @@ class MemberSays(NamedTuple):
 
     @property
     def threads(self) -> int | None:
-        return self._number("PROP_THREADPOOL_CORE_SIZE")
+        """A Go client says −1: it has no pool of threads."""
+        told = self._number("PROP_THREADPOOL_CORE_SIZE")
+        return told if told is not None and told > 0 else None
 
     @property
     def since_ms(self) -> int | None:

@@ -74,6 +74,7 @@ class Picture:
         self.groups: dict[str, frozenset[str]] = {}
         self.offsets: dict[str, Offsets] = {}
         self.ends: dict[tuple[str, str], dict[int, TopicOffset]] = {}  # (broker, topic)
+        self.ends_ms: dict[tuple[str, str], int] = {}  # when they were told
         self.members: dict[str, dict[str, ConsumerConnection]] = {}  # broker → group
         self.says: dict[tuple[str, str], MemberSays] = {}  # (group, client)
         self.consumed_per_s: dict[str, dict[str, float]] = {}  # broker → group
@@ -118,7 +119,11 @@ class Picture:
             for table in (self.topics, self.system_topics, self.groups, self.offsets):
                 table.pop(seen.name, None)
             for place in [place for place in self.ends if place[0] == seen.name]:
-                del self.ends[place]
+                del self.ends[place], self.ends_ms[place]
+
+    def is_routed(self, name: str) -> bool:
+        """Whether a name server names a broker of that name, so that members divide its queues."""
+        return any(seen.name == name and seen.named for seen in self.brokers.values())
 
     def silent_since_ms(self, name: str) -> int | None:
         """When the master of that name answered last, if it does not now: what it told then is all there is."""
@@ -152,6 +157,29 @@ class Picture:
         """What consumers see."""
         return [MessageQueue(topic, name, queue_id) for name, config in self.configs(topic).items()
                 if config.permission & PERM_READ for queue_id in range(config.read_queues)]
+
+    def set_offsets(self, broker: str, told: Offsets) -> None:
+        """Offsets are told more often than the ends of queues: a commit that moved on says how long its queue is."""
+        before = self.offsets.get(broker, {})
+        self.offsets[broker] = told
+        for group, topics in told.items():
+            known = before.get(group, {})
+            for topic, queues in topics.items():
+                for queue_id, offset in queues.items():
+                    if offset != known.get(topic, {}).get(queue_id):
+                        self.is_at_least(broker, topic, queue_id, offset)
+
+    def is_at_least(self, broker: str, topic: str, queue_id: int, max_offset: int) -> None:
+        """Until its broker is asked for the end of this queue again."""
+        ends = self.ends.get((broker, topic), {})
+        if queue_id in ends and max_offset > ends[queue_id].max_offset:
+            ends[queue_id] = ends[queue_id]._replace(max_offset=max_offset)
+
+    def asked_ms(self, topic: str) -> int | None:
+        """When the ends of its queues were told, by the answering broker that told them longest ago."""
+        told = [at_ms for (name, other), at_ms in self.ends_ms.items()
+                if other == topic and self.silent_since_ms(name) is None]
+        return min(told, default=None)
 
     def end(self, mq: MessageQueue) -> TopicOffset | None:
         return self.ends.get((mq.broker, mq.topic), {}).get(mq.queue_id)

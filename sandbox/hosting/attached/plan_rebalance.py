@@ -15,7 +15,7 @@ MADE_UP = "new member {number}"
 def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
     """In the shape of `hosting.ask.rebalance.plan`; rooms and lists are not known here (422)."""
     seen = GroupSeen(picture, question.group)
-    now = picture.read_queues(question.topic)
+    now = [mq for mq in picture.read_queues(question.topic) if picture.is_routed(mq.broker)]
     if not now:
         raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic",
                             topic=question.topic)

@@ -49,6 +49,12 @@ class Polls:
         self._again(self._members.round, self._limits.members_s, "members")
         self._again(self._changes.marks, self._limits.round_s, "marks", at_once=True)
 
+    async def look_again(self) -> None:
+        """A round of everybody, unspread; the tasks go on by themselves when somebody looks."""
+        await self._together([self._of_server(address) for address in self._picture.servers])
+        await self._together([polls.whole_round for polls in self._brokers.values()])
+        await self._together([self._members.first_round])
+
     async def close(self) -> None:
         await self._tasks.close()
 

@@ -8,6 +8,7 @@ from sandbox.hosting.attached.picture import BrokerSeen, Offsets, Picture
 from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.snapshot.brokers import version_of
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
+from sandbox.hosting.attached.snapshot.queues import lock_row
 from sandbox.hosting.attached.topic_places import brokers_with
 from sandbox.hosting.reset_plan import (
     Note,
@@ -176,9 +177,9 @@ def _remarks(seen: GroupSeen, told: BrokerFacts, wish: ResetWish, mq: MessageQue
     notes: list[Note] = []
     owner, held = seen.holder(mq)
     if held is not None and held.cached_count + held.taken_count:
-        notes.append(Note("processing", "{count} messages are being processed now",
-                          {"count": held.cached_count + held.taken_count}))
-    if held is not None and held.locked:
+        notes.append(Note("held", "{count} messages lie with its member", {
+            "count": held.cached_count + held.taken_count}))
+    if lock_row(seen, mq) is not None:
         notes.append(Note("locked_by", "locked by {holder}", {"holder": owner}))
     if method != "online" or told.writes_itself or told.members is None:
         return notes

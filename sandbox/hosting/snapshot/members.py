@@ -40,6 +40,8 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
         "language": "JAVA" if info is None else info.language, "version": None if info is None else info.version,
         "queues": len(held),
         "buffered": sum(pq.count for _, pq in held), "buffered_bytes": sum(pq.bytes for _, pq in held),
+        "fullest": max((pq.count for _, pq in held), default=0),
+        "fullest_bytes": max((pq.bytes for _, pq in held), default=0),
         "span": max((pq.span for _, pq in held), default=0),
         "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms,
         "state_since_ms": actor.state_since_ms, "timers": actor.timers,
@@ -78,7 +80,8 @@ def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None)
         "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",
         "transport": "tcp", "language": info.language, "version": info.version,
         "release": release_name(info.version), "queues": queues, "buffered": None,
-        "buffered_bytes": None, "span": None, "busy": None, "threads": None, "since_ms": info.since_ms,
+        "buffered_bytes": None, "fullest": None, "fullest_bytes": None, "span": None, "busy": None, "threads": None,
+        "since_ms": info.since_ms,
         "state_since_ms": None, "timers": {}, "limits": None, "work_ms": None, "slow": None,
         "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,
     }

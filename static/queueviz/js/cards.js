@@ -112,9 +112,10 @@ export class Cards {
 
   #meters(card, member) {
     const limits = member.limits ?? {};
-    const bySize = limits.bytes && limits.count && (member.buffered_bytes ?? 0) / limits.bytes > Math.max(0.05, (member.buffered ?? 0) / limits.count);
-    const first = bySize ? [member.buffered_bytes, limits.bytes, bytes] : [member.buffered, limits.count, number];
+    const bySize = limits.bytes && limits.count && (member.fullest_bytes ?? 0) / limits.bytes > Math.max(0.05, (member.fullest ?? 0) / limits.count);
+    const first = bySize ? [member.fullest_bytes, limits.bytes, bytes] : [member.fullest, limits.count, number];
     text(card.meters.count.name, t(bySize ? "meter.bytes" : "meter.count"));
+    attr(card.meters.count.node, "title", t("meter.in_all", { n: bySize ? bytes(member.buffered_bytes) : number(member.buffered) })); // a limit holds for one queue
     this.#meter(card.meters.count, ...first, true);
     this.#meter(card.meters.span, member.span, limits.span, number, true);
     this.#meter(card.meters.threads, member.busy, member.threads, number, false);

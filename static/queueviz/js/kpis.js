@@ -14,19 +14,17 @@ export class Kpis {
       const small = node.querySelector("small");
       const value = document.createTextNode(node.firstChild?.data.trim() ?? "");
       node.replaceChildren(value, " ", small);
-      this.#nodes[id] = { node, small, set: (line) => value.data !== line && (value.data = line) };
+      this.#nodes[id] = { set: (line) => value.data !== line && (value.data = line) };
     }
   }
 
   paint(header, now) {
     if (!header || !this.#nodes.lag) return;
     const n = this.#nodes;
-    const known = header.queues_known, all = header.queues_all, partly = known !== undefined && known < all;
     n.lag.set(number(header.lag));
-    text(n.lag.small, partly && header.lag_last_known === undefined ? t("kpi.of_queues", { known, all }) : t("kpi.messages"));
     text(n.known, knownText(header));
     n.known.hidden = !n.known.textContent;
-    cls(n.lag.node.parentElement, "bad", partly);
+    cls(n.known.parentElement, "bad", isPartly(header));
     n.risk.set(number(header.redelivered_on_crash));
     n.io.set(`${rate(header.in_per_s)} / ${rate(header.out_per_s)}`);
     text(n.e2e, `${duration(header.e2e_p50_ms)} / ${duration(header.e2e_p99_ms)}`);
@@ -38,9 +36,10 @@ export class Kpis {
   tick(header, now) {
     if (!header || !this.#nodes.old) return;
     const age = header.oldest_since_ms ? Math.max(0, now - header.oldest_since_ms) : null;
-    text(this.#nodes.old, age === null && header.lag === "0" ? t("kpi.none") : duration(age));
+    text(this.#nodes.old, age === null && header.lag === "0" && !isPartly(header) ? t("kpi.none") : duration(age));
     cls(this.#nodes.oldbox, "bad", age !== null && age > 15000);
   }
 }
 
+const isPartly = (header) => header.queues_known < header.queues_all;
 const STRATEGY = { AVG: "strategy.AVG", AVG_BY_CIRCLE: "strategy.AVG_BY_CIRCLE", CONSISTENT_HASH: "strategy.CONSISTENT_HASH" };

@@ -34,14 +34,16 @@ def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Row:
 
 
 def _header(seen: GroupSeen, topic: str, queues: Rows) -> Row:
-    """`lag` is that of the `queues_known` of `queues_all`; `out_per_s`: pulled by the whole group, of
-    all its topics."""
+    """`lag` is that of the `queues_known` of `queues_all`, `lag_last_known` that of the others when their master still
+    answered; `out_per_s`: pulled by the whole group, of all its topics."""
     lag = lag_of(queues.values())
     rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
     consumed = [table[seen.group] for table in seen.picture.consumed_per_s.values() if seen.group in table]
     return {
         "group": seen.group, "topic": topic, "model": seen.model, "listener": seen.listener,
         "strategy": seen.strategy, "lag": text(lag.messages), "queues_known": lag.queues, "queues_all": lag.of,
+        "lag_last_known": text(lag.last_known),
+        "asked_at": seen.picture.asked_ms(topic),
         "oldest_since_ms": None, "redelivered_on_crash": None,
         "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": round(sum(consumed), 1) if consumed else None,
         "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
@@ -59,10 +61,9 @@ def read_locks(picture: Picture, group: str) -> Row:
         mqs = picture.read_queues(topic)
         assigned = seen.assigned(mqs)
         for mq in mqs:
-            owner, held = seen.holder(mq)
             ends = {**ends_row(picture, mq), "committed": text(picture.committed(group, mq))}
             rows[row_key(mq, topics)] = {"topic": mq.topic, "assigned": assigned.get(mq),
-                                         "lock": lock_row(owner, held), "waiting": [], "consuming": None,
+                                         "lock": lock_row(seen, mq), "waiting": [], "consuming": None,
                                          "suspended_until_ms": None, "down": down_row(picture, mq, ends)}
     return {
         "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},

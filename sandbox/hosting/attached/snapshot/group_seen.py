@@ -52,7 +52,10 @@ class GroupSeen:
         return computed_strategy(says.strategy if says is not None else self.strategy)
 
     def shares(self, mqs: list[MessageQueue], members: list[str] | None = None) -> dict[str, list[MessageQueue]]:
-        """What each member computes, if it knows what brokers know now; each divides by its own strategy."""
+        """What each member computes, if it knows what brokers and name servers know now; each divides by its own
+        strategy, and nobody divides the queues of a broker that is not named."""
+        routed = {name for name in {mq.broker for mq in mqs} if self.picture.is_routed(name)}
+        mqs = [mq for mq in mqs if mq.broker in routed]
         everybody = sorted(self.members) if members is None else members
         found: dict[str, list[MessageQueue]] = {}
         for client_id in everybody:
@@ -75,7 +78,7 @@ class GroupSeen:
             "actor": None, "kind": None if says is None else says.kind, "letter": str(number + 1),
             "colour": number % COLOURS, "state": "running", "transport": "tcp", "language": member.language,
             "version": member.version, "release": release_name(member.version), "address": member.client_address,
-            **_holdings(says, topic), "buffered_bytes": None, "busy": None,
+            **_holdings(says, topic), "buffered_bytes": None, "fullest_bytes": None, "busy": None,
             "threads": None if says is None else says.threads, "since_ms": None if says is None else says.since_ms,
             "timers": {}, "limits": None if says is None else says.limits, "work_ms": None, "slow": None,
             "expires_at_ms": None, "reason": None,
@@ -85,10 +88,11 @@ class GroupSeen:
 def _holdings(says: MemberSays | None, topic: str | None) -> Row:
     """Of a member whose account holds no queues (C++, pull consumers) nobody knows whether it has some."""
     if not _tells_queues(says):
-        return {"queues": None, "buffered": None, "span": None}
+        return {"queues": None, "buffered": None, "fullest": None, "span": None}
     assert says is not None
     held = says.held(topic).values()
-    return {"queues": len(held), "buffered": sum(one.cached_count + one.taken_count for one in held),
+    counts = [one.cached_count + one.taken_count for one in held]
+    return {"queues": len(held), "buffered": sum(counts), "fullest": max(counts, default=0),
             "span": max((one.cached_max_offset - one.cached_min_offset for one in held if one.cached_count),
                         default=0)}
 

@@ -37,7 +37,7 @@ def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: i
     committed = seen.picture.committed(seen.group, mq)
     row = {**ends_row(seen.picture, mq), "committed": text(committed), **_NEVER_TOLD,
            **(NOWHERE if held is None else position(held, committed)), "owner": owner, "assigned": assigned,
-           "lock": lock_row(owner, held), "cause": text(cause)}
+           "lock": lock_row(seen, mq), "cause": text(cause)}
     return {**row, "down": down_row(seen.picture, mq, row)}
 
 
@@ -64,9 +64,14 @@ def down_row(picture: Picture, mq: MessageQueue, row: Row) -> Row | None:
     return {"known_at_ms": since_ms, "reads": None, "lag": text(_lag(row))}
 
 
-def lock_row(owner: str | None, held: HeldQueue | None) -> Row | None:
-    """As its holder tells it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks."""
-    if owner is None or held is None or not held.locked:
+def lock_row(seen: GroupSeen, mq: MessageQueue) -> Row | None:
+    """As its holder tells it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks.
+
+    Only orderly listeners lock; RocketMQ's client begins every queue with `locked` set, a concurrent one's, too
+    (`RebalanceImpl.updateProcessQueueTableInRebalance`).
+    """
+    owner, held = seen.holder(mq)
+    if owner is None or held is None or not held.locked or seen.says[owner].listener != "orderly":
         return None
     at_ms = held.last_lock_ms
     return {"holder": owner, "granted_at_ms": None, "expires_at_ms": at_ms + BROKER_LIFE_MS,
@@ -74,17 +79,22 @@ def lock_row(owner: str | None, held: HeldQueue | None) -> Row | None:
 
 
 class Lag(NamedTuple):
-    """`messages` stored and not committed in those `queues` of all that are known now; None: of none of them."""
+    """`messages` stored and not committed in those `queues` of all that are known now; None: of none of them.
+
+    `last_known`: in the others, when their masters still answered.
+    """
 
     messages: int | None
     queues: int
     of: int
+    last_known: int | None
 
 
 def lag_of(rows: Collection[Row]) -> Lag:
     """A queue whose broker does not answer shows what was heard of it last, and counts for nothing here."""
     known = [lag for row in rows if row["down"] is None and (lag := _lag(row)) is not None]
-    return Lag(sum(known) if known else None, len(known), len(rows))
+    others = [int(row["down"]["lag"]) for row in rows if row["down"] is not None and row["down"]["lag"] is not None]
+    return Lag(sum(known) if known else None, len(known), len(rows), sum(others) if others else None)
 
 
 def _lag(row: Row) -> int | None:

@@ -79,9 +79,8 @@ def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[Messag
     rows: dict[MessageQueue, Row] = {}
     for mq in sorted(holders):
         due = [client_id for client_id, share in shares.items() if mq in share]
-        owner, held = seen.holder(mq)
         rows[mq] = {"topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": {}, "held": holders[mq],
-                    "due": due, "lock": lock_row(owner, held), "since_ms": None,
+                    "due": due, "lock": lock_row(seen, mq), "since_ms": None,
                     "trouble": None if broadcasting else _trouble(seen, holders[mq], due)}
     return rows
 

@@ -66,7 +66,8 @@ def _topic(picture: Picture, topic: str, budget: _Budget) -> Row:
     first = next(iter(configs.values()))
     mqs = [MessageQueue(topic, name, queue_id) for name, config in configs.items()
            for queue_id in range(max(config.read_queues, config.write_queues))]
-    return {"topic": topic, "kind": kind_of(topic), "permission": first.permission, "read_queues": first.read_queues,
+    return {"topic": topic, "kind": kind_of(topic), "permission": first.permission,
+            "asked_at": picture.asked_ms(topic), "read_queues": first.read_queues,
             "write_queues": first.write_queues,
             "queues": [{"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),
                         "known_at_ms": picture.silent_since_ms(mq.broker)}
