@@ -14,7 +14,7 @@ from sandbox.kernel.errors import SandboxError
 
 log = logging.getLogger(__name__)
 
-PRESSES = Rate(0.5, 1, what="button presses")  # one in two seconds and visitor
+PRESSES = Rate(0.5, 3, what="button presses")  # three at once, then one in two seconds
 MOST_MESSAGES = 50
 SLOW_WORK_MS = (2_000, 4_000)
 USUAL_WORK_MS = {"concurrent": (100, 800), "orderly": (50, 400)}  # as the flights template starts its members
@@ -42,7 +42,14 @@ def _heal_later(action: Action) -> None:
     if isinstance(action, CrashActor):
         _later(CRASHED_FOR_S, RestartActor(actor=action.actor))
     elif isinstance(action, ChangeActor):
-        _later(SLOW_FOR_S, ChangeActor(actor=action.actor, work_ms=USUAL_WORK_MS["concurrent"]))
+        _later(SLOW_FOR_S, ChangeActor(actor=action.actor, work_ms=USUAL_WORK_MS[_listener_of(action.actor)]))
+
+
+def _listener_of(actor: str) -> str:
+    """How the group of a member listens; of one that is in no group its action is refused anyway."""
+    groups = engine.answer(engine.port().snapshot(LANDING))["groups"]
+    return next((group["listener"] for group in groups for member in group["members"] if member["actor"] == actor),
+                "concurrent")  # fmt: skip
 
 
 def _later(after_s: float, action: Action) -> None:

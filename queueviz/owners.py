@@ -27,6 +27,10 @@ LANDING_TEMPLATE = "flights"
 LIMITS = HostLimits()
 
 
+class TooManyOwned(ActionRefused):
+    """The visitor has as many sandboxes as one may: delete one."""
+
+
 class Created(NamedTuple):
     """`token` is shown this once; only its digest is kept."""
 
@@ -192,8 +196,8 @@ def _demand_room(visitor: Visitor) -> None:
     owned = access.owned_count(visitor)
     allowed = LIMITS.sandboxes_per_account if visitor.is_signed_in else LIMITS.sandboxes_per_visitor
     if owned >= allowed:
-        raise ActionRefused(429, "You have {owned} sandboxes, and {allowed} are allowed.",
-                            "Delete one of yours, then start a new one.", owned=owned, allowed=allowed)  # fmt: skip
+        raise TooManyOwned(429, "You have {owned} sandboxes, and {allowed} are allowed.",
+                           "Delete one of yours, then start a new one.", owned=owned, allowed=allowed)  # fmt: skip
     if visitor.is_signed_in:
         return
     since = timezone.now() - timedelta(hours=1)

@@ -127,6 +127,7 @@ TEXTS: dict[str, Any] = {
     "time.stale": _("Not live"),
     "time.offline": _("Not live"),
     "time.catching": _("Catching up"),
+    "time.wall": _("wall {at}"),
     "time.asleep": _("Asleep"),
     "time.ended": _("Not live"),
     "time.event": _("event #{seq}"),

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from queueviz import access, engine, owners, refusals, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
-from queueviz.pages import reading
+from queueviz.pages import errors, reading
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.slugs import root_of
 from sandbox.control.limits import HostLimits
@@ -52,9 +52,14 @@ def new(request: HttpRequest) -> HttpResponse:
     form = NewSandboxForm(request.POST)
     if not form.is_valid():
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
-    given = form.cleaned_data
-    made = owners.create(visitor.of_request(request), given["template"] or "flights",
-                         preset=given["preset"] or "sandbox", name=given["name"])  # fmt: skip
+    given, who = form.cleaned_data, visitor.of_request(request)
+    try:
+        made = owners.create(who, given["template"] or "flights", preset=given["preset"] or "sandbox",
+                             name=given["name"])  # fmt: skip
+    except owners.TooManyOwned as refused:
+        status, said = refusals.describe(refused)
+        context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": access.sandboxes_of(who)}
+        return render(request, errors.PAGE, context, status=status)
     return _go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import random
+import re
 from typing import Any
 
 from django.template.loader import render_to_string
@@ -121,10 +122,33 @@ def test_an_offline_page_tries_again_by_itself(site: Site, wire: Wire) -> None:
     site.visit("orders")
     wire.cut()
     expect(site.page.locator("#notice .banner")).to_be_visible()
-    expect(site.page.locator("#add")).to_have_attribute("aria-disabled", "true")
+    for control in ("#add", ".cons[data-actor=A] [data-act=CrashActor]"):
+        expect(site.page.locator(control)).to_have_attribute("aria-disabled", "true")
     wire.mend()
     site.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
     expect(site.page.locator("#notice .banner")).to_be_hidden()
+
+
+def test_a_refusal_goes_when_what_it_was_about_has_changed(site: Site) -> None:
+    site.start("orders")
+    site.page.route("**/actions/", lambda route: route.abort())
+    card = site.page.locator(".cons[data-actor=A]")
+    card.locator("[data-act=CrashActor]").click()
+    expect(card.locator(".refusal")).to_contain_text("The server did not answer")
+    site.page.unroute("**/actions/")
+    assert site.act(action="CrashActor", actor="A") == 204
+    expect(card.locator(".state .word")).to_have_text("Crashed")
+    expect(card.locator(".refusal")).to_have_count(0)
+    site.page.reload()
+    expect(card.locator(".say")).to_contain_text(re.compile(r"Crashed [\d.]+ m?s ago"))
+
+
+def test_the_wall_clock_stands_beside_a_sandbox_clock_that_went_ahead(site: Site) -> None:
+    site.visit("index")
+    expect(site.page.locator("#clock .wall")).to_be_hidden()
+    assert site.act(action="SetRate", rate="60") == 204
+    expect(site.page.locator("#clock .wall")).to_contain_text("wall ", timeout=PATIENCE_MS)
+    assert site.act(action="SetRate", rate="1") == 204
 
 
 def test_a_page_without_its_socket_still_acts(site: Site, wire: Wire) -> None:

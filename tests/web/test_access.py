@@ -16,7 +16,7 @@ from queueviz.visitor import Visitor, bearer, digest
 from sandbox.control.actions import ChangeActor, CrashActor, SendMessages
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
-from tests.web.fake_port import FakePort
+from tests.web.fake_port import SNAPSHOT, FakePort
 
 pytestmark = pytest.mark.django_db
 
@@ -182,6 +182,19 @@ def test_three_buttons_of_the_landing_have_fixed_sizes(port: FakePort, monkeypat
     assert len(mended) == 2, "what was crashed or slowed comes back by itself"
 
 
+@pytest.mark.parametrize(("listener", "usual_ms"), [("concurrent", (100, 800)), ("orderly", (50, 400))])
+def test_a_slowed_member_of_the_landing_gets_the_work_time_of_its_own_group_back(
+    port: FakePort, monkeypatch: pytest.MonkeyPatch, listener: str, usual_ms: tuple[int, int]
+) -> None:
+    mended: list[ChangeActor] = []
+    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: mended.append(action))
+    group = {**SNAPSHOT["groups"][0], "listener": listener, "members": [{"actor": "D"}]}
+    monkeypatch.setitem(SNAPSHOT, "groups", [group])
+    owners.landing()
+    acting.act(somebody(), "landing", {"action": "ChangeActor", "actor": "D", "work_ms": "9000"})
+    assert [action.work_ms for action in mended] == [usual_ms]
+
+
 @pytest.mark.parametrize("action", [{"action": "DeleteTopic", "topic": "flights"}, {"action": "SetRate", "rate": 0}])
 def test_anything_else_on_the_host_s_sandbox_is_forbidden(port: FakePort, action: dict[str, object]) -> None:
     owners.landing()
@@ -190,11 +203,15 @@ def test_anything_else_on_the_host_s_sandbox_is_forbidden(port: FakePort, action
     assert port.acted == []
 
 
-def test_a_second_press_within_two_seconds_is_too_many(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_the_three_buttons_may_be_pressed_at_once_and_a_fourth_press_is_too_many(
+    port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: None)
     owners.landing()
     who = somebody()
-    acting.act(who, "landing", {"action": "CrashActor", "actor": "A"})
+    for action in ({"action": "SendMessages", "topic": "flights"}, {"action": "CrashActor", "actor": "A"},
+                   {"action": "ChangeActor", "actor": "B", "work_ms": "9000"}):  # fmt: skip
+        acting.act(who, "landing", action)
     with pytest.raises(ActionRefused) as refused:
         acting.act(who, "landing", {"action": "CrashActor", "actor": "B"})
     assert refused.value.status == 429

@@ -283,6 +283,16 @@ def test_the_landing_button_acts_with_viewer_rights(
     monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: None)
     owners.landing()
     url = "/s/landing/actions/"
-    assert visitor.post(url, {"action": "CrashActor", "actor": "A"}, headers=HTMX).status_code == 204
-    assert visitor.post(url, {"action": "CrashActor", "actor": "A"}, headers=HTMX).status_code == 429
+    pressed = [visitor.post(url, {"action": "CrashActor", "actor": "A"}, headers=HTMX).status_code for _ in range(4)]
+    assert pressed == [204, 204, 204, 429]
     assert visitor.post("/s/landing/keep/delete/").status_code == 403
+
+
+def test_who_has_too_many_sandboxes_is_shown_them_with_a_button_to_delete_one(visitor: Client, port: FakePort) -> None:
+    made = [visitor.post("/new/", {"template": "orders"})["Location"] for _ in range(5)]
+    refused = visitor.post("/new/", {"template": "orders"})
+    assert refused.status_code == 429
+    for address in made:
+        assert f'action="{address}keep/delete/"'.encode() in refused.content
+    assert visitor.post(f"{made[0]}keep/delete/").status_code == 302
+    assert visitor.post("/new/", {"template": "orders"}).status_code == 302

@@ -4,6 +4,7 @@ import { $, $$, el, json } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
 
+const PASSING_MS = 10000; // how long a refusal stands that was for the moment only: too fast, too busy, no answer
 const sent = new Map(); // seq → button
 
 export function setUpActions({ root, can }) {
@@ -20,7 +21,12 @@ export function setUpActions({ root, can }) {
     for (const name of Object.keys(detail.parameters)) if (name.startsWith("ui-")) delete detail.parameters[name];
   });
   document.body.addEventListener("queueviz:acted", ({ target, detail }) => acted(target, detail.seq));
-  document.body.addEventListener("htmx:afterSwap", ({ detail }) => $(".refusal", detail.target)?.focus());
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    const said = $(".refusal", detail.target);
+    said?.focus();
+    if (["429", "503"].includes(said?.dataset.status)) setTimeout(() => said.remove(), PASSING_MS);
+  });
+  document.body.addEventListener("input", ({ target }) => $(".answer > .refusal", target.closest("form") ?? target)?.remove()); // of what the form said before
   document.body.addEventListener("htmx:sendError", ({ detail }) => refuse(detail.elt, t("act.failed")));
   document.body.addEventListener("htmx:responseError", ({ detail }) => refuse(detail.elt, t("act.failed")));
   $("#share")?.addEventListener("click", ({ currentTarget }) => openAsk("share", currentTarget));
@@ -41,7 +47,7 @@ export function post(url, values, near) {
   near.setAttribute("hx-params", Object.keys(values).join(","));
   const slot = near.closest(".cons[data-client], .adds, form, section")?.querySelector(".answer") ?? near.parentElement?.querySelector(".answer");
   slot?.replaceChildren();
-  return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" });
+  return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" }).catch(() => {}); // htmx:sendError has said it
 }
 
 /** The form comes from the server, so it knows what runs and what is full; nothing of it burdens the first view. */
@@ -143,6 +149,7 @@ export function refuse(near, line) {
   if (slot) slot.replaceChildren(node);
   else toast(line);
   if (slot) node.focus();
+  setTimeout(() => node.remove(), PASSING_MS);
 }
 
 /** A short word in the corner; with `undo`, a button that stays a while. */

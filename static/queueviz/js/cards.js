@@ -100,6 +100,8 @@ export class Cards {
     attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
     oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");
     text(card.word, t(`state.${state}`));
+    if (card.state !== undefined && card.state !== state) $(".answer", card.node)?.replaceChildren(); // it was about the state before
+    card.state = state;
     this.#meters(card, member);
     const line = this.#line(id, member, data, now, shorts);
     hide(card.ms, out);

@@ -20,6 +20,7 @@ export class Live extends EventTarget {
   #frames = 0;
   #pinged = 0;
   #lost = null;
+  #wall = Date.now() - performance.now();
 
   constructor(clock, { url = socketUrl(), open = (at) => new WebSocket(at, PROTOCOL) } = {}) {
     super();
@@ -137,6 +138,7 @@ export class Live extends EventTarget {
   }
 
   #beat(frame) {
+    this.hearWall(frame.server_ms);
     if (frame.watchers !== undefined) this.watchers = frame.watchers;
     if (frame.at_ms) this.clock.hear(frame.at_ms, frame.rate);
     [this.fps, this.#frames] = [this.#frames, 0];
@@ -198,6 +200,15 @@ export class Live extends EventTarget {
   get state() {
     if (this.status !== "connected" || !this.ended) return this.status;
     return this.ended === "asleep" ? "asleep" : "ended";
+  }
+
+  /** The server's clock, which the sandbox's need not follow. */
+  hearWall(server_ms) {
+    this.#wall = server_ms - performance.now();
+  }
+
+  get wall_ms() {
+    return this.#wall + performance.now();
   }
 
   get quiet_ms() {

@@ -189,6 +189,7 @@ function showCause(key) {
 }
 
 function crash() {
+  if (page.live.state !== "connected") return;
   const card = cards.cards.get(cards.selected) ?? [...cards.cards.values()].find(({ node }) => !node.classList.contains("out"));
   if (card?.node.dataset.actor) openAsk("crash", null, card.node.dataset.actor);
 }

@@ -22,6 +22,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   const app = $(".app");
   if (config.at_ms) clock.hear(config.at_ms, config.rate);
   live.seq = config.seq;
+  if (config.wall_ms) live.hearWall(config.wall_ms);
   const actions = setUpActions({ root: config.root, can: (app?.dataset.can ?? "").split(" ") });
   new Pill(live, painter);
   const scrubber = new Scrubber();
@@ -55,7 +56,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   });
   const offerUndo = (row) =>
     toast(t("say.reset", { group: row.group }), { label: t("reset.undo"), act: (button) => actions.act({ action: "UndoReset", reset_id: row.reset_id }, button) });
-  live.addEventListener("ended", ({ detail }) => live.ended || toast(t(`end.${detail}`)));
+  live.addEventListener("ended", ({ detail }) => detail === "asleep" || live.ended || toast(t(`end.${detail}`)));
   const has = (selector, key, act) => ($(selector) ? { [key]: act } : {});
   setUpKeys({
     "?": () => openAsk("help"),

@@ -1,8 +1,9 @@
 /* The bar at the bottom: freezing the view is the browser's affair; rate and step are actions on the sandbox's clock. */
-import { $, $$, attr, cls, text } from "./dom.js";
+import { $, $$, attr, cls, hide, text } from "./dom.js";
 import { clock as clockText, number } from "./format.js";
 import { t } from "./words.js";
 
+const APART_MS = 60000; // from here on the sandbox's clock is not taken for the one on the wall
 const PAUSE = "M2 1h3v10H2zM7 1h3v10H7z", PLAY = "M2 1l9 5-9 5z";
 
 export class Transport {
@@ -14,6 +15,7 @@ export class Transport {
     this.live_pill = $("#livepill");
     this.now = $("#clock .now");
     this.seq = $("#clock .seq");
+    this.wall = $("#clock .wall");
     this.world = $("#world");
     this.play.onclick = () => this.freeze(!painter.frozen);
     this.live_pill.onclick = () => this.freeze(false);
@@ -57,6 +59,10 @@ export class Transport {
 
   tick() {
     text(this.now, clockText(this.clock.now()));
+    if (this.wall) {
+      hide(this.wall, Math.abs(this.live.wall_ms - this.clock.now()) < APART_MS);
+      text(this.wall, t("time.wall", { at: clockText(this.live.wall_ms, 0, { millis: false }) }));
+    }
     text(this.seq, t("time.event", { seq: number(this.live.seq) }));
     if (this.rate === this.clock.rate) return;
     this.rate = this.clock.rate;
