@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, WebSocketRoute, expect, sync_playwright
 
 from tests import ports
-from tests.server.server import forget_creations
+from tests.server.server import Server, forget_creations
 
 ROOT = Path(__file__).parents[2]
 DESKTOP = {"width": 1440, "height": 900}
@@ -206,6 +206,16 @@ def wire(page: Page) -> Wire:
     made = Wire()
     page.route_web_socket("**/ws/live/", made.route)
     return made
+
+
+@pytest.fixture
+def own_server(base_url: str, home: Path, tmp_path: Path) -> Iterator[Server]:
+    """A server to stop and kill; the static files are the shared one's."""
+    (tmp_path / "home").mkdir()
+    shutil.copytree(home / "static", tmp_path / "home" / "static")
+    server = Server(tmp_path / "home").start()
+    yield server
+    server.end()
 
 
 @pytest.fixture(scope="session")

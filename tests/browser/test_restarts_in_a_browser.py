@@ -1,26 +1,11 @@
 """An open page over a restart of its server: it goes on by itself, or says that the sandbox is asleep."""
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE_MS, Site
 from tests.server.server import Server
 
 MOVED = "(max) => Number(document.querySelector('.q .t-max').textContent.replace(/\\D/g, '')) > max"
-
-
-@pytest.fixture
-def own_server(base_url: str, home: Path, tmp_path: Path) -> Iterator[Server]:
-    """A server to stop and kill; the static files are the shared one's."""
-    (tmp_path / "home").mkdir()
-    shutil.copytree(home / "static", tmp_path / "home" / "static")
-    server = Server(tmp_path / "home").start()
-    yield server
-    server.end()
 
 
 def newest(page: Page) -> int:
