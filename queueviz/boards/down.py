@@ -18,7 +18,7 @@ DOWN: dict[str, Any] = {
     "down.nobody": _("master down: readable again when it returns"),
     "down.slave": _("master down: read from the slave"),
     "down.slave_idle": _("master down: its slave has the queue, nobody reads there yet"),
-    "down.known": _("{n} of {all} queues known now; lag of the others, as last known: {lag}"),
+    "down.known": _("{n} of {all} queues known now"),
     "down.locks": _("{said}; lock table lost with the master's memory; waiting, as last known: {lag}"),
     "down.wait": _("master down; waiting, as last known: {lag}"),
 }
@@ -60,9 +60,10 @@ def down_lines(queues: Rows) -> list[str]:
 
 def known_text(known: Row) -> str:
     """Empty while every queue is known."""
-    n, every, lag = (known.get(name) for name in ("queues_known", "queues_all", "lag_last_known"))
-    return "" if n == every or "lag_last_known" not in known else str(DOWN["down.known"]).format(
-        n=number(n), all=number(every), lag=number(lag))  # fmt: skip
+    n, every = known.get("queues_known"), known.get("queues_all")
+    if n == every or "lag_last_known" not in known:
+        return ""
+    return str(DOWN["down.known"]).format(n=number(n), all=number(every))
 
 
 def down_brokers(queues: Rows) -> list[str]:

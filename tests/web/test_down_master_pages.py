@@ -77,7 +77,7 @@ def test_history_says_of_how_many_queues_its_lines_are_known(real_engine: Any) -
     path = "history/?group=order-svc&topic=orders"
     assert KNOWN["en"] not in shown(cluster.page(path))
     cluster.act("KillBroker", broker="broker-b")
-    assert re.search(f"{KNOWN['en']}; lag of the others, as last known: [0-9]+ · broker-b: {BOARD['en']}, as of",
+    assert re.search(f"{KNOWN['en']} · broker-b: {BOARD['en']}, as of",
                      shown(cluster.page(path)))
 
 

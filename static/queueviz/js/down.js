@@ -17,7 +17,7 @@ export const downWait = ({ down }) => (down?.reads ? t("down.wait", { lag: numbe
 export const downLines = (queues) => [...new Set(marked(queues).map(([key, row]) => `${parts(key).broker}: ${downSaid(row)}`))].sort();
 
 export const knownText = (known) =>
-  known?.lag_last_known === undefined || known.queues_known === known.queues_all ? "" : t("down.known", { n: number(known.queues_known), all: number(known.queues_all), lag: number(known.lag_last_known) });
+  known?.lag_last_known === undefined || known.queues_known === known.queues_all ? "" : t("down.known", { n: number(known.queues_known), all: number(known.queues_all)});
 
 /** Of an orderly group, what stands still and what was lost, for each master that is down. */
 export function downBrokers(queues) {
