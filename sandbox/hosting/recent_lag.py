@@ -78,7 +78,8 @@ class RecentLag:
             series, lags = self._series.setdefault(place, {}), now.get(place, {})
             for key in series.keys() | lags.keys():
                 values = series.setdefault(key, deque(maxlen=KEPT))
-                values.extend([None] * missed)
+                # two seconds late is a busy machine, not a hole
+                values.extend([values[-1] if values and missed <= 2 else None] * missed)
                 values.append(lags.get(key))
                 if key not in lags and not any(value is not None for value in values):
                     del series[key]

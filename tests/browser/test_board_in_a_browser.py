@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 
@@ -77,6 +77,45 @@ def test_a_crashed_member_says_so_on_its_card(site: Site) -> None:
     expect(told.get_by_role("link", name="why")).to_have_attribute("href", re.compile(r"/journal/\?at=\d+$"))
     told.get_by_role("link").first.click()
     expect(site.page.locator("#found tbody tr").first).to_be_visible()
+
+
+def test_legend_and_figures_explain_themselves(site: Site, browser: Browser) -> None:
+    page = site.visit("orders")
+    things = page.locator("[data-why]")
+    said = page.locator(".peek.said")
+    assert things.count() == 16, "ten of the legend, six figures"
+    for thing in things.all():
+        words = page.locator(f"#{thing.get_attribute('aria-describedby')}").text_content() or ""
+        assert len(words) > 40
+    lag = page.get_by_role("button", name="Lag", exact=True)
+    lag.focus()
+    expect(said).to_contain_text("brokerOffset − consumerOffset")
+    page.keyboard.press("Escape")
+    expect(said).to_be_hidden()
+    page.locator("#k-again").hover()
+    expect(said).to_contain_text("reconsumeTimes")
+    page.locator("h1, .topbar").first.hover(force=True)
+    expect(said).to_be_hidden()
+    page.locator("#rows qv-strip").first.hover()
+    site.until("document.querySelector('.peek:not(.said) [data-zone]')")
+    site.until("""(() => {
+        const strip = document.querySelector("#rows qv-strip");
+        const pin = strip.querySelector(".pin").getBoundingClientRect();
+        const at = {clientX: pin.x + pin.width / 2, clientY: pin.y + pin.height / 2, bubbles: true};
+        strip.dispatchEvent(new PointerEvent("pointermove", at));
+        const said = document.querySelector(".peek:not(.said):not([hidden]) .more:not([hidden]) > :not([hidden])");
+        return said?.textContent.includes("consumerOffset.json");
+    })()""")
+    touch = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
+    phone = touch.new_page()
+    phone.goto(page.url)
+    phone.get_by_role("button", name="next pull").tap()
+    expect(phone.locator(".peek.said")).to_contain_text("PullRequest.nextOffset")
+    phone.locator("#k-lag").tap()
+    expect(phone.locator(".peek.said")).to_contain_text("brokerOffset")
+    phone.locator(".cons").first.tap()
+    expect(phone.locator(".peek.said")).to_be_hidden()
+    touch.close()
 
 
 def test_a_slow_key_pins_the_committed_offset(site: Site) -> None:

@@ -3,6 +3,7 @@ import { openAsk, post } from "./ask.js";
 import { Cards } from "./cards.js";
 import { LagChart } from "./chart.js";
 import { $, attr, text } from "./dom.js";
+import { setUpExplanations } from "./explain.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
 import { History } from "./history.js";
@@ -23,6 +24,7 @@ const MANY = 64; // queues with a strip of their own
 let board = null, store = null, heat = null, started = false;
 const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
 const queueName = (key) => rows.shorts.get(key) ?? key;
+setUpExplanations();
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
 const chart = new LagChart($("#chart"));
 

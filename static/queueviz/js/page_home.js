@@ -2,6 +2,7 @@
 import { refuse, setUpActions } from "./ask.js";
 import { SandboxClock } from "./clock.js";
 import { $, json } from "./dom.js";
+import { setUpExplanations } from "./explain.js";
 import { Painter } from "./frame.js";
 import { History } from "./history.js";
 import { setUpKeys } from "./keys.js";
@@ -24,6 +25,7 @@ function start() {
   clock.hear(config.at_ms, config.rate);
   live.seq = config.seq;
   new Pill(live, painter);
+  setUpExplanations();
   const { act } = setUpActions({ root: config.root, can: [] });
   const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => {} });
   const keys = [...rows.rows.keys()];

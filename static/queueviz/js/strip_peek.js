@@ -40,25 +40,26 @@ class Peek {
     if (!row || row.max === null) return this.#close();
     const at = messageAt(strip, x, row, this.size());
     if (at === null) return this.#close();
-    const zone = zoneOf(row, at.offset);
+    const mark = markAt(strip, x, y, row, this.size()), zone = mark ?? zoneOf(row, at.offset);
     text($("[data-offset]", this.box), `${at.about ? "≈ " : ""}${number(at.offset)}`);
     for (const line of $$("[data-zone]", this.box)) hide(line, line.dataset.zone !== zone);
-    for (const more of $$(".more", this.box)) hide(more, !explain);
-    if (this.shown !== `${key} ${at.offset}`) {
-      this.shown = `${key} ${at.offset}`;
+    for (const more of $$(".more", this.box)) hide(more, !explain && !mark);
+    const shown = `${key} ${mark ?? ""}${at.offset}`;
+    if (this.shown !== shown) {
+      this.shown = shown;
       $(".found", this.box).replaceChildren();
       clearTimeout(this.#timer);
-      if (zone !== "deleted" && zone !== "end") this.#timer = setTimeout(() => this.#ask(key, at.offset), REST_MS);
+      if (!mark && zone !== "deleted" && zone !== "end") this.#timer = setTimeout(() => this.#ask(key, at.offset, shown), REST_MS);
     }
     hide(this.box, false);
     this.#place(x, strip.getBoundingClientRect());
     return true;
   }
 
-  async #ask(key, at) {
+  async #ask(key, at, shown) {
     const { broker, id } = parts(key), query = new URLSearchParams({ topic: this.config.topic, broker, queue_id: id, offset: at });
     const answer = await fetch(`${this.config.root}ask/read-entry/?${query}`).catch(() => null);
-    if (!answer?.ok || this.shown !== `${key} ${at}`) return;
+    if (!answer?.ok || this.shown !== shown) return;
     $(".found", this.box).innerHTML = await answer.text();
   }
 
@@ -90,6 +91,19 @@ export function messageAt(strip, clientX, row, window) {
   if (x < s.deleted) return { offset: String(min > 0n ? min - 1n : 0n), about: true };
   const share = Math.min(1, (x - s.deleted) / (s.history - s.deleted));
   return { offset: String(min + BigInt(Math.round(Number(s.lo - min) * share))), about: true };
+}
+
+const REACH = 7, TRACK = 9; // px: of a mark, and of half a track with its edge
+
+/** The mark under the pointer: above the track what the client knows, below it what is committed, at its ends min and max. */
+function markAt(strip, clientX, clientY, row, window) {
+  const box = strip.getBoundingClientRect(), min = offset(row.min) ?? 0n, max = offset(row.max), x = clientX - box.left;
+  const s = scale({ min, max, window, width: box.width, compact: box.width < 260 });
+  const above = clientY - box.top - box.height / 2, near = (at) => Math.abs(x - at) <= REACH;
+  const stands = (name) => row[name] !== null && row[name] !== undefined && near(Math.min(s.x(offset(row[name])), s.right));
+  if (above < -TRACK) return row.owner && stands("next_pull") && !(row.in_memory !== row.committed && above > -TRACK - 6 && stands("in_memory")) ? "next" : row.in_memory !== row.committed && stands("in_memory") ? "memory" : null;
+  if (above > TRACK) return row.committed === null ? (near(s.left) ? "none" : null) : stands("committed") ? "committed" : null;
+  return near(s.right + 3) && x > s.right - 1 ? "ends" : null;
 }
 
 /** Which state the message is in; the names are those of the words on the page. */
