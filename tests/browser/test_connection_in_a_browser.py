@@ -133,12 +133,13 @@ def test_a_refusal_goes_when_what_it_was_about_has_changed(site: Site) -> None:
     site.start("orders")
     site.page.route("**/actions/", lambda route: route.abort())
     card = site.page.locator(".cons[data-actor=A]")
-    card.locator("[data-act=CrashActor]").click()
+    card.locator("[data-act=HangActor]").click()
     expect(card.locator(".refusal")).to_contain_text("The server did not answer")
     site.page.unroute("**/actions/")
-    assert site.act(action="CrashActor", actor="A") == 204
-    expect(card.locator(".state .word")).to_have_text("Crashed")
+    assert site.act(action="HangActor", actor="A") == 204
+    expect(card.locator(".state .word")).to_have_text("No heartbeat")
     expect(card.locator(".refusal")).to_have_count(0)
+    assert site.act(action="CrashActor", actor="A") == 204
     site.page.reload()
     expect(card.locator(".say")).to_contain_text(re.compile(r"Crashed [\d.]+ m?s ago"))
 

@@ -68,6 +68,8 @@ class Walk:
 
     def press(self, button: str, actor: str) -> None:
         self.page.locator(f".cons[data-actor={actor}] [data-act={button}]").click()
+        if button == "CrashActor":  # it is asked first
+            self.page.locator("#ask").get_by_role("button", name="Crash").click()
 
     def crash_and_restart(self) -> None:
         self.press("CrashActor", actor="A")
