@@ -66,11 +66,19 @@ def _locks(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     return {"lives": locks.lives_of(data_of(readings, locks.channel(place))), "masters": _masters(place)}
 
 
+def _consumer(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    """Members whose client instance a new one may share: one of another group, that runs here."""
+    own = (place.group() or {}).get("group")
+    return {"hosts": sorted(member["actor"] for group in place.snapshot.get("groups", ()) if group["group"] != own
+                            for member in group["members"] if member["actor"] and member["state"] == "running")}
+
+
 MORE: Mapping[str, Callable[[Place, Mapping[str, Any]], dict[str, Any]]] = {
     "fault": lambda place, readings: {"faults": faults_of(place.snapshot)},
     "strategy": _strategy,
     "locks": _locks,
     "slow": _slow,
+    "consumer": _consumer,
 }
 
 

@@ -35,6 +35,8 @@ TEXTS: dict[str, Any] = {
     "end.too_many_channels": _("This page shows too many live pictures at once."),
     "end.too_many_messages": _("This page asked for too much at once. Load it again."),
     "watchers": _("{n} watching"),
+    "offsets.same": _("written"),
+    "offsets.waits": _("changed: waits for the next write"),
     "strip.min": _("min"),
     "strip.next": _("next pull"),
     "strip.pinned": _("{key} held {age}"),

@@ -17,7 +17,7 @@ CLAIMS = Path(__file__).parent / "claims"
 ROW = re.compile(r"(?P<section>[0-4])\.(?P<number>[1-9]\d?)|D[1-9]\d?")
 ROWS_OF = {"0": 42, "1": 34, "2": 13, "3": 45, "4": 38, "D": 49}  # how many rows each section has to have
 PLACES = frozenset({"board", "locks", "index", "reset", "topics", "journal", "settings", "client",
-                    "topology", "wire", "rebalance"})
+                    "topology", "wire", "rebalance", "store", "messages"})
 SAME = "the same"
 SAME_ZH = "相同"
 MOST_CHARS = 240  # of one sentence

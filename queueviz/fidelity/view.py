@@ -23,7 +23,8 @@ SECTIONS = (
 PLACES = {  # where a claim is seen → what its page is called; the paths are the boards'
     "board": _("Board"), "locks": _("Locks"), "index": _("Index"), "reset": _("Reset"), "topics": _("Topics"),
     "journal": _("Journal"), "settings": _("Settings"), "client": _("Client"), "wire": _("Frames"),
-    "topology": _("Topology"), "rebalance": _("Rebalance"),
+    "topology": _("Topology"), "rebalance": _("Rebalance"), "store": _("Store"),
+    "messages": _("Messages"),
 }  # fmt: skip
 
 

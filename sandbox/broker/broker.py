@@ -252,6 +252,12 @@ class Broker:
     def _groups_changed(self) -> None:
         self._files.save_groups(self.subscription_groups)
 
+    @property
+    def offsets_due_ms(self) -> int | None:
+        """When `consumerOffset.json` is written next, if anything has changed by then."""
+        timer = self._timers.get("offsets")
+        return None if timer is None else self._clock.ms_at(timer.when)
+
     def _scan_channels(self) -> None:
         """Members silent for 120 s go, and their connections with them."""
         for channel in [*self.consumers.scan(), *self.producers.scan()]:

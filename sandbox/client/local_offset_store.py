@@ -38,14 +38,14 @@ class LocalFileOffsetStore:
         self.file = f"{client_id}/{group}/offsets.json"
 
     async def load(self) -> None:
-        self._memory.table.update(self._read())
+        self._memory.table.update(self.in_file())
 
     async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
         if how is not ReadOffsetType.READ_FROM_STORE:
             known = self._memory.table.get(mq)
             if known is not None or how is ReadOffsetType.READ_FROM_MEMORY:
                 return known
-        offset = self._read().get(mq)
+        offset = self.in_file().get(mq)
         if offset is not None:
             self._memory.update(mq, offset, increase_only=False)
             self._memory.note_safe(mq, offset)
@@ -63,7 +63,7 @@ class LocalFileOffsetStore:
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """Write the given queues; the file keeps what it has of others."""
         wanted = {mq: self._memory.table[mq] for mq in sorted(queues) if mq in self._memory.table}
-        before = self._read()
+        before = self.in_file()
         changed = {mq: offset for mq, offset in wanted.items() if before.get(mq) != offset}
         if not changed:
             return
@@ -94,7 +94,8 @@ class LocalFileOffsetStore:
     def in_doubt(self, mq: MessageQueue) -> int:
         return self._memory.ahead(mq)
 
-    def _read(self) -> dict[MessageQueue, int]:
+    def in_file(self) -> dict[MessageQueue, int]:
+        """What the file holds now, or its backup when it cannot be read."""
         for name in (self.file, f"{self.file}.bak"):
             content = self._files.read(name)
             if content is None:

@@ -3,6 +3,7 @@
 Read from the source, so it takes a second; `manage.py fidelity` also runs them.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,15 @@ def test_every_mark_names_a_row(tests: dict[str, list[str]]) -> None:
 def test_the_page_says_what_ledger_and_tests_say() -> None:
     page = (ROOT / "docs" / reference.NAME).read_text("utf-8")
     assert page == reference.page(ROOT), "run `manage.py makedocs`"
+
+
+def test_every_row_names_a_page_that_shows_it() -> None:
+    assert [row for row, claim in ledger().items() if not claim.where] == []
+
+
+def test_every_difference_is_marked_on_a_page() -> None:
+    """`{% differs "D2" "D19" %}` in some template: article and code side by side, at the number in question."""
+    marks = re.compile(r"{% differs ([^%]*)%}")
+    marked = {name for path in (ROOT / "templates").rglob("*.html") for found in marks.findall(path.read_text("utf-8"))
+              for name in re.findall(r"D\d+", found)}
+    assert [claim.row for claim in ledger().section("D") if claim.row not in marked] == []

@@ -27,6 +27,12 @@ class RowToSend(NamedTuple):
     born_ms: int | None = None
 
 
+FromWhere = Literal[
+    "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_TIMESTAMP",
+    # deprecated: refused with what RocketMQ takes them for
+    "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "CONSUME_FROM_MIN_OFFSET", "CONSUME_FROM_MAX_OFFSET"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StartProducer:
     """A producer that sends on its own: at a rate, or from a feed at its own pace times `speed`.
@@ -65,8 +71,7 @@ class StartConsumer:
     model: Literal["CLUSTERING", "BROADCASTING"] = "CLUSTERING"
     listener: Literal["concurrent", "orderly"] = "concurrent"
     strategy: StrategyName = "AVG"
-    from_where: Literal["CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_TIMESTAMP"] = (
-        "CONSUME_FROM_LAST_OFFSET")
+    from_where: FromWhere = "CONSUME_FROM_LAST_OFFSET"
     timestamp: Offset | None = None
     threads: Annotated[int, Between(1, 1_000)] = 20
     batch: Annotated[int, Between(1, 1_024)] = 1

@@ -48,7 +48,14 @@ def check_producer(action: StartProducer) -> None:
         raise _no("keys", "Keys come from a pattern or from a list, not from both.", "Leave one of them out.")
 
 
+DEPRECATED = ("CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "CONSUME_FROM_MIN_OFFSET",
+              "CONSUME_FROM_MAX_OFFSET")
+
+
 def check_consumer(action: StartConsumer) -> None:
+    if action.from_where in DEPRECATED:
+        raise _no("from_where", "{value} is deprecated: RocketMQ takes it for CONSUME_FROM_LAST_OFFSET.",
+                  "Choose CONSUME_FROM_LAST_OFFSET.", value=action.from_where)
     if action.timestamp is not None and action.from_where != "CONSUME_FROM_TIMESTAMP":
         raise _no("timestamp", "A time to start from needs from_where CONSUME_FROM_TIMESTAMP.", "Choose it.")
     if action.timestamp is not None and action.timestamp < 0:

@@ -20,6 +20,7 @@ from sandbox.hosting.snapshot.client_queues import queue_rows, subscription_rows
 from sandbox.hosting.snapshot.client_sends import producer_row
 from sandbox.hosting.snapshot.client_waits import waits, waits_of_producer
 from sandbox.hosting.snapshot.code_names import request_name
+from sandbox.hosting.snapshot.offset_files import member_offsets
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
@@ -69,6 +70,8 @@ def read_client(sandbox: "Sandbox", who: str) -> Row | None:
         else waits(sandbox, view, found.consumer),
         "timers": _timers(found), "pending": pending, "pending_more": more,
         "queues": queue_rows(view, found.consumer, found.client_id),
+        "offsets": None if found.consumer is None
+        else member_offsets(found.consumer.offset_store, list(found.consumer.process_queues)),
         "subscriptions": subscription_rows(view, found.consumer),
         "producer": producer_row(sandbox, found.actor, found.producer),
     }

@@ -8,6 +8,8 @@
     queues      by `topic/queue id`: files, bytes (written), min, max: its offsets
     index       by file name: bytes, count (entries)
     config      by file name: bytes
+    offsets     `snapshot.offset_files.broker_offsets`: consumerOffset.json beside the table in memory
+    offset_file due_ms: the next write
     checkpoint  physic_ms, logics_ms, index_ms: store times up to which log, queues and full index files are on disk;
                 None: never yet
     marks       abort, lock: are the files there?  abort stays behind when the process ends badly
@@ -16,6 +18,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sandbox.hosting.broker_node import BrokerNode
+from sandbox.hosting.snapshot.offset_files import broker_offsets
 from sandbox.hosting.snapshot.storage import log_row
 from sandbox.store.message_store import ABORT_FILE, LOCK_FILE, MessageStore
 
@@ -46,6 +49,7 @@ def read_disk(sandbox: "Sandbox", node: BrokerNode) -> Row:
                                                         "count": file.index_count} for file in store.index.files},
         "config": {name: {"bytes": str(store.disk.size_of(f"{CONFIG}/{name}") or 0)}
                    for name in store.disk.names(CONFIG)},
+        "offsets": broker_offsets(node.running), "offset_file": {"due_ms": node.running.offsets_due_ms},
         "checkpoint": {"physic_ms": store.checkpoint.physic_ms or None,
                        "logics_ms": store.checkpoint.logics_ms or None,
                        "index_ms": store.checkpoint.index_ms or None},

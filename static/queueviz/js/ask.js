@@ -6,8 +6,10 @@ import { t } from "./words.js";
 
 const PASSING_MS = 10000; // how long a refusal stands that was for the moment only: too fast, too busy, no answer
 const sent = new Map(); // seq → button
+let clock = null; // the sandbox's
 
-export function setUpActions({ root, can }) {
+export function setUpActions({ root, can, time = null }) {
+  clock = time;
   const url = `${root}actions/`;
   document.body.addEventListener("click", (event) => {
     const button = event.target.closest("button, a");
@@ -116,8 +118,14 @@ const fill = {
   },
   consumer(form) {
     const join = () => (form.elements.subscriptions.value = JSON.stringify([{ topic: $("[data-topic]", form).value, expression: $("[data-expression]", form).value || "*", kind: $("[data-filter]", form).value }]));
-    form.addEventListener("input", join);
+    const time = $("[data-from-time]", form), timestamp = form.elements.timestamp;
+    const begin = () => {
+      time.hidden = timestamp.disabled = form.elements.from_where.value !== "CONSUME_FROM_TIMESTAMP";
+      timestamp.value = String(Math.round(clock.now() - Number(form.elements["ui-minutes"].value) * 60000));
+    };
+    form.addEventListener("input", () => (join(), begin()));
     join();
+    begin();
   },
 };
 

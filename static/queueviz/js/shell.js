@@ -23,7 +23,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   if (config.at_ms) clock.hear(config.at_ms, config.rate);
   live.seq = config.seq;
   if (config.wall_ms) live.hearWall(config.wall_ms);
-  const actions = setUpActions({ root: config.root, can: (app?.dataset.can ?? "").split(" ") });
+  const actions = setUpActions({ root: config.root, time: clock, can: (app?.dataset.can ?? "").split(" ") });
   new Pill(live, painter);
   const scrubber = new Scrubber();
   const transport = new Transport({ live, clock, painter, act: actions.act });

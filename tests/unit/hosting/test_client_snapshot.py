@@ -243,3 +243,18 @@ def test_lives_are_bounded_and_keep_how_each_began() -> None:
     for number in range(CLIENTS_KEPT):
         lives.note(Entry(number, 0, None, LockDenied("G", f"other-{number}", "T", "b", 1, "x", 10)))
     assert lives.get("c") is None
+
+
+@pytest.mark.seed("3.43", "D22", "D24")
+def test_a_broadcasting_member_shows_its_offset_file_and_a_clustering_one_has_none(tmp_path: Path) -> None:
+    with World(tmp_path, "orders") as world:
+        world.act("StartConsumer", actor="screen", group="screens", subscriptions=[["orders", "*"]], work_ms=[1],
+                  model="BROADCASTING")
+        world.run(30)
+        rows = read(world, "screen")["offsets"]
+        assert len(rows) == 8
+        assert all(int(row["file"]) <= int(row["now"]) for row in rows.values())
+        assert read(world, "A")["offsets"] is None, "its broker keeps them"
+        world.act("StopActor", actor="shop")
+        world.run(7)
+        assert {row["state"] for row in read(world, "screen")["offsets"].values()} == {"same"}

@@ -1,5 +1,6 @@
 """What the Store page reads of a disk: files, marks, and how much of the log a power cut would leave."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,3 +61,22 @@ def test_a_slave_has_a_disk_of_its_own_and_a_master_knows_how_far_it_follows(tmp
         assert (master["node"]["role"], slave["node"]["role"]) == ("master", "slave")
         assert int(master["log"]["replicated"]) > 0
         assert slave["log"]["replicated"] is None
+
+
+@pytest.mark.seed("0.14", "3.43")
+def test_the_offset_file_stands_beside_the_table_and_says_what_waits_for_the_next_write(world: World) -> None:
+    world.act("StartConsumer", group="order-svc", subscriptions=[["orders", "*"]], work_ms=[1])
+    world.run(25)
+    world.act("SendMessages", topic="orders", queue="broker-a:1", count=7)
+    key = "orders@order-svc/1"
+    world.run_until(lambda: disk(world)["offsets"][key]["state"] == "waits", within_s=11, step_s=0.1)
+    row = disk(world)["offsets"][key]
+    assert (row["now"], row["file"] != "7") == ("7", True), "the group has committed, the file has not been written"
+    due_ms = disk(world)["offset_file"]["due_ms"]
+    left_s = (due_ms - world.sandbox.clock.now_ms()) / 1000
+    assert 0 < left_s <= 5
+    world.run(left_s + 0.001)
+    assert disk(world)["offsets"][key] == {"file": "7", "now": "7", "state": "same"}
+    assert disk(world)["offset_file"]["due_ms"] == due_ms + 5_000
+    written = json.loads(world.sandbox.nodes.masters()[0].running.store.disk.read("config/consumerOffset.json"))
+    assert written["offsetTable"]["orders@order-svc"]["1"] == 7

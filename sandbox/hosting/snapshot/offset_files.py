@@ -1,0 +1,45 @@
+"""Where offsets lie on disk, beside what memory has: `consumerOffset.json` of a broker, `offsets.json` of a member.
+
+Rows by queue: file, now (offsets as text; None: not there), state: `same`, or `waits` for the next write.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.files import CONSUMER_OFFSETS
+from sandbox.client.local_offset_store import LocalFileOffsetStore
+
+Row = dict[str, Any]
+
+ROWS_SHOWN = 256
+BYTES_READ = 64 * 1024
+"""A longer file is not read for a picture: it is parsed in the engine's turn."""
+
+
+def broker_offsets(broker: Broker) -> dict[str, Row]:
+    """By `topic@group/queue id`, as the file has its keys (spec store-format 10)."""
+    file = broker.store.config_file(CONSUMER_OFFSETS)
+    if (broker.store.disk.size_of(file.path) or 0) > BYTES_READ:
+        return {}
+    written = (file.read() or {}).get("offsetTable", {})
+    return _beside(_flat(written), _flat(broker.consumer_offsets.to_json()["offsetTable"]))
+
+
+def member_offsets(store: object, queues: list[Any]) -> dict[str, Row] | None:
+    """By `topic/broker/id`, of a member that keeps its offsets in a file; None: its broker keeps them."""
+    if not isinstance(store, LocalFileOffsetStore):
+        return None
+    written = {mq.key: str(offset) for mq, offset in store.in_file().items()}
+    now = {mq.key: str(offset) for mq in queues if (offset := store.read_memory(mq)) is not None}
+    return _beside(written, {**written, **now})  # memory forgets queues of others, their rows stay in the file
+
+
+def _flat(table: Mapping[str, Mapping[Any, int]]) -> dict[str, str]:
+    return {f"{key}/{queue}": str(offset) for key, queues in table.items() for queue, offset in queues.items()}
+
+
+def _beside(written: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Row]:
+    keys = sorted({*written, *now})[:ROWS_SHOWN]
+    return {key: {"file": written.get(key), "now": now.get(key),
+                  "state": "same" if written.get(key) == now.get(key) else "waits"} for key in keys}
