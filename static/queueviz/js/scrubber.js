@@ -1,6 +1,6 @@
 /* Marks of the newest facts on the transport bar: circle rebalance, diamond lock, triangle warning, cross fault, flag action. */
 import { $, svg } from "./dom.js";
-import { factText } from "./words.js";
+import { factText, t } from "./words.js";
 
 const CLUSTER_PX = 6, KEEP = 400;
 const SHAPES = {
@@ -45,7 +45,8 @@ export class Scrubber {
       if (!old || WEIGHT.indexOf(mark) < WEIGHT.indexOf(old)) places.set(slot, mark);
     }
     for (const [slot, mark] of places) nodes.push(SHAPES[mark](Math.min(head, slot * CLUSTER_PX)));
-    nodes.push(svg("path", { d: `M${head} 5v24`, stroke: "var(--text)", "stroke-width": 2 }), svg("circle", { cx: head, cy: 17, r: 6, fill: "var(--surface)", stroke: "var(--text)", "stroke-width": 2 }));
+    // no knob: nothing can be dragged here
+    nodes.push(svg("path", { d: `M${head} 9v16`, stroke: "var(--text)", "stroke-width": 2 }), svg("text", { x: head, y: 6, "text-anchor": "middle", "font-size": 10, fill: "var(--text-3)" }, t("chart.now")));
     this.root.replaceChildren(...nodes);
   }
 }
