@@ -64,11 +64,11 @@ def of_page(page: Page) -> Numbers:
             found[f"{key} lag in its own sentence"] = _same(values[5], lags[-1])
     if lags and len(lags) == len(seen["rows"]):
         found["lag beside the rows"] = _same(found["lag"], sum(max(0, lag) for lag in lags))
-    for client_id, state, *meters in seen["cards"]:
+    for client_id, state, *meters in seen["cards"]:  # the first meter is of the fullest queue, and the API has the sum
         found[f"{client_id} state"] = STATES.get(state, state)
         if STATES.get(state) == "running":
             found |= {f"{client_id} {name}": _number(text.split("/")[0])
-                      for name, text in zip(("buffered", "span", "busy"), meters, strict=True)}  # fmt: skip
+                      for name, text in zip(("span", "busy"), meters[1:], strict=True)}  # fmt: skip
     for short, _owner, *cells in seen["queues"]:
         if not short.startswith(("retry", "dead")):
             found |= {f"table {short} {name}": _number(text) for name, text in zip(NAMES, cells, strict=False)}
@@ -102,7 +102,7 @@ def of_api(snapshot: Mapping[str, Any], group: str, topic: str) -> Numbers:
         found[f"{key} lag"] = int(numbers["max"] or 0) - int(committed or 0)
         lag += max(0, int(found[f"{key} lag"] or 0))
     for member in row["members"]:
-        found |= {f"{member['client_id']} {name}": member[name] for name in ("state", "buffered", "span", "busy")}
+        found |= {f"{member['client_id']} {name}": member[name] for name in ("state", "span", "busy")}
         found[f"table {member['client_id']} state"] = member["state"]
         found[f"table {member['client_id']} queues"] = sum(q["owner"] == member["client_id"] for q in queues)
     return found | {"lag": lag}
