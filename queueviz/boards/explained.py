@@ -99,7 +99,7 @@ EXPLAINED: dict[str, Explained] = {
     # figures
     "k-lag": Explained(
         "brokerOffset − consumerOffset (mqadmin: Diff)",
-        _("Kept nowhere: max − committed, over all queues of the topic."),
+        _("Kept nowhere: max − committed, over all queues of the topic, and of the group's retry topic."),
         _("Stored messages raise it, commits lower it."),
     ),
     "k-old": Explained(
@@ -115,7 +115,7 @@ EXPLAINED: dict[str, Explained] = {
     "k-io": Explained(
         "TOPIC_PUT_NUMS, CONSUME_OK_TPS",
         _("In the broker's statistics, and in the members': messages stored, and messages listeners accepted."),
-        _("Producers, and how fast listeners work. Of clients over the wire: what they pulled (GROUP_GET_NUMS)."),
+        _("Producers, and how fast listeners work. Other clients: what they committed. Delivered: GROUP_GET_NUMS."),
     ),
     "k-e2e": Explained(
         NO_COUNTER,

@@ -11,6 +11,8 @@ from queueviz.boards.action_texts import ACTIONS, ROLES
 from queueviz.boards.counted import Counted, forms
 from queueviz.boards.down import DOWN
 from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
+from queueviz.boards.flow import FLOW
+from queueviz.boards.group_texts import GROUP
 from sandbox.hosting.wanted import STEPS
 
 TEXTS: dict[str, Any] = {
@@ -152,6 +154,8 @@ TEXTS: dict[str, Any] = {
     "reset.unreadable": _("No preview: a field cannot be read."),
     "walk.step": _("Station {n} of {m}"),
     **DOWN,
+    **FLOW,
+    **GROUP,
 }
 
 

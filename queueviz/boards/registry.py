@@ -13,6 +13,7 @@ from queueviz.boards.client import CLIENT
 from queueviz.boards.cluster import STATE
 from queueviz.boards.connect import CONNECT
 from queueviz.boards.frames import FRAMES
+from queueviz.boards.groups import GROUPS
 from queueviz.boards.index import INDEX
 from queueviz.boards.journal import JOURNAL
 from queueviz.boards.locks import LOCKS
@@ -35,13 +36,14 @@ class Tab(NamedTuple):
 
 
 BOARDS: dict[str, BoardPage] = {
-    page.name: page for page in (BOARD, REBALANCE, LOCKS, STORE, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL, SETTINGS,
-                                 CLIENT, FRAMES, CONNECT, MESSAGES, MESSAGE)
+    page.name: page for page in (BOARD, GROUPS, REBALANCE, LOCKS, STORE, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL,
+                                 SETTINGS, CLIENT, FRAMES, CONNECT, MESSAGES, MESSAGE)
 }
 PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
                                                  PANEL, STATE, LIFE)}
 TABS = (
     Tab("board", "", _("Board")),
+    Tab("groups", "groups/", pgettext_lazy("page", "Groups")),
     Tab("rebalance", "rebalance/", _("Rebalance")),
     Tab("locks", "locks/", _("Locks")),
     Tab("store", "store/", _("Store")),

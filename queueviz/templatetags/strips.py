@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
 from queueviz.boards.down import down_said, down_text, known_text
+from queueviz.boards.flow import delivered_text, retry_text
 from queueviz.boards.rows import QueueView
 from queueviz.boards.side import SideQueue
 from queueviz.boards.strip_plan import LABELS, LAYERS, StripOptions, arc, plan_strip
@@ -69,6 +70,16 @@ def sentence(view: QueueView) -> str:
 def down_words(row: Mapping[str, Any] | None) -> str:
     """`{{ q.row|down_words }}`: who reads a queue whose master is down, and of when its lag is."""
     return down_text(row or {})
+
+
+@register.filter
+def retry_words(header: Mapping[str, Any] | None) -> str:
+    return retry_text(header or {})
+
+
+@register.filter
+def delivered_words(header: Mapping[str, Any] | None) -> str:
+    return delivered_text(header or {})
 
 
 @register.filter

@@ -168,3 +168,12 @@ class GroupView:
         topics = {topic for broker in self.masters.values()
                   if (group := broker.consumers.groups.get(self.group)) is not None for topic in group.subscriptions}
         return [mq for topic in sorted(topics) for mq in self.read_queues(topic) if self.wire_owner(mq) == client_id]
+
+
+def topics_of(view: GroupView) -> list[str]:
+    """What the group subscribes to, its retry topic last."""
+    groups = [broker.consumers.groups.get(view.group) for broker in view.answering.values()]
+    topics = {topic for group in groups if group is not None for topic in group.subscriptions}
+    topics |= {topic for known in view.down.values() for topic in known.groups.get(view.group, ())}
+    topics |= {subscription.topic for actor in view.actors for subscription in actor.settings.subscriptions}
+    return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))

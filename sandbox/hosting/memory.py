@@ -5,6 +5,7 @@ from typing import Any
 
 from sandbox.hosting.client_lives import ClientLives
 from sandbox.hosting.message_tail import MessageTails
+from sandbox.hosting.rates import CommitRates
 from sandbox.hosting.rebalance_history import RebalanceHistory
 from sandbox.hosting.snapshot.calm import CalmFigures
 from sandbox.hosting.snapshot.tape import Tape
@@ -16,6 +17,7 @@ from sandbox.message.queue import MessageQueue
 SAMPLE_EVERY_S = 1.0
 SAMPLES_KEPT = 10
 CAUSES_KEPT = 4_096
+COMMITS_KEPT = 4_096
 EVERY_GROUP = ""  # a fact about a queue itself: its messages were cleaned
 
 
@@ -52,6 +54,7 @@ class RowMemory:
         self._calm: dict[tuple[str, str], CalmFigures] = {}
         self.lives = ClientLives()
         self.rebalances = RebalanceHistory()
+        self.commits = CommitRates(clock, COMMITS_KEPT)
 
     def note(self, entry: Entry) -> None:
         """Hear a fact: it is the newest about each queue it names, and part of a client's life."""

@@ -12,7 +12,7 @@ import orjson
 
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.hibernate import replace_file
-from sandbox.hosting.snapshot.whole import group_names, topics_read
+from sandbox.hosting.snapshot.groups import group_names, topics_read
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox

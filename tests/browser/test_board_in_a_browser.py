@@ -179,7 +179,7 @@ def test_the_keyboard_alone_runs_a_board(site: Site) -> None:
     expect(site.page.locator("#resetdlg")).to_be_visible()
     keys.press("Escape")
     expect(site.page.locator("#resetdlg")).to_be_hidden()
-    keys.press("3")
+    keys.press("4")
     site.page.wait_for_url("**/locks/")
 
 

@@ -29,7 +29,7 @@ def test_a_crash_is_followed_to_the_locks_and_reset_without_a_mouse(site: Site) 
     expect(page.locator(f".cons[data-actor={chosen}] .state")).to_have_text("Crashed")
     expect(page.locator("#ask[open]")).to_have_count(0)  # its answer may come later than what it did is drawn
     page.evaluate("document.activeElement.blur()")
-    keys.press("3")
+    keys.press("4")
     page.wait_for_url("**/locks/**")
     site.wait_connected()
     stale = page.locator("#lock-rows .ring.stale").first

@@ -8,8 +8,8 @@ import pytest
 
 from tests.server.server import Server
 
-PAGES = ("", "rebalance/", "locks/", "store/", "index/", "messages/", "messages/no-such-id/", "topology/", "topics/",
-         "journal/", "reset/", "settings/", "audit/", "history/", "pipeline/")
+PAGES = ("", "groups/", "rebalance/", "locks/", "store/", "index/", "messages/", "messages/no-such-id/", "topology/",
+         "topics/", "journal/", "reset/", "settings/", "audit/", "history/", "pipeline/")
 PARTS = ("board", "rebalance", "locks", "store", "index", "topology", "topology-map", "topology-panel", "topics",
          "rail", "reset-dialog", "topic-form")
 LANGUAGES = ("en", "zh-hans")

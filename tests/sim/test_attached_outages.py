@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.picture import GONE_MS, Picture
-from sandbox.hosting.attached.rates import Rates
+from sandbox.hosting.rates import CommitRates, Rates
 from sandbox.hosting.world import World
 from sandbox.kernel.clock import ScaledClock
 from sandbox.sim.loop import SimLoop
@@ -159,7 +159,8 @@ def test_lag_over_the_mark_is_told_once_and_again_when_it_is_under_half(tmp_path
 
 
 def seen(told: dict[str, dict[int, str]]) -> Picture:
-    picture = Picture(Rates(ScaledClock(SimLoop(), start_ms=0), 10))
+    clock = ScaledClock(SimLoop(), start_ms=0)
+    picture = Picture(Rates(clock, 10), CommitRates(clock, 10))
     picture.set_brokers(told, 64, 0)
     for broker in picture.brokers.values():
         broker.answered_ms = 0

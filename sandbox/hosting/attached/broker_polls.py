@@ -127,12 +127,13 @@ class BrokerPolls:
         """A piece of its topics and groups; the next round goes on where this one ends."""
         picture, name = self._picture, self.seen.name
         mine = picture.topics.get(name, {})
-        topics = [topic for topic in picture.limited_topics(self._limits.topics) if topic in mine]
+        topics = [topic for topic in picture.limited_topics(self._limits) if topic in mine]
         groups = [group for group in picture.limited_groups(self._limits.groups)
                   if name in picture.brokers_of_group(group)]
         chosen_topics, self._next_topic = in_turn(topics, self._next_topic, self._limits.topics_per_round)
         chosen_groups, self._next_group = in_turn(groups, self._next_group, self._limits.groups_per_round)
-        return [*map(self._of_topic, chosen_topics), *map(self._of_group, chosen_groups)]
+        stats = map(self._of_stats, chosen_groups) if self._watch.all_groups else ()
+        return [*map(self._of_topic, chosen_topics), *map(self._of_group, chosen_groups), *stats]
 
     async def _runtime(self) -> None:
         self.seen.runtime = await self._reach.runtime(self.seen.address)
@@ -171,6 +172,7 @@ class BrokerPolls:
                 table.pop(group, None)
                 if why.code != ResponseCode.CONSUMER_NOT_ONLINE:
                     raise
+            self._picture.asked_for_members.setdefault(self.seen.name, set()).add(group)
             self._changes.members(group, self.seen.name)
 
         return ask
@@ -195,7 +197,8 @@ class BrokerPolls:
             if row.consumer_offset > 0 or queue_id in known:
                 table.setdefault(group, {}).setdefault(topic, {})[queue_id] = row.consumer_offset
                 self._picture.is_at_least(self.seen.name, topic, queue_id, row.broker_offset)
-        self._picture.consumed_per_s.setdefault(self.seen.name, {})[group] = round(told.consume_tps, 1)
+                self._picture.commits.note((group, topic, self.seen.name, queue_id), row.consumer_offset)
+        self._picture.stats.setdefault(self.seen.name, {})[group] = told
 
 
 def in_turn(names: list[str], start: int, most: int) -> tuple[list[str], int]:

@@ -3,7 +3,7 @@
 from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.picture import RUNNING, BrokerSeen, Picture, ServerSeen
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
-from sandbox.hosting.attached.snapshot.queues import lag_of, queue_rows
+from sandbox.hosting.attached.snapshot.groups import Waiting
 from sandbox.journal.events import LagMarked, MemberJoined, MemberLeft, NodeAnswered, NodeSilent
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -66,9 +66,7 @@ class Changes:
         """Whose lag has passed the mark; it is under it again at half, so that one at the mark is told once."""
         mark = self._limits.lag_mark
         for group in self._picture.limited_groups(self._limits.groups):
-            seen = GroupSeen(self._picture, group)
-            lag = lag_of([row for topic in self._picture.topics_of_group(group)
-                          for row in queue_rows(seen, topic, {}, divided=False).values()])
+            lag = Waiting(GroupSeen(self._picture, group)).lag
             if lag.messages is None:
                 continue
             if group not in self._over and lag.messages >= mark:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.broker.topic_names import retry_topic
 from sandbox.hosting.attached.snapshot.boards import is_there, read_board, read_locks, read_topics
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
+from sandbox.hosting.attached.snapshot.groups import read_groups
 from sandbox.hosting.attached.snapshot.rebalance import read_rebalance
 from sandbox.hosting.attached.snapshot.topology import read_topology
 from sandbox.hosting.snapshot.channels import ChannelUnknown
@@ -29,9 +30,12 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> dict
         case "rebalance", [group]:
             watch.look_at(group=_group(cluster, group).group)
             return read_rebalance(GroupSeen(picture, group))
+        case "groups", []:
+            watch.look_at_all()
+            return read_groups(picture, picture.limited_groups(cluster.limits.groups), cluster.clock.now_ms())
         case "topics", []:
             watch.look()
-            return read_topics(picture, cluster.limits.topics, cluster.limits.queues)
+            return read_topics(picture, cluster.limits)
         case "topology", []:
             watch.look()
             return read_topology(picture)

@@ -10,7 +10,6 @@ from sandbox.hosting.attached.changes import Changes
 from sandbox.hosting.attached.channels import read_channel
 from sandbox.hosting.attached.picture import Picture, ServerSeen
 from sandbox.hosting.attached.polls import Polls
-from sandbox.hosting.attached.rates import Rates
 from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.resets import Resets
 from sandbox.hosting.attached.settings import PREFIX, AttachedSettings
@@ -21,6 +20,7 @@ from sandbox.hosting.attached.wire import Wires
 from sandbox.hosting.bell import Bell
 from sandbox.hosting.diary import page_from_memory
 from sandbox.hosting.port import Entries, Reading
+from sandbox.hosting.rates import CommitRates, Rates
 from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -52,7 +52,7 @@ class AttachedCluster:
         self._begin()
 
     def _begin(self) -> None:
-        self.picture = Picture(Rates(self.clock, self.limits.queues))
+        self.picture = Picture(Rates(self.clock, self.limits.queues), CommitRates(self.clock, self.limits.queues))
         self.picture.servers = {address: ServerSeen(f"ns-{number}", address)
                                 for number, address in enumerate(self.settings.name_servers, 1)}
         self.reach = Reach(self.settings, self._wire.connector, self.clock, self.limits)

@@ -3,13 +3,14 @@
 from typing import NamedTuple
 
 from sandbox.broker.subscription_groups import BUILT_IN, SYSTEM_PREFIX
-from sandbox.broker.topic_names import RETRY_PREFIX, is_system
+from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.client.admin import BrokerRuntime
 from sandbox.client.config import INNER_PRODUCER_GROUP
+from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.member_says import HeldQueue, MemberSays
-from sandbox.hosting.attached.rates import Rates
+from sandbox.hosting.rates import CommitRates, Rates
 from sandbox.message.queue import MessageQueue
-from sandbox.remoting.bodies import Connection, ConsumerConnection, TopicConfig, TopicOffset
+from sandbox.remoting.bodies import Connection, ConsumerConnection, ConsumeStats, TopicConfig, TopicOffset
 
 PERM_READ = 4
 RUNNING, UNREACHABLE, UNKNOWN = "running", "unreachable", "unknown"
@@ -63,8 +64,9 @@ class BrokerSeen:
 class Picture:
     """Of one cluster.  Tables are by broker name: those of its master."""
 
-    def __init__(self, rates: Rates) -> None:
+    def __init__(self, rates: Rates[MessageQueue], commits: CommitRates) -> None:
         self.rates = rates
+        self.commits = commits
         self.clusters: set[str] = set()
         self.servers: dict[str, ServerSeen] = {}  # by address
         self.brokers: dict[str, BrokerSeen] = {}  # by address
@@ -76,8 +78,9 @@ class Picture:
         self.ends: dict[tuple[str, str], dict[int, TopicOffset]] = {}  # (broker, topic)
         self.ends_ms: dict[tuple[str, str], int] = {}  # when they were told
         self.members: dict[str, dict[str, ConsumerConnection]] = {}  # broker → group
+        self.asked_for_members: dict[str, set[str]] = {}  # broker → groups it has said the members of, or none
         self.says: dict[tuple[str, str], MemberSays] = {}  # (group, client)
-        self.consumed_per_s: dict[str, dict[str, float]] = {}  # broker → group
+        self.stats: dict[str, dict[str, ConsumeStats]] = {}  # broker → group
         self.producers: dict[str, dict[str, dict[str, Connection]]] = {}  # broker → group → client
         self.seen_ms: int | None = None
         self.left_out: dict[str, int] = {}  # what a limit hides: kind → how many there are
@@ -135,7 +138,8 @@ class Picture:
         if seen.broker_id == MASTER:
             self.members.pop(seen.name, None)
             self.producers.pop(seen.name, None)
-            self.consumed_per_s.pop(seen.name, None)
+            self.asked_for_members.pop(seen.name, None)
+            self.stats.pop(seen.name, None)
 
     # Topics and queues.
 
@@ -166,6 +170,7 @@ class Picture:
             known = before.get(group, {})
             for topic, queues in topics.items():
                 for queue_id, offset in queues.items():
+                    self.commits.note((group, topic, broker, queue_id), offset)
                     if offset != known.get(topic, {}).get(queue_id):
                         self.is_at_least(broker, topic, queue_id, offset)
 
@@ -195,7 +200,7 @@ class Picture:
 
     def brokers_of_group(self, group: str) -> list[str]:
         """Where it may have members: a member's heartbeat makes its retry topic there."""
-        retry = RETRY_PREFIX + group
+        retry = retry_topic(group)
         return sorted(name for name, table in self.topics.items()
                       if retry in table or group in self.offsets.get(name, {}))
 
@@ -216,6 +221,12 @@ class Picture:
         """By client id, sorted."""
         found = {member.client_id: member for told in self.connections(group) for member in told.connections}
         return dict(sorted(found.items()))
+
+    def member_count(self, group: str) -> int | None:
+        """None while a broker where it may have members has not said, or does not answer any more."""
+        there = len(self.members_of(group))
+        told = all(group in self.asked_for_members.get(name, ()) for name in self.brokers_of_group(group))
+        return there if there or told else None
 
     def place_of(self, group: str, client_id: str) -> str | None:
         """The address of a broker that knows this member."""
@@ -239,10 +250,14 @@ class Picture:
     def model(self, group: str) -> str | None:
         return next((told.message_model for told in self.connections(group)), None)
 
-    def limited_topics(self, most: int) -> list[str]:
+    def limited_topics(self, limits: AttachedLimits) -> list[str]:
+        """Ordinary ones up to the limit; the retry and dead-letter topics of the groups that are shown come on top."""
         names = self.topic_names()
-        self._limited("topics", len(names), most)
-        return names[:most]
+        ordinary = [topic for topic in names if not topic.startswith("%")]
+        self._limited("topics", len(ordinary), limits.topics)
+        of_groups = {topic for group in self.limited_groups(limits.groups)
+                     for topic in (retry_topic(group), dead_letter_topic(group))}
+        return [*ordinary[:limits.topics], *[topic for topic in names if topic in of_groups]]
 
     def limited_groups(self, most: int) -> list[str]:
         names = self.group_names()

@@ -21,7 +21,7 @@ class Watch:
         self._clock = clock
         self._watched_s = watched_s
         self._bells: list[Bell] = []
-        self._until_s = clock.monotonic()
+        self._until_s = self._all_until_s = clock.monotonic()
         self._groups: dict[str, float] = {}
         self._topics: dict[str, float] = {}
         self._waiting: list[asyncio.Future[None]] = []
@@ -60,6 +60,15 @@ class Watch:
                 while len(table) > FOCUSED:
                     del table[next(iter(table))]
         return is_new
+
+    def look_at_all(self) -> None:
+        """Somebody reads the list of all groups."""
+        self.look()
+        self._all_until_s = self._until_s
+
+    @property
+    def all_groups(self) -> bool:
+        return self._clock.monotonic() < self._all_until_s
 
     def subscribe(self, bell: Bell) -> None:
         if bell not in self._bells:

@@ -6,15 +6,17 @@ Without a group there are the queues' ends, and nothing of an offset.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sandbox.broker.topic_names import retry_topic
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.hosting.beginnings import beginning_of_next
 from sandbox.hosting.consuming import ConsumerActor
 from sandbox.hosting.dividing import make_strategy
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.ledger import GroupLedger
 from sandbox.hosting.snapshot.calm import CalmFigures, calm_member, calm_queue
+from sandbox.hosting.snapshot.flow import flow_of
 from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.queues import broadcast_row, queue_row
+from sandbox.hosting.snapshot.retries import retrying
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Rows = dict[str, Row]
 
-OF_A_GROUP = ("group", "model", "strategy", "redelivered_on_crash", "out_per_s")
+OF_A_GROUP = ("group", "model", "strategy", "redelivered_on_crash", "out_per_s", "delivered_per_s", "retrying")
 
 
 def read_board(sandbox: "Sandbox", group: str, topic: str) -> Row:
@@ -95,15 +97,18 @@ def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows, figur
     ledger = sandbox.actors.ledgers.get(view.group)
     settings = next((actor.settings for actor in view.actors), None)
     p50_ms, p99_ms = figures.figure("delays", ledger.delays_ms) if ledger is not None else (None, None)
-    in_per_s, out_per_s = figures.figure("flow", lambda: _flow(view, ledger, topic))
+    in_per_s, flow = figures.figure("flow", lambda: (_in_per_s(view, topic), flow_of(sandbox, view)))
+    again = 0 if view.model == "BROADCASTING" or topic == retry_topic(view.group) else retrying(sandbox, view)
     stored_ms = [row["oldest_stored_ms"] for row in queues.values() if row["oldest_stored_ms"] is not None]
     return {
         "group": view.group, "topic": topic, "model": view.model,
         "listener": settings.listener if settings is not None else None,
-        "strategy": group_strategy(sandbox, view).name, "lag": lag_of(queues), **known_queues(queues),
+        "strategy": group_strategy(sandbox, view).name, "lag": with_retries(lag_of(queues), again),
+        "retrying": str(again), **known_queues(queues),
         "oldest_since_ms": min(stored_ms, default=None),
         "redelivered_on_crash": redelivered_on_crash(view, topic, sandbox.clock.now_ms()),
-        "in_per_s": in_per_s, "out_per_s": out_per_s, "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
+        "in_per_s": in_per_s, "out_per_s": flow.consumed, "delivered_per_s": flow.delivered, "differs": flow.differs,
+        "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
         "delivered_again": None if ledger is None else ledger.delivered_again, "rate": sandbox.clock.rate,
         "next_actor": sandbox.actors.next_label(),
     }
@@ -118,13 +123,8 @@ def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:
     return None if pull is None else pull.at_ms
 
 
-def _flow(view: GroupView, ledger: GroupLedger | None, topic: str) -> tuple[float, float]:
-    """Messages a second into the topic, and out of it to this group's listeners (wire members: pulled)."""
-    brokers = view.masters.values()
-    in_per_s = sum(broker.stats.put_per_s(topic) for broker in brokers)
-    out_per_s = ledger.per_s() if ledger is not None else sum(
-        broker.stats.get_per_s(view.group, topic) for broker in brokers)
-    return round(in_per_s, 1), round(out_per_s, 1)
+def _in_per_s(view: GroupView, topic: str) -> float:
+    return round(sum(broker.stats.put_per_s(topic) for broker in view.masters.values()), 1)
 
 
 def lag_of(queues: Mapping[Any, Row]) -> str | None:
@@ -134,6 +134,11 @@ def lag_of(queues: Mapping[Any, Row]) -> str | None:
     """
     known = [int(row["max"]) - int(row["committed"]) for row in queues.values() if row["committed"] is not None]
     return str(sum(known)) if known else None
+
+
+def with_retries(lag: str | None, again: int) -> str | None:
+    """What waits in the retry topic is not consumed either, whichever topic it came from."""
+    return str(int(lag or 0) + again) if lag is not None or again else None
 
 
 def known_queues(queues: Mapping[Any, Row]) -> Row:

@@ -14,6 +14,7 @@ from sandbox.hosting.snapshot.client import read_client
 from sandbox.hosting.snapshot.connect import read_connect
 from sandbox.hosting.snapshot.disk import read_disk
 from sandbox.hosting.snapshot.frames import read_wire
+from sandbox.hosting.snapshot.groups import read_groups
 from sandbox.hosting.snapshot.locks import read_locks
 from sandbox.hosting.snapshot.messages import read_messages
 from sandbox.hosting.snapshot.rebalance import read_rebalance
@@ -65,6 +66,8 @@ def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
             if not GroupView(sandbox, group).exists:
                 raise ChannelUnknown(f"no group {group}")
             return read_rebalance(sandbox, group)
+        case "groups", []:
+            return read_groups(sandbox)
         case "store", [node]:
             return read_store(sandbox, _running(sandbox, node))
         case "store", [node, "disk"]:

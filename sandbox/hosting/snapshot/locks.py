@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.hosting.groups import GroupView
+from sandbox.hosting.groups import GroupView, topics_of
 from sandbox.hosting.snapshot.board import assignment, known_queues
 from sandbox.hosting.snapshot.down_queues import down_row
 from sandbox.hosting.snapshot.members import member_rows
@@ -113,12 +113,3 @@ def _attempts(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
             "at_ms": at_ms, "client_id": attempt.client_id, "queue": queue, "topic": attempt.mq.topic,
             "granted": attempt.granted, "holder": attempt.holder, "left_ms": attempt.left_ms}
     return rows
-
-
-def topics_of(view: GroupView) -> list[str]:
-    """What the group subscribes to, its retry topic last."""
-    groups = [broker.consumers.groups.get(view.group) for broker in view.answering.values()]
-    topics = {topic for group in groups if group is not None for topic in group.subscriptions}
-    topics |= {topic for known in view.down.values() for topic in known.groups.get(view.group, ())}
-    topics |= {subscription.topic for actor in view.actors for subscription in actor.settings.subscriptions}
-    return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))

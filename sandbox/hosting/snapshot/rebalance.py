@@ -45,11 +45,10 @@ from sandbox.client.config import ClientConfig
 from sandbox.client.division import Round
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.hosting.consuming import ConsumerActor
-from sandbox.hosting.groups import GroupView
+from sandbox.hosting.groups import GroupView, topics_of
 from sandbox.hosting.rebalance_history import GroupHistory
 from sandbox.hosting.snapshot.board import group_strategy, shares
 from sandbox.hosting.snapshot.client_waits import waits
-from sandbox.hosting.snapshot.locks import topics_of
 from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.queues import lock_row
 from sandbox.message.queue import MessageQueue

@@ -8,9 +8,9 @@ from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.snapshot.board import group_strategy, known_queues, lag_of, queue_rows
-from sandbox.hosting.snapshot.down_queues import down_row
-from sandbox.hosting.snapshot.locks import topics_of
+from sandbox.hosting.snapshot.groups import group_names, topics_read
 from sandbox.hosting.snapshot.members import member_rows
+from sandbox.hosting.snapshot.retries import retrying
 from sandbox.hosting.snapshot.storage import log_row
 from sandbox.hosting.snapshot.tape import kind_of
 from sandbox.message.queue import MessageQueue
@@ -44,17 +44,6 @@ def draw_snapshot(sandbox: "Sandbox") -> Row:
         "topics": _topics(sandbox), "producers": _producers(sandbox),
         "groups": [_group(sandbox, name) for name in group_names(sandbox)],
     }
-
-
-def group_names(sandbox: "Sandbox") -> list[str]:
-    """Groups with a member, a stopped actor, or a stored offset; built-in ones are left out."""
-    names = {actor.group for actor in sandbox.actors.consumers()}
-    for node in sandbox.nodes.masters():
-        names |= set(node.running.consumers.groups)
-        names |= {key.group for key in node.running.consumer_offsets.table}
-    for known in sandbox.nodes.down_masters().values():
-        names |= set(known.groups)
-    return sorted(name for name in names if not name.startswith("CID_RMQ_SYS_"))
 
 
 def _name_server(node: Any) -> Row:
@@ -160,15 +149,6 @@ def _group(sandbox: "Sandbox", name: str) -> Row:
     }
 
 
-def topics_read(view: GroupView) -> list[str]:
-    """What its members subscribe to, then what only its stored offsets know: it is offline, or was."""
-    topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
-    for broker in view.masters.values():
-        topics += [topic for topic in broker.consumer_offsets.topics_of(view.group)
-                   if topic not in topics and not topic.startswith("%")]
-    return topics
-
-
 def _queue(topic: str, key: str, row: Row) -> Row:
     broker, _, number = key.partition("@")[0].rpartition(":")
     drawn = {"topic": topic, "broker": broker, "queue_id": int(number), **{name: row[name] for name in _QUEUE}}
@@ -191,18 +171,12 @@ def _subscription(view: GroupView) -> list[Row]:
 
 def _counts(sandbox: "Sandbox", view: GroupView) -> Row:
     """`retrying`: messages in the retry topic nobody has consumed yet; `dead_letters`: in the dead-letter topic."""
-    retrying = dead = 0
-    for mq in view.all_queues(retry_topic(view.group)):
-        if mq.broker in view.down:
-            retrying += int(down_row(sandbox, view, mq)["down"]["lag"] or 0)
-            continue
-        store = view.masters[mq.broker].store
-        retrying += store.max_offset(mq.topic, mq.queue_id) - (view.committed(mq) or 0)
+    dead = 0
     for broker in view.masters.values():
         dead += broker.store.max_offset(dead_letter_topic(view.group), 0)
     for known in view.down.values():
         letters = known.topics.get(dead_letter_topic(view.group))
         dead += letters["ends"][0][1] if letters is not None else 0
     ledger = sandbox.actors.ledgers.get(view.group)
-    return {"delivered_again": None if ledger is None else ledger.delivered_again, "retrying": max(0, retrying),
+    return {"delivered_again": None if ledger is None else ledger.delivered_again, "retrying": retrying(sandbox, view),
             "dead_letters": dead}

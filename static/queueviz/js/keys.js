@@ -7,7 +7,7 @@ const letters = () => localStorage.getItem(OFF) !== "off";
 /** actions: what a page adds, by key name as in `event.key` (letters in lower case, `Shift+T` with its modifier). */
 export function setUpKeys(actions) {
   const all = { ...actions };
-  for (const [i, tab] of $$(".tabs a").entries()) all[String(i + 1)] ??= () => tab.click();
+  for (const [i, tab] of $$(".tabs a").entries()) all[String((i + 1) % 10)] ??= () => tab.click();
   document.body.addEventListener("queueviz:asking", ({ target, detail }) => detail.name === "help" && explain(target, all));
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;

@@ -1,13 +1,14 @@
 /* The header figures of the Board. */
-import { $, cls, text } from "./dom.js";
+import { $, cls, hide, text } from "./dom.js";
 import { knownText } from "./down.js";
+import { deliveredText, retryText } from "./flow.js";
 import { duration, number, rate } from "./format.js";
 import { t } from "./words.js";
 
 export class Kpis {
   #nodes = {};
   constructor() {
-    for (const id of ["lag", "known", "old", "risk", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
+    for (const id of ["lag", "known", "retry", "delivered", "old", "risk", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
     for (const id of ["lag", "risk", "io"]) {
       const node = this.#nodes[id];
       if (!node) continue;
@@ -23,7 +24,10 @@ export class Kpis {
     const n = this.#nodes;
     n.lag.set(number(header.lag));
     text(n.known, knownText(header));
-    n.known.hidden = !n.known.textContent;
+    text(n.retry, retryText(header));
+    text(n.delivered, deliveredText(header));
+    for (const note of [n.known, n.retry, n.delivered]) hide(note, !note.textContent);
+    cls(n.delivered, "warn", Boolean(header.differs));
     cls(n.known.parentElement, "bad", isPartly(header));
     n.risk.set(number(header.redelivered_on_crash));
     n.io.set(`${rate(header.in_per_s)} / ${rate(header.out_per_s)}`);

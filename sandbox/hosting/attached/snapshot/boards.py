@@ -3,8 +3,11 @@
 from typing import Any
 
 from sandbox.broker.config import PERM_READ, PERM_WRITE
+from sandbox.broker.topic_names import retry_topic
+from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.picture import RUNNING, Picture
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.hosting.attached.snapshot.groups import flow_of, retrying, with_retries
 from sandbox.hosting.attached.snapshot.queues import (
     BROKER_LIFE_MS,
     CLIENT_LIFE_MS,
@@ -34,18 +37,19 @@ def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Row:
 
 
 def _header(seen: GroupSeen, topic: str, queues: Rows) -> Row:
-    """`lag` is that of the `queues_known` of `queues_all`, `lag_last_known` that of the others when their master still
-    answered; `out_per_s`: pulled by the whole group, of all its topics."""
-    lag = lag_of(queues.values())
+    """`lag` is that of the `queues_known` of `queues_all` and of the retry topic (`retrying`), `lag_last_known` that of
+    the others when their master still answered; what flows out is the whole group's, of all its topics."""
+    again = 0 if topic == retry_topic(seen.group) else retrying(seen)
+    lag, flow = with_retries(lag_of(queues.values()), again), flow_of(seen)
     rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
-    consumed = [table[seen.group] for table in seen.picture.consumed_per_s.values() if seen.group in table]
     return {
         "group": seen.group, "topic": topic, "model": seen.model, "listener": seen.listener,
-        "strategy": seen.strategy, "lag": text(lag.messages), "queues_known": lag.queues, "queues_all": lag.of,
-        "lag_last_known": text(lag.last_known),
+        "strategy": seen.strategy, "lag": text(lag.messages), "retrying": text(again),
+        "queues_known": lag.queues, "queues_all": lag.of, "lag_last_known": text(lag.last_known),
         "asked_at": seen.picture.asked_ms(topic),
         "oldest_since_ms": None, "redelivered_on_crash": None,
-        "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": round(sum(consumed), 1) if consumed else None,
+        "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": flow.consumed,
+        "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
     }
 
@@ -73,10 +77,10 @@ def read_locks(picture: Picture, group: str) -> Row:
     }
 
 
-def read_topics(picture: Picture, most: int, most_queues: int) -> Row:
+def read_topics(picture: Picture, limits: AttachedLimits) -> Row:
     """As of a sandbox (`hosting.snapshot.topics`); how a topic came to be, nobody tells.
 
-    Beyond `most_queues` a topic's queues are counted in `brokers` and not shown: `left_out` says how many.
+    Beyond `limits.queues` a topic's queues are counted in `brokers` and not shown: `left_out` says how many.
     """
     readers: dict[str, set[str]] = {}
     for table in picture.offsets.values():
@@ -84,7 +88,8 @@ def read_topics(picture: Picture, most: int, most_queues: int) -> Row:
             for topic in topics:
                 readers.setdefault(topic, set()).add(group)
     rows: list[Row] = []
-    for topic in picture.limited_topics(most):
+    most_queues = limits.queues
+    for topic in picture.limited_topics(limits):
         rows.append(_topic(picture, topic, sorted(readers.get(topic, ()))[:MAX_GROUPS], most_queues))
         most_queues -= len(rows[-1]["queues"])
     return {"topics": rows}

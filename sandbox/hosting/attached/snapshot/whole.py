@@ -7,6 +7,7 @@ from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.attached.picture import Picture, ServerSeen, is_built_in
 from sandbox.hosting.attached.snapshot.brokers import broker_row
 from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
+from sandbox.hosting.attached.snapshot.groups import retrying
 from sandbox.hosting.attached.snapshot.queues import Causes, ends_row, queue_rows
 from sandbox.hosting.snapshot.tape import kind_of
 from sandbox.message.queue import MessageQueue
@@ -27,7 +28,7 @@ def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: li
     return {
         "name_servers": [_name_server(server) for server in picture.servers.values()],
         "brokers": [broker_row(seen) for seen in picture.in_order()], "links": [],
-        "topics": [_topic(picture, topic, budget) for topic in picture.limited_topics(limits.topics)],
+        "topics": [_topic(picture, topic, budget) for topic in picture.limited_topics(limits)],
         "producers": _producers(picture), "groups": [_group(picture, name, causes, budget) for name in groups],
     }
 
@@ -92,7 +93,7 @@ def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> Row:
         "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
                     for client_id, row in members[:budget.members(len(members))]],
         "queues": _queues(seen, causes, budget),
-        "counts": {"delivered_again": None, "retrying": _retrying(picture, name), "dead_letters": _dead(picture, name)},
+        "counts": {"delivered_again": None, "retrying": retrying(seen), "dead_letters": _dead(picture, name)},
     }
 
 
@@ -118,15 +119,6 @@ def _subscription(seen: GroupSeen) -> list[Row]:
               for told in seen.picture.connections(seen.group) for sub in told.subscriptions}
     return [{"topic": topic, "expression": found[topic][0], "kind": found[topic][1]} for topic in sorted(found)
             if topic != retry_topic(seen.group)]
-
-
-def _retrying(picture: Picture, group: str) -> int | None:
-    """Messages in the retry topic nobody has consumed yet."""
-    mqs = picture.read_queues(retry_topic(group))
-    if not _all_told(picture, mqs):
-        return None
-    return sum(max(0, end.max_offset - (picture.committed(group, mq) or 0))
-               for mq in mqs if (end := picture.end(mq)) is not None)
 
 
 def _all_told(picture: Picture, mqs: list[MessageQueue]) -> bool:

@@ -1,0 +1,35 @@
+"""Words about a group's lag and flow: how much of it waits in the retry topic, and what is handed out beside what is
+consumed.  Twin of static/queueviz/js/flow.js."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.templatetags.formats import number, rate
+
+FLOW: dict[str, Any] = {
+    "flow.retrying": _("{n} of them in retry"),
+    "flow.retrying_unknown": _("without retries: not known"),
+    "flow.delivered": _("{rate} delivered"),
+    "flow.delivered_more": _("{rate} delivered, more than consumed"),
+}
+
+Row = Mapping[str, Any]
+
+
+def retry_text(row: Row) -> str:
+    """Empty where nothing waits for a retry."""
+    again = row.get("retrying")
+    if again is None:
+        return str(FLOW["flow.retrying_unknown"]) if row.get("lag") is not None else ""
+    return "" if str(again) == "0" else str(FLOW["flow.retrying"]).format(n=number(again))
+
+
+def delivered_text(row: Row) -> str:
+    if row.get("delivered_per_s") is None:
+        return ""
+    return str(FLOW["flow.delivered_more" if row.get("differs") else "flow.delivered"]).format(
+        rate=rate(row["delivered_per_s"]))  # fmt: skip

@@ -1,0 +1,94 @@
+"""Groups: every group over all its topics, the worst first (channel `groups/…`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from queueviz.boards.board import live_config, now_of
+from queueviz.boards.down import known_text
+from queueviz.boards.group_texts import GROUP
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.rows import AGE_LIMIT_MS
+from queueviz.slugs import root_of
+from queueviz.templatetags.formats import duration, number, rate
+from sandbox.hosting.snapshot.group_state import WORST_FIRST
+
+Row = Mapping[str, Any]
+
+
+class GroupLine(NamedTuple):
+    """Each cell as it is written.  Twin of static/queueviz/js/group_lines.js."""
+
+    name: str
+    href: str
+    state: str
+    word: str
+    topics: str
+    lag: str
+    partly: str  # of how many queues the lag is known
+    retrying: str
+    oldest: str
+    late: bool
+    members: str
+    consumed: str
+    delivered: str
+    more: str  # delivered beyond consumed, where it is more than jitter
+
+
+def channel(place: Place) -> str:
+    return f"groups/{place.slug}"
+
+
+def lines(rows: Mapping[str, Row], root: str, now_ms: int) -> list[GroupLine]:
+    return [_line(name, rows[name], root, now_ms) for name in sorted(rows, key=lambda name: _worst(name, rows[name]))]
+
+
+def _worst(name: str, row: Row) -> tuple[int, int, str]:
+    return WORST_FIRST.index(row["state"]), -int(row["lag"] or 0), name
+
+
+def _line(name: str, row: Row, root: str, now_ms: int) -> GroupLine:
+    where = {"group": name, **({"topic": row["topic"]} if row["topic"] else {})}
+    known_ms = row["oldest_since_ms"] or row["oldest_after_ms"]
+    age_ms = None if known_ms is None else max(0, now_ms - known_ms)
+    return GroupLine(
+        name, f"{root}?{urlencode(where)}", row["state"], str(GROUP[f"group.{row['state']}"]), ", ".join(row["topics"]),
+        number(row["lag"]), known_text(row), number(row["retrying"]), _oldest(row, age_ms),
+        bool(row["oldest_since_ms"]) and (age_ms or 0) > AGE_LIMIT_MS, number(row["members"]),
+        rate(row["consumed_per_s"]), rate(row["delivered_per_s"]), _more(row),
+    )  # fmt: skip
+
+
+def _more(row: Row) -> str:
+    if not row["differs"]:
+        return ""
+    return str(GROUP["group.more"]).format(n=rate(row["delivered_per_s"] - row["consumed_per_s"]))
+
+
+def _oldest(row: Row, age_ms: int | None) -> str:
+    if age_ms is None:
+        return str(GROUP["group.none"]) if row["lag"] == "0" else duration(None)
+    return duration(age_ms) if row["oldest_since_ms"] else f"≤\u2009{duration(age_ms)}"
+
+
+def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+    name = channel(place)
+    rows = (data_of(readings, name) or {}).get("groups") or {}
+    return {
+        "lines": lines(rows, root_of(place.slug), now_of(place, readings, name)),
+        "live": live_config(place, readings, {"groups": name}, tab="groups"),
+        "texts": texts(),
+    }
+
+
+GROUPS = BoardPage(
+    name="groups",
+    path="groups/",
+    template="queueviz/boards/groups.html",
+    attached=True,
+    channels=lambda place: [channel(place)],
+    context=_context,
+)

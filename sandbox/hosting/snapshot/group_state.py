@@ -1,0 +1,58 @@
+"""How a group gets on, in one word: by the same rules for a sandbox and for a real cluster."""
+
+from typing import NamedTuple
+
+LATE_MS = 15_000  # unconsumed for longer is late
+MORE_RATIO, MORE_PER_S = 0.05, 1.0  # delivered beyond consumed by less than this is the jitter of two counters
+
+BEHIND, NOBODY, RETRYING, DIFFERS = "behind", "nobody", "retrying", "differs"
+UNKNOWN, OK, QUIET = "unknown", "ok", "quiet"
+WORST_FIRST = (BEHIND, NOBODY, RETRYING, DIFFERS, UNKNOWN, OK, QUIET)
+
+
+class Flow(NamedTuple):
+    """Messages a second of all topics of a group.  `consumed`: its members are done with them; None: nobody knows."""
+
+    consumed: float | None
+    delivered: float | None
+
+    @property
+    def differs(self) -> bool:
+        """More is handed out than consumed: it comes again, or lies in the members' memory."""
+        if self.consumed is None or self.delivered is None:
+            return False
+        return self.delivered - self.consumed > max(MORE_PER_S, self.consumed * MORE_RATIO)
+
+
+class Standing(NamedTuple):
+    """`lag` and `retrying`: messages.  `age_ms`: of the oldest unconsumed one; `most_age_ms`: it is not older."""
+
+    lag: int | None
+    retrying: int | None
+    members: int | None
+    flow: Flow
+    age_ms: int | None = None
+    most_age_ms: int | None = None
+
+    @property
+    def state(self) -> str:
+        if self.lag is None:
+            return UNKNOWN
+        if self.members == 0:
+            return NOBODY if self.lag else QUIET
+        if not self.lag:
+            return DIFFERS if self.flow.differs else QUIET if self.flow.consumed == 0 else OK
+        if (late := self._late) is None:
+            return UNKNOWN
+        return BEHIND if late else RETRYING if self.retrying else DIFFERS if self.flow.differs else OK
+
+    @property
+    def _late(self) -> bool | None:
+        """Where no age is known: whether what waits is more than the group consumes within `LATE_MS`."""
+        if self.age_ms is not None:
+            return self.age_ms > LATE_MS
+        if self.most_age_ms is not None and self.most_age_ms <= LATE_MS:
+            return False
+        if self.lag is None or self.flow.consumed is None:
+            return None
+        return self.lag > self.flow.consumed * LATE_MS / 1_000

@@ -1,0 +1,13 @@
+/* A group's lag and flow: how much of it waits in the retry topic, and what is handed out beside what is consumed.
+   Twin of queueviz/boards/flow.py. */
+import { number, rate } from "./format.js";
+import { t } from "./words.js";
+
+/** Empty where nothing waits for a retry. */
+export function retryText({ lag, retrying }) {
+  if (retrying === null || retrying === undefined) return lag === null || lag === undefined ? "" : t("flow.retrying_unknown");
+  return retrying === "0" ? "" : t("flow.retrying", { n: number(retrying) });
+}
+
+export const deliveredText = ({ delivered_per_s, differs }) =>
+  delivered_per_s === null || delivered_per_s === undefined ? "" : t(differs ? "flow.delivered_more" : "flow.delivered", { rate: rate(delivered_per_s) });

@@ -1,0 +1,76 @@
+"""The Groups page: every group over all its topics, the worst first, each leading to its Board."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from sandbox.hosting.port import Reading
+from tests.web.clusters import account, browser_of, cluster
+from tests.web.fake_port import SNAPSHOT, FakePort
+
+pytestmark = pytest.mark.django_db
+
+NOW_MS = SNAPSHOT["at_ms"]
+
+
+def group(state: str = "ok", **more: Any) -> dict[str, Any]:
+    return {"state": state, "topic": "orders", "topics": ["orders"], "lag": "0", "retrying": "0", "queues_known": 8,
+            "queues_all": 8, "lag_last_known": None, "oldest_since_ms": None, "oldest_after_ms": None, "members": 2,
+            "consumed_per_s": 5.0,
+            "delivered_per_s": 5.0, "differs": False, **more}  # fmt: skip
+
+
+def put(port: FakePort, slug: str, **groups: dict[str, Any]) -> None:
+    port.boards[f"groups/{slug}"] = Reading(1, NOW_MS, 1.0, "7f3a", {"groups": groups})
+
+
+def rows(page: str) -> dict[str, str]:
+    body = page[page.index("<tbody"):page.index("</tbody>")]
+    return {found[1]: found[0] for found in re.findall(r'(<tr role="row" data-group="([^"]*)".*?</tr>)', body)}
+
+
+def words(row: str) -> list[str]:
+    return [word for word in re.sub(r"<[^>]+>", "|", row).split("|") if word.strip()]
+
+
+def test_the_worst_group_stands_first_and_leads_to_its_board(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, audit=group(), billing=group("behind", lag="90", oldest_since_ms=NOW_MS - 16_000, topic="refunds",
+        topics=["orders", "refunds"]), mails=group("nobody", lag="7000", members=0), orders=group("behind", lag="1200"),
+        reports=group("quiet"))  # fmt: skip
+    found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
+    assert list(found) == ["orders", "billing", "mails", "audit", "reports"]
+    assert f'href="/s/{mine}/?group=billing&amp;topic=refunds"' in found["billing"]
+    assert words(found["billing"]) == ["Behind", "billing", "orders, refunds", "90", "0", "16 s", "2", "5.0", "5.0"]
+    assert "late" in found["billing"]
+
+
+def test_what_is_not_known_is_not_nought(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, mails=group("unknown", lag=None, retrying=None, members=None, consumed_per_s=None,
+                                delivered_per_s=None, queues_known=0))  # fmt: skip
+    found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
+    assert words(found["mails"]) == ["Not known yet", "mails", "orders", "–", "0 of 8 queues known now", *["–"] * 5]
+
+
+def test_delivered_beside_consumed_is_marked_where_it_is_more(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, mails=group("differs", delivered_per_s=41.7, consumed_per_s=12.4, differs=True))
+    found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
+    assert words(found["mails"])[-3:] == ["12.4", "41.7", "+29.3 not consumed"]
+
+
+def test_a_cluster_has_the_page_too_with_an_age_it_is_not_over(port: FakePort) -> None:
+    operator = account("ada")
+    cluster(audience="everyone", title="Production", operators=(operator,))
+    put(port, "k.prod", mails=group("behind", lag="12", oldest_after_ms=NOW_MS - 96_000, queues_known=4))
+    page = browser_of(operator).get("/k/prod/groups/").content.decode()
+    assert "≤\u200996 s" in page
+    assert "4 of 8 queues known now" in page
+    assert 'href="/k/prod/?group=mails&amp;topic=orders"' in page
+
+
+def test_a_sandbox_without_a_group_says_how_one_comes_to_be(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine)
+    page = visitor.get(f"/s/{mine}/groups/").content.decode()
+    assert '<div class="empty" id="no-groups"><p>No group yet.' in page
+    assert '<table role="table" class="table g" id="groups" hidden>' in page
