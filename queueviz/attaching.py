@@ -66,10 +66,10 @@ def demand(seat: Seat, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None
         raise
 
 
-def glance(seat: Seat) -> None:
+def glance(seat: Seat, patience_s: float = GLANCE_S) -> None:
     """As `demand`, for who must not wait: a socket shows what there is as soon as it is there."""
     try:
-        demand(seat, patience_s=GLANCE_S)
+        demand(seat, patience_s=patience_s)
     except SandboxError as why:
         log.info("attaching %s: %s", seat.sandbox.slug, why)
 

@@ -12,6 +12,7 @@ register_converter(slugs.AttachedName, "attached")
 
 urlpatterns = [
     path("", home.landing, name="home"),
+    path("places/", home.standing, name="places"),
     path("new/", home.new, name="new"),
     path("claim/<str:token>/", home.claim, name="claim"),
     path("fidelity/", fidelity.fidelity, name="fidelity"),

@@ -43,11 +43,11 @@ def channel(place: Place) -> str:
 
 
 def lines(rows: Mapping[str, Row], root: str, now_ms: int) -> list[GroupLine]:
-    return [_line(name, rows[name], root, now_ms) for name in sorted(rows, key=lambda name: _worst(name, rows[name]))]
+    return [_line(name, rows[name], root, now_ms) for name in worst_first(rows)]
 
 
-def _worst(name: str, row: Row) -> tuple[int, int, str]:
-    return WORST_FIRST.index(row["state"]), -int(row["lag"] or 0), name
+def worst_first(rows: Mapping[str, Row]) -> list[str]:
+    return sorted(rows, key=lambda name: (WORST_FIRST.index(rows[name]["state"]), -int(rows[name]["lag"] or 0), name))
 
 
 def _line(name: str, row: Row, root: str, now_ms: int) -> GroupLine:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from queueviz import access, engine, owners, refusals, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
-from queueviz.pages import errors, reading
+from queueviz.pages import errors, places, reading
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.slugs import root_of
 from sandbox.control.limits import HostLimits
@@ -25,8 +25,8 @@ def landing(request: HttpRequest) -> HttpResponse:
     who = visitor.of_request(request)
     context = {
         "templates": list(TEMPLATES),
-        "mine": access.sandboxes_of(who),
-        "clusters": access.clusters_of(who),
+        **places.of_visitor(who, attach=False),
+        "first": True,
         "may_attach": access.may_attach(who),
         "most": HostLimits().sandboxes_per_visitor,
     }
@@ -35,6 +35,14 @@ def landing(request: HttpRequest) -> HttpResponse:
     except SandboxError as quiet:  # the page is worth showing without its strip
         context["quiet"] = refusals.describe(quiet)[1]["error"]
     return render(request, "queueviz/pages/home.html", context)
+
+
+@require_GET
+def standing(request: HttpRequest) -> HttpResponse:
+    """Sandboxes and clusters once more, with what is known of them by now."""
+    who = visitor.of_request(request)
+    context = {**places.of_visitor(who, attach=True), "may_attach": access.may_attach(who)}
+    return render(request, "queueviz/partials/places.html", context)
 
 
 def _live_strip() -> dict[str, object]:

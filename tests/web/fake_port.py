@@ -48,6 +48,7 @@ class FakePort:
         self.attached: dict[str, Any] = {}  # slug -> settings
         self.attach_count = 0
         self.trouble: str | None = None  # of attached clusters
+        self.answering = 3  # of the three nodes of each
         self.boards: dict[str, Reading] = {}
         self.rows: list[dict[str, Any]] = []
         self.first_seq = 0
@@ -164,7 +165,9 @@ class FakePort:
     def status(self) -> "Future[dict[str, Any]]":
         rows = {slug: {"state": state} for slug, state in self.sandboxes.items()}
         figures = {"awake": len(rows), "known": len(rows), "cap": 200, "fds": 20, "fd_limit": 1024}
-        return self._do("status", lambda: {**figures, "sandboxes": rows})
+        nodes = {"state": "live", "seen_ms": 1, "nodes": 3, "answering": self.answering}
+        attached = dict.fromkeys(self.attached, nodes)
+        return self._do("status", lambda: {**figures, "sandboxes": rows, "attached": attached})
 
     def _seen(self, channel: str) -> Reading | Refusal:
         state = self.sandboxes.get(channel.split("/")[1], "live")

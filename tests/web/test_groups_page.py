@@ -74,3 +74,28 @@ def test_a_sandbox_without_a_group_says_how_one_comes_to_be(visitor: Client, por
     page = visitor.get(f"/s/{mine}/groups/").content.decode()
     assert '<div class="empty" id="no-groups"><p>No group yet.' in page
     assert '<table role="table" class="table g" id="groups" hidden>' in page
+
+
+def places(client: Client) -> str:
+    assert "places/" in client.get("/").content.decode()
+    return client.get("/places/").content.decode()
+
+
+def test_the_first_page_says_how_each_sandbox_and_cluster_gets_on(visitor: Client, port: FakePort, mine: str) -> None:
+    cluster(audience="everyone", title="Production")
+    put(port, mine, orders=group("behind", lag="1200"), audit=group(lag="34"))
+    put(port, "k.prod", mails=group("ok", lag="7"), bills=group("unknown", lag=None, queues_known=0))
+    page = places(visitor)
+    assert f'<a class="standing bad" href="/s/{mine}/groups/">Lag 1\u2009234 · orders: Behind</a>' in page
+    assert 'href="/k/prod/groups/">Lag 7, not all queues are known · bills: Not known yet</a>' in page
+    assert "3 nodes answer" in page
+    port.answering = 2
+    assert "2 of 3 nodes answer" in places(visitor)
+
+
+def test_a_sleeping_sandbox_is_not_woken_by_the_first_page(visitor: Client, port: FakePort, mine: str) -> None:
+    port.sandboxes[mine] = "asleep"
+    page = places(visitor)
+    assert "· asleep" in page
+    assert "standing" not in page
+    assert port.sandboxes[mine] == "asleep"

@@ -8,7 +8,7 @@ from sandbox.control.questions import Question
 from sandbox.hosting.attached.ask import answer
 from sandbox.hosting.attached.changes import Changes
 from sandbox.hosting.attached.channels import read_channel
-from sandbox.hosting.attached.picture import Picture, ServerSeen
+from sandbox.hosting.attached.picture import RUNNING, Picture, ServerSeen
 from sandbox.hosting.attached.polls import Polls
 from sandbox.hosting.attached.reach import Reach
 from sandbox.hosting.attached.resets import Resets
@@ -94,10 +94,12 @@ class AttachedCluster:
 
     def row(self) -> dict[str, Any]:
         """As `status` lists it."""
+        states = [server.state for server in self.picture.servers.values()]
+        states += [seen.state for seen in self.picture.brokers.values()]
         return {"slug": self.slug, "template": TEMPLATE, "preset": None, "state": trouble.state_of(self.picture),
                 "watched": self.watch.watched, "failed": None, "epoch": self.epoch,
                 "trouble": trouble.said(self._troubles()), "name_servers": list(self.settings.name_servers),
-                "seen_ms": self.picture.seen_ms}
+                "seen_ms": self.picture.seen_ms, "nodes": len(states), "answering": states.count(RUNNING)}
 
     def snapshot(self) -> dict[str, Any]:
         """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values;

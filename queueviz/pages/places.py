@@ -1,0 +1,78 @@
+"""How each of a visitor's sandboxes and clusters gets on, in a line: for the first page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext, ngettext
+
+from queueviz import access, attaching, engine, visitor
+from queueviz.boards.group_texts import GROUP
+from queueviz.boards.groups import worst_first
+from queueviz.slugs import root_of
+from queueviz.templatetags.formats import number
+from sandbox.hosting.port import Reading
+from sandbox.hosting.snapshot.group_state import BEHIND, NOBODY
+from sandbox.kernel.errors import SandboxError
+
+
+class Standing(NamedTuple):
+    """`health`: of its nodes, or that it sleeps; `lag`: of all groups, with the worst of them; empty: nobody knows."""
+
+    health: str
+    lag: str
+    is_bad: bool
+
+
+class Placed(NamedTuple):
+    place: Any  # sandbox or cluster
+    root: str
+    standing: Standing
+
+
+def of_visitor(who: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]:
+    """`attach`: the engine is told of clusters it does not look at yet, and their first answer is not waited for."""
+    mine, clusters = access.sandboxes_of(who), access.clusters_of(who)
+    if attach:
+        for cluster in clusters:
+            attaching.glance(access.seat_at(who, cluster.slug, "see"), patience_s=0.0)
+    try:
+        port = engine.port()
+        status = engine.answer(port.status())
+        known = [place for place in [*mine, *clusters] if attach or not place.slug.startswith("k.")]
+        readings = dict(zip([place.slug for place in known],
+                            engine.answer(port.read([f"groups/{place.slug}" for place in known])), strict=True))
+    except SandboxError:  # the lists are worth showing without it
+        status, readings = {}, {}
+    rows = {**status.get("sandboxes", {}), **status.get("attached", {})}
+    return {name: [Placed(place, root_of(place.slug), _standing(rows.get(place.slug, {}), readings.get(place.slug)))
+                   for place in places] for name, places in (("mine", mine), ("clusters", clusters))}
+
+
+def _standing(row: Mapping[str, Any], reading: object) -> Standing:
+    health, ails = _health(row)
+    groups = reading.data.get("groups", {}) if isinstance(reading, Reading) else {}
+    if not groups:
+        return Standing(health, "", ails)
+    names = worst_first(groups)
+    worst = groups[names[0]]
+    return Standing(health, _lag(groups, names), ails or worst["state"] in (BEHIND, NOBODY))
+
+
+def _health(row: Mapping[str, Any]) -> tuple[str, bool]:
+    if "nodes" not in row:
+        return (gettext("asleep"), False) if row.get("state") == "asleep" else ("", False)
+    if row.get("seen_ms") is None:
+        return gettext("not asked yet"), False
+    some, every = row["answering"], row["nodes"]
+    if some == every:
+        return ngettext("{n} node answers", "{n} nodes answer", every).format(n=every), False
+    return gettext("{some} of {all} nodes answer").format(some=some, all=every), True
+
+
+def _lag(groups: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
+    known = [int(row["lag"]) for row in groups.values() if row["lag"] is not None]
+    said = gettext("Lag {lag}").format(lag=number(sum(known) if known else None))
+    if len(known) < len(groups) or any(row["queues_known"] != row["queues_all"] for row in groups.values()):
+        said = gettext("{said}, not all queues are known").format(said=said)
+    word = str(GROUP[f"group.{groups[names[0]]['state']}"])
+    return f"{said} · {names[0]}: {word}"
