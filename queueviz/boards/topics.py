@@ -93,8 +93,13 @@ def _sheet(place: Place, readings: Mapping[str, Any]) -> Row:
 
 
 def _page(place: Place, readings: Mapping[str, Any]) -> Row:
-    return {"topic_rows": _rows(place, readings), "live": live_config(place, readings, {}, tab="topics"),
+    found = [row for row in _rows(place, readings) if _wanted(place) in row["topic"].lower()]
+    return {"topic_rows": found, "wanted": _wanted(place), "live": live_config(place, readings, {}, tab="topics"),
             "texts": texts(), **_sheet(place, readings)}  # fmt: skip
+
+
+def _wanted(place: Place) -> str:
+    return place.query.get("q", "").strip().lower()
 
 
 TOPICS = BoardPage(

@@ -67,6 +67,8 @@ def test_the_pages_show_what_the_cluster_tells_and_a_reset_does_what_was_preview
     page = played.operator.get("/k/prod/?group=order-svc&topic=orders").content.decode()
     assert "RocketMQ 4.9.8" in page
     assert page.count('class="q ') >= 8
+    assert 'data-group="order-svc"' in played.operator.get("/k/prod/groups/").content.decode()
+    until(lambda: "3 nodes answer" in played.operator.get("/places/").content.decode())
     for actor in "ABC":
         played.act(action="StopActor", actor=actor)
     until(lambda: members(played.outside()) == 0)

@@ -8,7 +8,7 @@ from django.test import Client
 
 from sandbox.hosting.port import Reading
 from tests.web.clusters import account, browser_of, cluster
-from tests.web.fake_port import SNAPSHOT, FakePort
+from tests.web.fake_port import ATTACHED, SNAPSHOT, FakePort
 
 pytestmark = pytest.mark.django_db
 
@@ -99,3 +99,16 @@ def test_a_sleeping_sandbox_is_not_woken_by_the_first_page(visitor: Client, port
     assert "· asleep" in page
     assert "standing" not in page
     assert port.sandboxes[mine] == "asleep"
+
+
+def test_more_groups_than_tabs_hold_are_chosen_by_name(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster(audience="everyone", title="Production")
+    [like] = ATTACHED["groups"]
+    monkeypatch.setitem(ATTACHED, "groups", [{**like, "group": f"group-{n:02}"} for n in range(9)])
+    client = browser_of(account("ada"))
+    for path in ("", "rebalance/"):
+        page = client.get(f"/k/prod/{path}?group=group-07").content.decode()
+        assert re.search(r'<input [^>]*list="group-names" value="group-07"', page), path
+        assert page.count("<option value=\"group-") == 9
+        assert 'href="/k/prod/groups/">all 9 groups</a>' in page
+    assert "There is no group nothing here" in client.get("/k/prod/?group=nothing").content.decode()

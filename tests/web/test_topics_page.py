@@ -40,6 +40,15 @@ def test_a_sleeping_sandbox_shows_what_it_last_knew(visitor: Client, port: FakeP
     assert "15\u2009306" in page
 
 
+def test_topics_are_found_by_a_part_of_their_name(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, queue(0, "rw"))
+    for path in ("topics/", "part/topics/"):
+        assert 'id="topic-orders"' in visitor.get(f"/s/{mine}/{path}?q=DERS").content.decode()
+        page = visitor.get(f"/s/{mine}/{path}?q=mails").content.decode()
+        assert 'id="topic-orders"' not in page
+        assert "No topic has mails in its name." in page
+
+
 def test_messages_nobody_can_read_are_named_queue_by_queue(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine, queue(0, "rw"), queue(1, "wo", waiting=12), queue(2, "none", waiting=None, high=7), read=1, write=2)
     text = sheet(visitor, mine)
