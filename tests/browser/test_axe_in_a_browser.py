@@ -8,6 +8,7 @@ from tests.browser.conftest import DESKTOP, PHONE, Site
 PAGES = {
     "board": ("orders", "", ".q"),
     "orderly board": ("payments", "", ".q"),
+    "groups": ("orders", "groups/", "#groups tbody tr"),
     "rebalance": ("orders", "rebalance/", ".planned"),
     "locks": ("payments", "locks/", "#lock-rows .ring"),
     "store": ("orders", "store/", "#entries button"),

@@ -1,0 +1,37 @@
+"""The Groups page is sorted and searched by keyboard, moves by itself, and leads to the Board of the group behind."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE_MS, Site
+
+
+def test_the_group_behind_is_found_and_leads_to_its_board(site: Site) -> None:
+    site.start("orders")
+    assert site.act(action="StartConsumer", actor="Q", group="audit", subscriptions='[{"topic":"orders"}]',
+                    threads="1", work_ms="20000,20000") == 204  # fmt: skip
+    assert site.act(action="SendMessages", topic="orders", count="40") == 204
+    site.open("groups/")
+    page, keys = site.page, site.page.keyboard
+    names = page.locator("#groups tbody tr:not([hidden]) a")
+    expect(page.locator("tr[data-group=audit] [data-c=word]")).to_have_text("Behind", timeout=PATIENCE_MS)
+    expect(names).to_have_text(["audit", "order-svc"], timeout=PATIENCE_MS)
+    page.locator("th[data-sort=name] button").focus()
+    keys.press("Enter")
+    expect(page.locator("th[data-sort=name]")).to_have_attribute("aria-sort", "ascending")
+    page.locator("#sort").select_option("consumed")
+    expect(names).to_have_text(["order-svc", "audit"])
+    page.evaluate("document.activeElement.blur()")
+    keys.press("/")
+    keys.type("AUD")
+    expect(names).to_have_text(["audit"])
+    keys.type("x")
+    expect(page.locator("#no-match")).to_be_visible()
+    page.get_by_role("button", name="Clear the search").press("Enter")
+    expect(names).to_have_count(2)
+    before = page.locator("tr[data-group=audit] [data-c=lag]").inner_text()
+    assert site.act(action="SendMessages", topic="orders", count="40") == 204
+    expect(page.locator("tr[data-group=audit] [data-c=lag]")).not_to_have_text(before, timeout=PATIENCE_MS)
+    page.locator("tr[data-group=audit] a").press("Enter")
+    page.wait_for_url(re.compile(r"/\?group=audit&topic=orders"))
