@@ -1,15 +1,50 @@
-"""Our scripts, styles and fonts: names with a hash, squeezed once, served by this process."""
+"""Our scripts, styles and fonts: names with a hash, without comments, squeezed once, served by this process."""
 
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import Storage
 from django.http import HttpRequest, HttpResponse
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n", re.DOTALL | re.MULTILINE)
+
+
+def without_comments(source: str) -> str:
+    """Comments that have lines of their own are for readers of the source: a tenth of what a first view weighs."""
+    return COMMENT.sub("", source)
+
+
+class Uncommented:
+    """Where a file comes from; it is read without its comments."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def open(self, path: str) -> File:
+        with self._storage.open(path) as file:
+            return ContentFile(without_comments(file.read().decode()).encode())
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
     """Also rewrites `import … from "./strip.js"`, so that modules need no bundler and no import map."""
 
     support_js_module_import_aggregation = True
+
+    def post_process(self, paths: dict[str, tuple[Any, str]], *args: Any, **options: Any) -> Iterator[Any]:
+        sources = {
+            name: (Uncommented(storage), path) if is_ours(name) else (storage, path)
+            for name, (storage, path) in paths.items()
+        }
+        yield from super().post_process(sources, *args, **options)
+
+
+def is_ours(name: str) -> bool:
+    return name.startswith("queueviz/") and name.endswith((".js", ".css"))
 
 
 class StaticFiles(WhiteNoiseMiddleware):

@@ -140,6 +140,14 @@ PEEK = Part(
     context=lambda place, readings: {},
 )
 
+WHY = Part(
+    name="why",  # what legend and header figures say of themselves
+    template="queueviz/partials/why.html",
+    attached=True,
+    channels=lambda place: [],
+    context=lambda place, readings: {},
+)
+
 RAIL = Part(
     name="rail",
     template="queueviz/partials/rail_cluster.html",

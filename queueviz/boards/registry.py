@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.asks import ASK
-from queueviz.boards.board import BOARD, PEEK, RAIL
+from queueviz.boards.board import BOARD, PEEK, RAIL, WHY
 from queueviz.boards.client import CLIENT
 from queueviz.boards.cluster import STATE
 from queueviz.boards.connect import CONNECT
@@ -39,7 +39,7 @@ BOARDS: dict[str, BoardPage] = {
     page.name: page for page in (BOARD, GROUPS, REBALANCE, LOCKS, STORE, INDEX, RESET, TOPOLOGY, TOPICS, JOURNAL,
                                  SETTINGS, CLIENT, FRAMES, CONNECT, MESSAGES, MESSAGE)
 }
-PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
+PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
                                                  PANEL, STATE, LIFE)}
 TABS = (
     Tab("board", "", _("Board")),

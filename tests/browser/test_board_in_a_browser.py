@@ -84,6 +84,8 @@ def test_legend_and_figures_explain_themselves(site: Site, browser: Browser) -> 
     things = page.locator("[data-why]")
     said = page.locator(".peek.said")
     assert things.count() == 16, "ten of the legend, six figures"
+    assert page.locator("[id^=why-]").count() == 0, "no part of the first view"
+    page.keyboard.press("Tab")
     for thing in things.all():
         words = page.locator(f"#{thing.get_attribute('aria-describedby')}").text_content() or ""
         assert len(words) > 40

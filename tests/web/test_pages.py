@@ -11,6 +11,7 @@ from django.test import Client
 
 from queueviz import engine, owners
 from queueviz.models import Sandbox
+from queueviz.static_files import without_comments
 from sandbox.kernel.errors import ActionRefused, Locked
 from tests.web.fake_port import FakePort
 
@@ -280,6 +281,11 @@ def test_static_files_are_served_with_their_type(visitor: Client) -> None:
     assert style.status_code == 200
     assert style["Content-Type"].startswith("text/css")
     assert visitor.get("/static/../settings.py").status_code == 404
+
+
+def test_scripts_and_styles_travel_without_comments_that_have_lines_of_their_own() -> None:
+    code = """let a = 1; /* stays */\n/* stays */ let b = "/*";\nlet c = "*/";\n"""
+    assert without_comments(f"/* What it does:\n   much. */\n{code}  /** Why. */\n") == code
 
 
 def test_the_landing_button_acts_with_viewer_rights(

@@ -1,6 +1,6 @@
 /* Doing things: buttons and small dialogs post an action by htmx. The answer is an event number; the button shows it until
    the stream has passed it. A refusal is a sentence beside the control, and focus moves there. */
-import { $, $$, el, json } from "./dom.js";
+import { $, el } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
 
@@ -17,7 +17,7 @@ export function setUpActions({ root, can, time = null }) {
     if (button.dataset.ask) openAsk(button.dataset.ask, button);
     else if (button.dataset.act) actOn(button, url);
     else if (button.dataset.close !== undefined) button.closest("dialog").close();
-    else if (button.dataset.copy !== undefined) copy(button);
+    else if (button.dataset.copy !== undefined) import("./ask_dialog.js").then(({ copy }) => copy(button));
   });
   document.body.addEventListener("htmx:configRequest", ({ detail }) => {
     for (const name of Object.keys(detail.parameters)) if (name.startsWith("ui-")) delete detail.parameters[name];
@@ -52,82 +52,11 @@ export function post(url, values, near) {
   return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" }).catch(() => {}); // htmx:sendError has said it
 }
 
-/** The form comes from the server, so it knows what runs and what is full; nothing of it burdens the first view. */
+/** Dialogs are no part of the first view, and neither is what opens them. */
 export async function openAsk(name, opener = null, actor = null) {
-  const dialog = $("#ask");
-  if (!dialog || dialog.open) return;
-  const html = await formOf(name);
-  if (!html) return refuse(opener ?? document.body, t("act.failed"));
-  if (dialog.open) return;
-  dialog.innerHTML = html;
-  const form = $("form", dialog);
-  dialog.setAttribute("aria-labelledby", "ask-title");
-  dialog.removeAttribute("aria-label");
-  if (actor !== null && form) {
-    form.elements.actor.value = actor;
-    const card = document.querySelector(`[data-actor="${CSS.escape(actor)}"]`);
-    const letter = $("[data-letter]", dialog);
-    if (letter && card) {
-      letter.textContent = $(".badge", card).textContent;
-      letter.className = `badge ${[...card.classList].find((c) => c.startsWith("me-")) ?? ""}`;
-    }
-  }
-  fill[name]?.(form, opener);
-  htmx.process(dialog);
-  dialog.dispatchEvent(new CustomEvent("queueviz:asking", { bubbles: true, detail: { name, form } }));
-  dialog.showModal();
+  const dialogs = await import("./ask_dialog.js").catch(() => null);
+  if (!(await dialogs?.openDialog(name, { actor, clock }))) refuse(opener ?? document.body, t("act.failed"));
 }
-
-async function formOf(form) {
-  const { root, group, topic } = json("live"), known = Object.entries({ form, group, topic }).filter(([, value]) => value);
-  try {
-    const answer = await fetch(`${root}part/ask/?${new URLSearchParams(known)}`);
-    return answer.ok ? (await answer.text()).trim() : "";
-  } catch {
-    return "";
-  }
-}
-
-/** What a form needs beyond its fields. */
-const fill = {
-  share() {
-    const field = $("#ask [data-address]");
-    field.value = location.href;
-    field.setAttribute("autofocus", "");
-  },
-  crash(form) {
-    $("[data-foretold]", form).setAttribute("hx-get", `${json("live").root}ask/plan-crash/?${new URLSearchParams({ actor: form.elements.actor.value })}`);
-  },
-  slow(form) {
-    for (const radio of $$('[name="how"]', form)) radio.name = "ui-how";
-    const choose = () => {
-      const chosen = form.querySelector('[name="ui-how"]:checked').value;
-      for (const box of $$("[data-how]", form)) {
-        box.hidden = box.dataset.how !== chosen;
-        for (const input of $$("input, select", box)) input.disabled = box.hidden;
-      }
-    };
-    form.addEventListener("change", choose);
-    choose();
-    const held = document.querySelector(".q[aria-selected='true']");
-    const me = [...$("[data-letter]", form).classList].find((name) => name.startsWith("me-")); // rows wear their owner's colour
-    const own = me && (held?.classList.contains(me) ? held : document.querySelector(`.q.${me}`));
-    if (own) $("[data-slow-queue]", form).value = own.dataset.queue;
-    const key = held?.dataset.oldestKey ?? document.querySelector("[data-oldest-key]")?.dataset.oldestKey;
-    if (key) $("[data-slow-key]", form).value = key;
-  },
-  consumer(form) {
-    const join = () => (form.elements.subscriptions.value = JSON.stringify([{ topic: $("[data-topic]", form).value, expression: $("[data-expression]", form).value || "*", kind: $("[data-filter]", form).value }]));
-    const time = $("[data-from-time]", form), timestamp = form.elements.timestamp;
-    const begin = () => {
-      time.hidden = timestamp.disabled = form.elements.from_where.value !== "CONSUME_FROM_TIMESTAMP";
-      timestamp.value = String(Math.round(clock.now() - Number(form.elements["ui-minutes"].value) * 60000));
-    };
-    form.addEventListener("input", () => (join(), begin()));
-    join();
-    begin();
-  },
-};
 
 function acted(target, seq) {
   const dialog = target.closest?.("dialog#ask");
@@ -173,11 +102,4 @@ export function toast(line, undo = null) {
   }
   $("#toasts").append(node);
   setTimeout(() => node.remove(), undo ? 20000 : 5000);
-}
-
-async function copy(button) {
-  const field = button.closest(".body, form").querySelector("[data-address], [data-copied]");
-  field.select?.();
-  await navigator.clipboard?.writeText(field.value ?? field.textContent).catch(() => {});
-  button.closest("dialog")?.close();
 }

@@ -1,20 +1,25 @@
-/* What explains itself: pointed at, focused or tapped, its words from the page's one list stand beside it. The same words are
-   its description for who listens; Escape puts them away. */
+/* What explains itself: pointed at, focused or tapped, its words stand beside it. The same words are its description for
+   who listens; Escape puts them away. Fetched when something is first focused or asks for them: no part of the first view. */
 import { $, attr, el, hide } from "./dom.js";
 
-export function setUpExplanations() {
+export function setUpExplanations({ root }) {
   const box = el("div", { class: "peek said", hidden: "" });
   document.body.append(box);
-  let shown = null;
+  let shown = null, list = null;
 
-  const show = (thing) => {
+  const words = () => (list ??= fetch(`${root}part/why/`).then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)))
+    .then((html) => document.body.insertAdjacentHTML("beforeend", html)).catch(() => (list = null)));
+  const show = async (thing) => {
     if (thing === shown) return;
     if (shown) attr(shown, "aria-expanded", null);
     shown = thing;
-    hide(box, !thing);
+    hide(box, true);
     if (!thing) return;
-    box.replaceChildren($(`#why-${thing.dataset.why}`).cloneNode(true));
-    box.firstChild.removeAttribute("id");
+    await words();
+    const said = $(`#why-${thing.dataset.why}`);
+    if (!said || shown !== thing) return;
+    box.replaceChildren(...said.cloneNode(true).childNodes);
+    hide(box, false);
     attr(thing, "aria-expanded", "true");
     const at = thing.getBoundingClientRect(), { offsetWidth: w, offsetHeight: h } = box, below = at.bottom + 6 + h < innerHeight;
     box.style.left = `${Math.max(8, Math.min(innerWidth - w - 8, at.left))}px`;
@@ -23,6 +28,7 @@ export function setUpExplanations() {
   const of = (node) => node?.closest?.("[data-why]") ?? $("[data-why]", node?.closest?.(".kpi") ?? box);
 
   document.addEventListener("pointerover", ({ target, pointerType }) => pointerType === "mouse" && show(of(target)));
+  document.addEventListener("focusin", words, { once: true }); // a description is there before its thing is reached
   document.addEventListener("focusin", ({ target }) => show(of(target)));
   document.addEventListener("focusout", () => show(null));
   document.addEventListener("click", ({ target }) => show(of(target)));

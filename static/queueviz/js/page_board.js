@@ -24,7 +24,6 @@ const MANY = 64; // queues with a strip of their own
 let board = null, store = null, heat = null, started = false;
 const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
 const queueName = (key) => rows.shorts.get(key) ?? key;
-setUpExplanations();
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
 const chart = new LagChart($("#chart"));
 
@@ -46,6 +45,7 @@ const page = startShell({
   },
 });
 const { clock, config, painter } = page;
+setUpExplanations(config);
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
 const recent = async () => (await fetch(`${config.api}/ask/recent-lag?${asked}`)).json();
 const history = new History(`${config.slug}/${config.group}/${config.topic}`, config.attached || !config.group || !config.topic ? null : recent);

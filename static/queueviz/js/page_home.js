@@ -25,7 +25,7 @@ function start() {
   clock.hear(config.at_ms, config.rate);
   live.seq = config.seq;
   new Pill(live, painter);
-  setUpExplanations();
+  setUpExplanations(config);
   const { act } = setUpActions({ root: config.root, can: [] });
   const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => {} });
   const keys = [...rows.rows.keys()];
