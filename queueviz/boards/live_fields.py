@@ -10,13 +10,14 @@ from queueviz.boards.client_texts import WORDS
 from queueviz.boards.connect_texts import WORDS as CONNECT_WORDS
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.js_texts import TEXTS
+from queueviz.boards.message_texts import WORDS as MESSAGE_WORDS
 from queueviz.boards.rebalance_texts import WORDS as REBALANCE_WORDS
 from queueviz.boards.store_texts import WORDS as STORE_WORDS
 from queueviz.boards.topology_texts import WORDS as TOPOLOGY_WORDS
 from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, number, second
 
 WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (WORDS, TEXTS, TOPOLOGY_WORDS, CONNECT_WORDS, REBALANCE_WORDS,
-                                                 STORE_WORDS)
+                                                 STORE_WORDS, MESSAGE_WORDS)
 SIMPLE = {"number": number, "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
 
 
@@ -24,12 +25,15 @@ def shown(
     row: Mapping[str, Any] | None, name: str, kind: str, *, now_ms: int, began_ms: int = 0,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """`kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, or a
-    family of words (`step.`).  `began_ms` is what `after` counts from; `names` turns client ids into labels."""
+    """`kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, body,
+    or a family of words (`step.`).  `began_ms` is what `after` counts from; `names` turns client ids into labels."""
     row = row or {}
     value = row.get(name)
     if kind in ("wait", "mark"):
         return _sentence(row, f"{kind}.{value}", names) if value else UNKNOWN
+    if kind == "body" and "stored_body_bytes" in row and not value:
+        size = byte_count(row["stored_body_bytes"])
+        return word("body.empty") if value == "" else word("body.binary").format(size=size)
     if value is None or value == "":
         return UNKNOWN
     if kind in SIMPLE:

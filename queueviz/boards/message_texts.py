@@ -47,6 +47,11 @@ OUTCOMES: dict[str | None, Any] = {  # sign, word, tone
     "CR_THROW_EXCEPTION": ("✕", _("failed"), "bad"),
 }
 
+WORDS: dict[str, Any] = {
+    "body.binary": _("binary, {size}"),
+    "body.empty": _("empty"),
+}
+
 WHY: dict[str, Any] = {
     "not_indexed": _("No broker that runs has a message with this unique key, and it is no offset id: those have 32 "
                      "hexadecimal digits (56 with IPv6), the broker's address and the position in its log."),
@@ -82,6 +87,7 @@ def sign_word(table: dict[Any, Any], code: str | None) -> SignWord:
 def message_words() -> dict[str, str]:
     """What the moving page says, ready for JSON."""
     return {
+        **{key: str(text) for key, text in WORDS.items()},
         "messages.held": str(_("{n} more, held while you are here")),
         "messages.time": str(_("{value} is no time. Write it like 2026-11-20 10:42:17, in UTC.")),
     }

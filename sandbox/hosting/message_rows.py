@@ -4,19 +4,22 @@ Pure functions of a record: of our own store's, or of one that a real broker sen
 pulls give out whole records).  What a record does not say, such as the name of its broker, is handed in.
 """
 
+import codecs
 from typing import Any
 
 from sandbox.hosting.store_rows import offset_msg_id
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import properties, record
 from sandbox.message import sys_flag as bits
-from sandbox.message.compression import decompress
+from sandbox.message.compression import decompress, decompress_start
 from sandbox.message.message import StoredMessage
 
 Row = dict[str, Any]
 
 BODY_BYTES = 4_096  # shown of a body
 VALUE_CHARS = 200  # shown of one field of the record
+LINE_CHARS = 80  # shown of a body's first line
+LOOKED_AT_BYTES = 512  # of a body, packed or not, for its first line
 
 _FLAGS = ((bits.COMPRESSED, "compressed"), (bits.MULTI_TAGS, "multi_tags"), (bits.BORN_HOST_V6, "born_host_v6"),
           (bits.STORE_HOST_V6, "store_host_v6"))
@@ -30,20 +33,36 @@ def message_row(message: StoredMessage, broker: str | None = None) -> Row:
     """A message as lists show it.
 
     {"topic", "broker" (name; None: not known), "queue_id", "queue_offset" and "physical_offset" (text), "bytes" (of
-    the record), "keys", "tags", "msg_id" (the offset id), "unique_key", "born_ms", "store_ms", "reconsume_times"};
-    None where the message has no such property.
+    the record), "keys", "tags", "msg_id" (the offset id), "unique_key", "born_ms", "store_ms", "reconsume_times",
+    "line" (`first_line`), "stored_body_bytes"}; None where the message has no such property.
     """
     return {"topic": message.topic, "broker": broker, "queue_id": message.queue_id,
             "queue_offset": str(message.queue_offset), "physical_offset": str(message.physical_offset),
             "bytes": message.store_bytes, "keys": message.properties.get(properties.KEYS),
             "tags": message.properties.get(properties.TAGS), "msg_id": offset_msg_id(message),
             "unique_key": message.properties.get(properties.UNIQ_KEY), "born_ms": message.born_ms,
-            "store_ms": message.store_ms, "reconsume_times": message.reconsume_times}
+            "store_ms": message.store_ms, "reconsume_times": message.reconsume_times,
+            "line": first_line(message), "stored_body_bytes": len(message.body)}
+
+
+def first_line(message: StoredMessage) -> str | None:
+    """Of a text, cut to 80 characters; of a long body no more is looked at or unpacked than that needs.  None: it is
+    no text, or packed as nobody reads it here."""
+    try:
+        start = decompress_start(message.body, message.sys_flag, LOOKED_AT_BYTES)
+        whole = len(message.body) <= LOOKED_AT_BYTES and len(start) < LOOKED_AT_BYTES
+        text = codecs.getincrementaldecoder("utf-8")().decode(start, whole)  # else its last character may be cut
+    except (CorruptRecord, UnicodeDecodeError):
+        return None
+    line = next(iter(text.strip().splitlines()), "")
+    if not line.replace("\t", " ").isprintable():
+        return None
+    return line if len(line) <= LINE_CHARS else f"{line[:LINE_CHARS]}…"
 
 
 def full_row(message: StoredMessage, broker: str | None = None) -> Row:
     """`message_row` and {"properties", "body" (its first 4 096 bytes as text), "body_hex" (the same), "body_bytes" (as
-    the application sent it; None where it cannot be unpacked), "stored_body_bytes", "compression" (None, zlib, LZ4,
+    the application sent it; None where it cannot be unpacked), "compression" (None, zlib, LZ4,
     ZSTD), "flags" (words of SYSFLAG), "flag" (the application's), "born_host", "store_host"}.
     """
     packed = bool(message.sys_flag & bits.COMPRESSED)
@@ -54,7 +73,7 @@ def full_row(message: StoredMessage, broker: str | None = None) -> Row:
         body = None
     shown = (message.body if body is None else body)[:BODY_BYTES]
     return {**message_row(message, broker), "properties": message.properties,
-            "body_bytes": None if body is None else len(body), "stored_body_bytes": len(message.body),
+            "body_bytes": None if body is None else len(body),
             "body": shown.decode("utf-8", "replace"), "body_hex": shown.hex(),
             "compression": _COMPRESSION.get(message.sys_flag & bits.COMPRESSION_MASK, "?") if packed else None,
             "flags": flags_of(message.sys_flag), "flag": message.flag, "born_host": message.born_host,

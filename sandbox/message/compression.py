@@ -18,15 +18,21 @@ def compress(body: bytes) -> bytes:
     return zlib.compress(body, LEVEL)
 
 
+def decompress_start(body: bytes, sys_flag: int, most: int) -> bytes:
+    """The first bytes of what the application sent, from no more than `most` packed ones.  Raises CorruptRecord."""
+    if not sys_flag & bits.COMPRESSED:
+        return body[:most]
+    try:
+        return _inflater(sys_flag).decompress(body[:most], most)
+    except zlib.error as why:
+        raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from why
+
+
 def decompress(body: bytes, sys_flag: int) -> bytes:
     """The body as the application sent it.  Raises CorruptRecord for a type we cannot read."""
     if not sys_flag & bits.COMPRESSED:
         return body
-    kind = sys_flag & bits.COMPRESSION_MASK
-    if kind not in (bits.COMPRESSION_LEGACY, bits.COMPRESSION_ZLIB):
-        name = _NAMES.get(kind, f"type {kind >> 8}")
-        raise CorruptRecord(f"the body is compressed with {name}, which is not read here")
-    inflate = zlib.decompressobj()
+    inflate = _inflater(sys_flag)
     try:
         plain = inflate.decompress(body, MAX_PLAIN_BYTES)
     except zlib.error as why:
@@ -34,3 +40,11 @@ def decompress(body: bytes, sys_flag: int) -> bytes:
     if not inflate.eof:
         raise CorruptRecord(f"compressed body of {len(body)} bytes ends too early, or grows over {MAX_PLAIN_BYTES}")
     return plain
+
+
+def _inflater(sys_flag: int) -> "zlib._Decompress":
+    kind = sys_flag & bits.COMPRESSION_MASK
+    if kind not in (bits.COMPRESSION_LEGACY, bits.COMPRESSION_ZLIB):
+        name = _NAMES.get(kind, f"type {kind >> 8}")
+        raise CorruptRecord(f"the body is compressed with {name}, which is not read here")
+    return zlib.decompressobj()

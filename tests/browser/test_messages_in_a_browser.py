@@ -39,6 +39,12 @@ def test_rows_hold_still_under_the_keyboard_and_enter_opens_one(site: Site) -> N
     site.page.keyboard.press("Enter")
     site.page.wait_for_url(re.compile(r"/messages/[0-9A-F]{32}/$"), timeout=PATIENCE_MS)
     assert key == site.page.locator("h1").text_content()
+    site.page.go_back()
+    rows.nth(2).wait_for(timeout=PATIENCE_MS)
+    body = rows.nth(2).locator(".line")
+    expect(body).not_to_have_text("–")
+    body.click()
+    site.page.wait_for_url(re.compile(r"/messages/[0-9A-F]{32}/$"), timeout=PATIENCE_MS)
 
 
 def test_a_search_says_how_far_it_came_and_stands_in_the_address(site: Site) -> None:

@@ -13,10 +13,11 @@ from queueviz.boards.page import Place
 from queueviz.live.channel import slug_of
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.control.questions import FindMessages
-from sandbox.hosting.message_rows import full_row, record_fields, record_parts
+from sandbox.hosting.message_rows import LOOKED_AT_BYTES, full_row, message_row, record_fields, record_parts
 from sandbox.hosting.port import Reading
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import msg_id, record
+from sandbox.message.compression import ZLIB_FLAGS, compress, decompress_start
 from sandbox.message.message import InboundMessage
 from tests.web.fake_port import FakePort
 from tests.web.patience import until
@@ -84,6 +85,28 @@ def test_what_arrives_is_a_table_with_the_newest_first(visitor: Client, port: Fa
     assert f'href="/s/{mine}/messages/{ID}/"' in page
     assert 'data-n="rest">12' in page
     assert "1\u2009152\u2009921\u2009504\u2009606\u2009846\u2009976" in page, "beyond what a float holds"
+
+
+BIG = b"a" * 6_000
+
+
+@pytest.mark.parametrize(("body", "sys_flag", "shown"), [
+    (b'{"id": 7}\n{"id": 8}', 0, '{"id": 7}'), (b"\n  two words\r\nmore", 0, "two words"), (b"", 0, "empty"),
+    ("消".encode() * 300, 0, "消" * 80 + "…"), (compress(BIG), ZLIB_FLAGS, "a" * 80 + "…"),
+    (b"\x00\xff\x10" * 500, 0, "binary, 1.5 KiB"), (b"caf\xc3", 0, "binary, 4 B"),
+    (compress(BIG)[:9] + b"torn", ZLIB_FLAGS, "binary, 13 B"),
+])  # fmt: skip
+def test_a_row_shows_the_first_line_of_a_text_and_the_size_of_what_is_none(
+        visitor: Client, port: FakePort, mine: str, body: bytes, sys_flag: int, shown: str) -> None:
+    row = message_row(record.decode(raw(body, sys_flag=sys_flag)), "broker-a")
+    show(port, mine, {"wanted": {}, "seen": 1, "rest": 0, "unseen": 0, "rows": {"1": row}}, "")
+    page = unescape(visitor.get(f"/s/{mine}/messages/").content.decode())
+    assert f'<span data-f="line" data-as="body">{shown}</span>' in page
+
+
+def test_a_row_unpacks_no_more_of_a_body_than_its_first_line_needs() -> None:
+    bomb = compress(bytes(b"x" * 60_000_000))
+    assert len(decompress_start(bomb, ZLIB_FLAGS, LOOKED_AT_BYTES)) == LOOKED_AT_BYTES
 
 
 def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: FakePort, mine: str) -> None:

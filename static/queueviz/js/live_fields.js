@@ -70,6 +70,7 @@ export class Fields {
   #shown(row, cell, now) {
     const { f: name, as: kind } = cell.dataset, value = row[name];
     if (kind === "wait" || kind === "mark") return value ? this.#sentence(row, `${kind}.${value}`) : UNKNOWN;
+    if (kind === "body" && !value && row.stored_body_bytes !== undefined) return t(value === "" ? "body.empty" : "body.binary", { size: bytes(row.stored_body_bytes) });
     if (value === null || value === undefined || value === "") return UNKNOWN;
     if (TIMED.has(kind)) return kind === "left" ? left(value - now) : ago(now - value);
     if (kind in SIMPLE) return SIMPLE[kind](value);
