@@ -18,6 +18,7 @@ DOWN: dict[str, Any] = {
     "down.nobody": _("master down: readable again when it returns"),
     "down.slave": _("master down: read from the slave"),
     "down.slave_idle": _("master down: its slave has the queue, nobody reads there yet"),
+    "down.kept": _("master down: its slave has the queues"),
     "down.known": _("{n} of {all} queues known now"),
     "down.locks": _("{said}; lock table lost with the master's memory; waiting, as last known: {lag}"),
     "down.wait": _("master down; waiting, as last known: {lag}"),

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.board import live_config
+from queueviz.boards.down import DOWN, as_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Part, Place, data_of
 
@@ -30,7 +31,7 @@ def _rows(place: Place, readings: Mapping[str, Any]) -> list[Row]:
 def _as_it_slept(topic: Mapping[str, Any]) -> Row:
     """The topic of a snapshot (catalogue 9): nothing about groups and origins, one pair of counts for all brokers."""
     write, read = topic["write_queues"], topic["read_queues"]
-    counts = {"write_queues": write, "read_queues": read, "permission": topic["permission"], "how": None}
+    counts = {"write_queues": write, "read_queues": read, "permission": topic["permission"], "how": None, "down": None}
     queues = [{"rate_per_s": None, **queue, "waiting": {}, "use": _use(queue["queue_id"], write, read)}
               for queue in topic.get("queues", ()) if queue.get("max") is not None]
     return {**topic, "groups": [], "queues": queues,
@@ -44,31 +45,36 @@ def _use(queue_id: int, write: int, read: int) -> str:
 
 
 def _topic(topic: Mapping[str, Any]) -> Row:
-    brokers = [_broker(row, [q for q in topic["queues"] if q["broker"] == row["broker"]]) for row in topic["brokers"]]
-    queues = [queue for broker in brokers for queue in broker["queues"]]
+    brokers = [_broker(row, [q for q in topic["queues"] if q["broker"] == row["broker"]], topic["groups"])
+               for row in topic["brokers"]]
+    running = [broker for broker in brokers if not broker["down"]]
+    queues = [queue for broker in running for queue in broker["queues"]]
     return {"topic": topic["topic"], "kind": topic["kind"], "groups": topic["groups"], "brokers": brokers,
-            "messages": sum(queue["messages"] for queue in queues), "rate": sum(q["rate_per_s"] or 0 for q in queues),
-            "write": max((broker["write_queues"] for broker in brokers), default=0),
-            "read": max((broker["read_queues"] for broker in brokers), default=0),
+            "running": running, "messages": sum(q["messages"] for broker in brokers for q in broker["queues"]),
+            "rate": sum(queue["rate_per_s"] or 0 for queue in queues),
+            "write": max((broker["write_queues"] for broker in running), default=0),
+            "read": max((broker["read_queues"] for broker in running), default=0),
             "stranded": [queue for queue in queues if queue["stranded"]],
             "starved": [queue for queue in queues if queue["use"] == "ro"],
             "unread": [queue for queue in queues if queue["use"] == "wo"]}  # fmt: skip
 
 
-def _broker(row: Mapping[str, Any], queues: list[Mapping[str, Any]]) -> Row:
-    permission = row["permission"]
-    return {**row, "queues": [_queue(queue) for queue in queues], "count": len(queues),
+def _broker(row: Mapping[str, Any], queues: list[Mapping[str, Any]], groups: list[str]) -> Row:
+    permission, down = row["permission"], row["down"]
+    said = str(DOWN["down.kept" if down["kept"] else "down.nobody"]) if down else ""
+    return {**row, "queues": [_queue(queue, groups) for queue in queues], "count": len(queues),
+            "down_said": f"{said}, {as_of(down)}" if down else "",
             "rights": ("R" if permission & 4 else "-") + ("W" if permission & 2 else "-")}  # fmt: skip
 
 
-def _queue(queue: Mapping[str, Any]) -> Row:
+def _queue(queue: Mapping[str, Any], groups: list[str]) -> Row:
     """`stranded`: messages nobody can read any more or yet; those every group has finished are not."""
     messages = int(queue["max"]) - int(queue["min"])
     waiting = {group: None if count is None else int(count) for group, count in queue["waiting"].items()}
     unreadable = queue["use"] in ("wo", "none")
     behind = [messages if count is None else count for count in waiting.values()]
     return {**queue, "key": f"{queue['broker']}:{queue['queue_id']}", "messages": messages, "waiting": waiting,
-            "waits": [(group, waiting[group]) for group in sorted(waiting)],
+            "waits": [(group, waiting.get(group)) for group in groups],
             "behind": max(behind, default=messages), "stranded": (max(behind, default=messages) if unreadable else 0)}
 
 
@@ -76,7 +82,7 @@ def _shrink(topic: Row, wanted: str) -> Row:
     """The three steps of making a topic smaller: write first, wait, then read (`to` from the form, else half)."""
     default = max(1, topic["read"] // 2)
     to = min(int(wanted), MOST_QUEUES) if wanted.isdigit() else default
-    upper = [q for broker in topic["brokers"] for q in broker["queues"] if q["queue_id"] >= to and q["use"] != "none"]
+    upper = [q for broker in topic["running"] for q in broker["queues"] if q["queue_id"] >= to and q["use"] != "none"]
     waiting = [queue for queue in upper if queue["behind"]]
     return {"to": to, "upper": upper, "waiting": waiting, "left": sum(queue["behind"] for queue in waiting),
             "write_done": topic["write"] <= to, "drained": not waiting, "read_done": topic["read"] <= to}

@@ -72,6 +72,24 @@ def test_the_board_and_its_table_mark_the_queues_of_a_dead_master(real_engine: A
     assert BOARD[language] not in shown(cluster.page(path, language))
 
 
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_topics_keeps_and_marks_the_queues_of_a_dead_master(real_engine: Any, language: str) -> None:
+    kept = {"en": "master down: its slave has the queues", "zh-hans": "主节点宕机：从节点有这些队列"}
+    cluster = Cluster()
+    table, sheet = "part/topics/", "part/topic/?topic=orders"
+    for broker, said in (("broker-a", kept[language]), ("broker-b", BOARD[language])):
+        cluster.act("KillBroker", broker=broker)
+        page = cluster.page(table, language).partition('id="topic-orders"')[2].partition("</tbody>")[0]
+        assert page.count('<td class="mono">broker-') == 2, "no row is gone"
+        assert re.search(f'<td class="mono">{broker}<small class="k-bad said">{said}, {AS_OF[language]} [0-9:]{{8}}<',
+                         page)
+        page = cluster.page(sheet, language)
+        assert re.search(f'<figcaption class="mono small">{broker} <span class="k-bad">{said}, ', page)
+        assert len(re.findall(f'<small class="k-bad said">{said}, ', page)) == 4, "one for each of its queues"
+    cluster.act("StartBroker", broker="broker-a")
+    assert "broker-a<small" not in cluster.page(table, language)
+
+
 def test_history_says_of_how_many_queues_its_lines_are_known(real_engine: Any) -> None:
     cluster = Cluster()
     path = "history/?group=order-svc&topic=orders"

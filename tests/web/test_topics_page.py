@@ -19,7 +19,7 @@ def queue(number: int, use: str, *, waiting: int | None = 0, high: int = 40) -> 
 def put(port: FakePort, slug: str, *queues: dict[str, Any], write: int = 4, read: int = 4) -> None:
     row = {"topic": "orders", "kind": "normal", "groups": ["order-svc"], "queues": list(queues),
            "brokers": [{"broker": "broker-a", "write_queues": write, "read_queues": read, "permission": 6,
-                        "how": "automatic"}]}
+                        "how": "automatic", "down": None}]}
     port.boards[f"topics/{slug}"] = Reading(1, 1, 1.0, "7f3a", {"topics": [row]})
 
 
