@@ -353,6 +353,10 @@ def test_a_limit_of_one_queue_stands_beside_the_fullest_one(office: Office, worl
               if queue["owner"] == client.client_id and queue["cached"]]
     assert (row["fullest"], row["buffered"]) == (max(counts), sum(counts))
     assert row["fullest"] < row["buffered"]
+    for snapshot in world.snapshot(), office.snapshot():
+        group = next(group for group in snapshot["groups"] if group["group"] == "order-svc")
+        [said] = [member for member in group["members"] if member["client_id"] == client.client_id]
+        assert (said["fullest"], said["buffered"]) == (max(counts), sum(counts))
 
 
 def test_a_go_member_has_no_pool_of_threads() -> None:

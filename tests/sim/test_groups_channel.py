@@ -59,6 +59,8 @@ def test_lag_counts_the_retry_topic_as_mqadmin_does(world: World) -> None:
     for header in (world.read(f"board/{GROUP}/orders").data["header"], office.read(f"board/{GROUP}/orders")["header"],
                    group(world), group(office)):
         assert (header["lag"], header["retrying"]) == ("15", "3")
+    [said] = [row for row in world.snapshot()["groups"] if row["group"] == GROUP]
+    assert (said["lag"], said["counts"]["retrying"]) == ("15", 3)
     assert by_mqadmin(office) == 15
 
 

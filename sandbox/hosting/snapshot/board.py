@@ -98,7 +98,7 @@ def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows, figur
     settings = next((actor.settings for actor in view.actors), None)
     p50_ms, p99_ms = figures.figure("delays", ledger.delays_ms) if ledger is not None else (None, None)
     in_per_s, flow = figures.figure("flow", lambda: (_in_per_s(view, topic), flow_of(sandbox, view)))
-    again = 0 if view.model == "BROADCASTING" or topic == retry_topic(view.group) else retrying(sandbox, view)
+    again = 0 if topic == retry_topic(view.group) else retrying(sandbox, view)
     stored_ms = [row["oldest_stored_ms"] for row in queues.values() if row["oldest_stored_ms"] is not None]
     return {
         "group": view.group, "topic": topic, "model": view.model,

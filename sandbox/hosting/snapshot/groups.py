@@ -46,7 +46,7 @@ def topics_read(view: GroupView) -> list[str]:
 def _row(sandbox: "Sandbox", view: GroupView) -> Row:
     queues = {topic: queue_rows(sandbox, view, topic) for topic in topics_read(view)}
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
-    again = 0 if view.model == "BROADCASTING" else retrying(sandbox, view)
+    again = retrying(sandbox, view)
     lag = with_retries(lag_of(every), again)
     stored_ms = min((row["oldest_stored_ms"] for row in every.values() if row["oldest_stored_ms"] is not None),
                     default=None)

@@ -7,7 +7,7 @@ from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.groups import GroupView
-from sandbox.hosting.snapshot.board import group_strategy, known_queues, lag_of, queue_rows
+from sandbox.hosting.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
 from sandbox.hosting.snapshot.groups import group_names, topics_read
 from sandbox.hosting.snapshot.members import member_rows
 from sandbox.hosting.snapshot.retries import retrying
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_MEMBER = ("actor", "kind", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes", "span",
-           "busy", "threads", "since_ms", "timers")
+_MEMBER = ("actor", "kind", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes",
+           "fullest", "span", "busy", "threads", "since_ms", "timers")
 _QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flow_control", "held_until_ms", "cause",
           "down")
 _LOCK = ("holder", "expires_at_ms", "trusted_until_ms")
@@ -138,14 +138,15 @@ def _group(sandbox: "Sandbox", name: str) -> Row:
     members = member_rows(sandbox, view, None)
     queues = {topic: queue_rows(sandbox, view, topic) for topic in topics_read(view)}
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
+    counts = _counts(sandbox, view)
     return {
         "group": name, "model": view.model, "listener": settings.listener if settings is not None else None,
         "strategy": group_strategy(sandbox, view).name, "subscription": _subscription(view),
         "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
                     for client_id, row in members.items()],
-        "lag": lag_of(every), **known_queues(every),
+        "lag": with_retries(lag_of(every), counts["retrying"]), **known_queues(every),
         "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
-        "counts": _counts(sandbox, view),
+        "counts": counts,
     }
 
 

@@ -15,7 +15,7 @@ from sandbox.message.queue import MessageQueue
 Row = dict[str, Any]
 
 _MEMBER = ("actor", "kind", "state", "transport", "language", "version", "release", "address", "queues", "buffered",
-           "buffered_bytes", "span", "busy", "threads", "since_ms", "timers")
+           "buffered_bytes", "fullest", "span", "busy", "threads", "since_ms", "timers")
 _QUEUE = ("down", "committed", "in_memory", "cells_from", "cached", "next_pull", "owner", "lock", "oldest",
           "flow_control", "held_until_ms", "cause")
 
