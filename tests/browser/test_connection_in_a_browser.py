@@ -118,14 +118,18 @@ def any_board(luck: random.Random, board: dict[str, Any]) -> dict[str, Any]:
     return board
 
 
-def test_an_offline_page_tries_again_by_itself(site: Site, wire: Wire) -> None:
+def test_an_offline_page_tries_again_by_itself_and_forgets_that_nobody_answered(site: Site, wire: Wire) -> None:
     site.visit("orders")
+    site.page.route("**/actions/", lambda route: route.abort())
+    site.page.locator(".cons[data-actor=A] [data-act=HangActor]").click()
+    expect(site.page.locator(".cons .refusal")).to_contain_text("The server did not answer")
     wire.cut()
     expect(site.page.locator("#notice .banner")).to_be_visible()
     for control in ("#add", ".cons[data-actor=A] [data-act=CrashActor]"):
         expect(site.page.locator(control)).to_have_attribute("aria-disabled", "true")
     wire.mend()
     site.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
+    assert site.page.locator(".cons .refusal").count() == 0
     expect(site.page.locator("#notice .banner")).to_be_hidden()
 
 

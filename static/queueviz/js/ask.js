@@ -1,6 +1,6 @@
 /* Doing things: buttons and small dialogs post an action by htmx. The answer is an event number; the button shows it until
    the stream has passed it. A refusal is a sentence beside the control, and focus moves there. */
-import { $, el } from "./dom.js";
+import { $, $$, el } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
 
@@ -29,8 +29,7 @@ export function setUpActions({ root, can, time = null }) {
     if (["429", "503"].includes(said?.dataset.status)) setTimeout(() => said.remove(), PASSING_MS);
   });
   document.body.addEventListener("input", ({ target }) => $(".answer > .refusal", target.closest("form") ?? target)?.remove()); // of what the form said before
-  document.body.addEventListener("htmx:sendError", ({ detail }) => refuse(detail.elt, t("act.failed")));
-  document.body.addEventListener("htmx:responseError", ({ detail }) => refuse(detail.elt, t("act.failed")));
+  for (const failed of ["htmx:sendError", "htmx:responseError"]) document.body.addEventListener(failed, ({ detail }) => unanswered(detail.elt));
   $("#share")?.addEventListener("click", ({ currentTarget }) => openAsk("share", currentTarget));
   return { act: (values, near) => post(url, values, near), can: (verb) => can.includes(verb) };
 }
@@ -55,7 +54,7 @@ export function post(url, values, near) {
 /** Dialogs are no part of the first view, and neither is what opens them. */
 export async function openAsk(name, opener = null, actor = null) {
   const dialogs = await import("./ask_dialog.js").catch(() => null);
-  if (!(await dialogs?.openDialog(name, { actor, clock }))) refuse(opener ?? document.body, t("act.failed"));
+  if (!(await dialogs?.openDialog(name, { actor, clock }))) unanswered(opener ?? document.body);
 }
 
 function acted(target, seq) {
@@ -80,9 +79,16 @@ export function reached(seq) {
   for (const mark of sent.keys()) if (BigInt(mark) <= BigInt(seq)) settle(mark);
 }
 
-export function refuse(near, line) {
+const unanswered = (near) => refuse(near, t("act.failed"), "503");
+
+/** The server is there again: nobody need read that it was not. */
+export function answered() {
+  for (const said of $$('.refusal[data-status="503"]')) said.remove();
+}
+
+export function refuse(near, line, status = "") {
   const slot = near.closest?.(".cons[data-client], .adds, form, section, dialog")?.querySelector(".answer");
-  const node = el("div", { class: "refusal", role: "alert", tabindex: "-1" }, line);
+  const node = el("div", { class: "refusal", role: "alert", tabindex: "-1", "data-status": status }, line);
   if (slot) slot.replaceChildren(node);
   else toast(line);
   if (slot) node.focus();

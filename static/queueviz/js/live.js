@@ -36,7 +36,7 @@ export class Live extends EventTarget {
     this.retry_at = null;
     const socket = (this.#socket = this.open(this.url));
     socket.onopen = () => {
-      if (this.#lost !== null) this.#become("catching");
+      if (this.#lost !== null) this.#become("catching"), this.dispatchEvent(new Event("reopened"));
       this.#tries = 0;
       this.heard = performance.now();
       this.#send({ k: "hello", tab: crypto.randomUUID?.() ?? String(Math.random()) });

@@ -1,5 +1,5 @@
 /* What every sandbox page does: theme, projector, connection, transport, journal, keys. A page adds its own board. */
-import { reached, setUpActions, openAsk, toast } from "./ask.js";
+import { answered, reached, setUpActions, openAsk, toast } from "./ask.js";
 import { say } from "./announce.js";
 import { SandboxClock } from "./clock.js";
 import { $, json } from "./dom.js";
@@ -57,6 +57,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   const offerUndo = (row) =>
     toast(t("say.reset", { group: row.group }), { label: t("reset.undo"), act: (button) => actions.act({ action: "UndoReset", reset_id: row.reset_id }, button) });
   live.addEventListener("ended", ({ detail }) => detail === "asleep" || live.ended || toast(t(`end.${detail}`)));
+  live.addEventListener("reopened", answered);
   const has = (selector, key, act) => ($(selector) ? { [key]: act } : {});
   setUpKeys({
     "?": () => openAsk("help"),
