@@ -1,7 +1,7 @@
-/* The table that says what the drawing shows: fetched when opened, then every second while it is open. */
+/* The table that says what the drawing shows: fetched when opened, then every two seconds while it is open. */
 import { $, attr, hide } from "./dom.js";
 
-const EVERY_MS = 1000; // so no number of it is two seconds old
+const EVERY_MS = 2000;
 
 export function setUpTwin() {
   const twin = $("#twin"), toggle = $("#twin-toggle");
