@@ -47,7 +47,10 @@ const page = startShell({
 const { clock, config, painter } = page;
 setUpExplanations(config);
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
-const recent = async () => (await fetch(`${config.api}/ask/recent-lag?${asked}`)).json();
+const recent = async () => {
+  const answer = await fetch(`${config.api}/ask/recent-lag?${asked}`);
+  return answer.ok ? answer.json() : null; // asleep, or not to be asked so often
+};
 const history = new History(`${config.slug}/${config.group}/${config.topic}`, config.attached || !config.group || !config.topic ? null : recent);
 const drawn = BigInt(config.seq);
 const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
