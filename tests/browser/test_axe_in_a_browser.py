@@ -105,6 +105,7 @@ def small_targets(site: Site) -> list[str]:
 
 
 def violations(site: Site) -> list[str]:
-    """Rule, and the places where it is broken."""
+    """Rule, and the places where it is broken, once nothing is pale because it is being computed anew."""
+    site.until("!document.querySelector('[aria-busy=true]')")
     found = Axe().run(site.page).response["violations"]
     return [f"{rule['id']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"]]
