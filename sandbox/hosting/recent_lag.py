@@ -50,7 +50,7 @@ class RecentLag:
 
     def save(self) -> None:
         """Before sleep.  Raises OSError."""
-        series = [[group, topic, {key: list(values) for key, values in found.items()}]
+        series = [[group, topic, {key: list(values) for key, values in sorted(found.items())}]
                   for (group, topic), found in sorted(self._series.items())]
         replace_file(self._path, orjson.dumps({"second": self._second, "series": series}))
 
@@ -74,9 +74,9 @@ class RecentLag:
         self._second = second
         now = {(group, topic): self._lags(view, topic) for group in group_names(self._sandbox)
                for view in [GroupView(self._sandbox, group)] for topic in topics_read(view)}
-        for place in self._series.keys() | now.keys():
+        for place in sorted(self._series.keys() | now.keys()):
             series, lags = self._series.setdefault(place, {}), now.get(place, {})
-            for key in series.keys() | lags.keys():
+            for key in sorted(series.keys() | lags.keys()):
                 values = series.setdefault(key, deque(maxlen=KEPT))
                 # two seconds late is a busy machine, not a hole
                 values.extend([values[-1] if values and missed <= 2 else None] * missed)

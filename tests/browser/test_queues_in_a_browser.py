@@ -21,20 +21,20 @@ def remove(site: Site, group: str) -> None:
 
 def test_the_cursor_asks_for_the_message_and_a_click_explains_its_zone(site: Site) -> None:
     site.visit("orders")
-    site.until("Number(document.querySelector('.q .t-committed')?.textContent) > 3")
+    site.until("Number(document.querySelector('.q .t-committed')?.textContent) > 6")
     strip = site.page.locator(".q[data-queue='broker-a:0'] qv-strip")
     place = strip.bounding_box()
     assert place is not None
-    x, y = place["x"] + place["width"] - 30, place["y"] + place["height"] / 2
-    peek = site.page.locator(".peek")
+    x, y = place["x"] + place["width"] - 130, place["y"] + place["height"] / 2
+    peek = site.page.locator(".peek:not(.said)")
     site.page.mouse.move(x - 3, y)
-    site.until("document.querySelector('.peek')")
+    site.until("document.querySelector('.peek:not(.said)')")
     site.page.mouse.move(x, y)
     expect(peek.locator(".msg")).to_contain_text("order-", timeout=PATIENCE_MS)
     expect(peek).to_contain_text("consumed and committed")
     expect(peek.locator(".more")).to_be_hidden()
     site.page.mouse.click(x, y)
-    expect(peek.locator("code:visible")).to_have_text("consumerOffset.json")
+    expect(peek.locator("code:visible")).to_have_text("ConsumerOffsetManager.offsetTable")
     site.page.keyboard.press("Escape")
     expect(peek).to_be_hidden()
 

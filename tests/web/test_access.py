@@ -21,7 +21,8 @@ from tests.web.fake_port import SNAPSHOT, FakePort
 pytestmark = pytest.mark.django_db
 
 DOORS = {"access.py", "owners.py", "admin.py", "models.py", "forms.py",  # forms.py: the fields' own rules, no rows
-         "attaching.py"}  # hears what happened to rows, and fetches none
+         "attaching.py",  # hears what happened to rows, and fetches none
+         "operating.py", "undoing.py"}  # what was done to an attached cluster, and how it is taken back
 
 
 def made_by(visitor: Visitor, port: FakePort) -> Sandbox:

@@ -66,6 +66,7 @@ def test_without_the_name_of_the_group_nothing_is_done_and_the_attempt_is_kept(
 
 
 def test_the_attempt_of_somebody_who_may_not_is_kept_but_not_without_end(operator: Client, port: FakePort) -> None:
+    operating.ATTEMPTS.forget()  # other tests have the same address
     stranger = browser_of(account("eve"))
     for _ in range(3):
         assert reset(stranger).status_code == 403

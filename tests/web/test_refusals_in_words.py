@@ -41,11 +41,11 @@ def test_why_a_reset_cannot_be_done_is_said_in_the_reader_s_language() -> None:
     refused = {"message": pattern.format(queues="broker-a:0"), "hint": "Choose the offline method.", "pattern": pattern,
                "values": {"queues": "broker-a:0"}}
     with translation.override("zh-hans"):
-        shown = reset_plan.shown({"rows": [], "refused": refused})["refused"]
+        shown = reset_plan.shown({"rows": [], "refused": refused, "fingerprint": "f"})["refused"]
     assert shown is not None
     assert shown["message"] == "消费组在 broker-a:0 没有消费位点，Broker 会拒绝（代码 1）。"
     assert shown["hint"] == "请选择离线方式。"
-    assert reset_plan.shown({"rows": [], "refused": None})["refused"] is None
+    assert reset_plan.shown({"rows": [], "refused": None, "fingerprint": "f"})["refused"] is None
 
 
 @pytest.fixture

@@ -3,8 +3,12 @@
 import argparse
 import errno
 import hashlib
+import logging
 import os
 import socket
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,11 @@ from django.db.migrations.executor import MigrationExecutor
 
 from queueviz.runs.beside import WorkerBeside
 from sandbox.kernel.errors import Locked
+
+
+log = logging.getLogger(__name__)
+
+REQUEST_GRACE_S = 1.0
 
 
 class Command(BaseCommand):
@@ -40,6 +49,7 @@ class Command(BaseCommand):
         finally:
             if worker is not None:
                 worker.stop()
+        end_beside_stuck_requests()
 
     def serve(self, host: str, port: int) -> None:
         from daphne.server import Server  # installs Twisted's reactor, so not before it is wanted
@@ -60,6 +70,21 @@ class Command(BaseCommand):
             server.run()
         finally:
             engine.stop()  # not left to `atexit`: by then no pool takes work, and a broker could not flush
+
+
+def end_beside_stuck_requests() -> None:
+    """A request under way when the loop ended waits for that loop for ever (asgiref), and Python for its thread."""
+    threads = [thread for thread in threading.enumerate()
+               if thread is not threading.main_thread() and not thread.daemon]
+    deadline_s = time.monotonic() + REQUEST_GRACE_S
+    for thread in threads:
+        thread.join(max(0.0, deadline_s - time.monotonic()))
+    if any(thread.is_alive() for thread in threads):
+        log.info("requests were still under way at the end and got no answer")
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # the engine has stopped and everything is written
 
 
 def start_engine() -> None:
