@@ -45,6 +45,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         limits = self.hub.limits
         self.rate = Rate(limits.messages_per_s, limits.messages_per_s, what="messages", now=time.monotonic)
+        self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke
         self.viewer = Viewer(self.send, self.close, self._may_see, self.visitor.address, limits)
         self.hub.enter(self.viewer)
 
@@ -80,15 +81,18 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _wake(self, ch: str) -> None:
         """A visit, as opening a page is: after a restart of the server an open page finds its sandbox asleep.
 
+        Once for each socket: a page that is open while its sandbox is put to sleep must not wake it again.
         Where waking is refused the channel says so: it ends with `asleep` or `failed`.
         """
         slug = slug_of(ch)
-        if slug is None or not await database_sync_to_async(_may_wake)(self.visitor, slug):
+        if slug is None or slug in self._woken or not await database_sync_to_async(_may_wake)(self.visitor, slug):
             return
         try:
             await asyncio.wait_for(asyncio.wrap_future(self.hub.port.wake(slug)), engine.OPENING_PATIENCE_S)
         except (SandboxError, TimeoutError) as why:
             log.info("%s stays asleep: %s", slug, why)
+        else:
+            self._woken.add(slug)
 
     async def _may_see(self, slug: str) -> bool:
         return await database_sync_to_async(_may_see)(self.visitor, slug)

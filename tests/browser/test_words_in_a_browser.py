@@ -9,7 +9,7 @@ from queueviz.boards.action_texts import ACTIONS
 from queueviz.boards.fact_texts import FACTS
 from sandbox.control.actions import BY_NAME as ACTION_NAMES
 from sandbox.journal.events import BY_NAME, FLOW
-from tests.browser.conftest import Site
+from tests.browser.conftest import PATIENCE_MS, Site
 
 CATALOGUE = Path(__file__).parents[2] / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
 LINES = r'(?:".*"\n)+'
@@ -67,6 +67,7 @@ def test_a_queue_of_another_topic_goes_by_its_topic(site: Site) -> None:
     site.start("orders")
     site.open("journal/")
     took = site.page.locator("#journal .txt").filter(has_text=" took ")
-    expect(took.first).to_be_visible()
+    expect(took.filter(has_text="%RETRY%").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(took.filter(has_text=" took orders ").first).to_be_visible()
     topics = {line.split(" took ")[1].split(" ")[0] for line in took.all_inner_texts()}
     assert topics == {"orders", "%RETRY%order-svc"}

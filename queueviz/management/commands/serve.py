@@ -21,7 +21,6 @@ from django.db.migrations.executor import MigrationExecutor
 from queueviz.runs.beside import WorkerBeside
 from sandbox.kernel.errors import Locked
 
-
 log = logging.getLogger(__name__)
 
 REQUEST_GRACE_S = 1.0
