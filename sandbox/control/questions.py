@@ -48,7 +48,7 @@ class PlanRebalance:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanCrash:
-    """What would come again if a consumer's process died now, and whoever shares the process with it."""
+    """What would be delivered again if the process of a consumer died now, with all other clients in that process."""
 
     actor: Name
 

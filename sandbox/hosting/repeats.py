@@ -55,7 +55,7 @@ class Repeats:
             self._look(crash)
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact: where the next owner begins, or that somebody moved the group."""
+        """Hear a fact: where the next owner begins, or that the group was moved."""
         event = entry.event
         if isinstance(event, QueueTaken):
             mq = MessageQueue(event.topic, event.broker, event.queue_id)

@@ -32,7 +32,7 @@ class Term(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """`show`: actions (what somebody did), told (facts that are no mere steps), facts, or all, flow included.
+    """`show`: actions (of users and programs), told (facts that are no mere steps), facts, or all, flow included.
 
     Of `terms` each must be in the row: in its number, its cause, its kind or its values.
     """

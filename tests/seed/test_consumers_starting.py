@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, UnregisterClientHeader, UpdateOffsetHeader
-from tests.seed.stage import WireLog, application, broker_address, prefix_of
+from tests.seed.stage import Listener, WireLog, application, broker_address, prefix_of
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]
@@ -252,7 +252,7 @@ def test_routes_are_asked_for_after_ten_milliseconds_and_every_thirty_seconds_an
     """The addresses of the name servers are configured; without any a client does not start here."""
     wire, began_ms = WireLog(world), world.sandbox.clock.now_ms()
     process = application(world)
-    consumer = PushConsumer(PushConsumerConfig(group="clerks"), process, lambda *_: None)  # type: ignore[arg-type]
+    consumer = PushConsumer(PushConsumerConfig(group="clerks"), process, Listener(world).concurrently)
     consumer.subscribe("orders")
     world.ground.sim.run(consumer.start())
     world.run(600)
@@ -262,7 +262,7 @@ def test_routes_are_asked_for_after_ten_milliseconds_and_every_thirty_seconds_an
     known = {row["address"] for row in world.snapshot()["brokers"]} | set(world.sandbox.nodes.addresses)
     assert receivers <= known, "nothing else is asked, in ten minutes of which an address server would hear five times"
     lost = application(world, "lost", ip="10.0.9.7", name_servers=())
-    alone = PushConsumer(PushConsumerConfig(group="alone"), lost, lambda *_: None)  # type: ignore[arg-type]
+    alone = PushConsumer(PushConsumerConfig(group="alone"), lost, Listener(world).concurrently)
     alone.subscribe("orders")
     with pytest.raises(ClientError, match="no name server address is configured"):
         world.ground.sim.run(alone.start())

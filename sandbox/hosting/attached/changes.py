@@ -14,7 +14,7 @@ UNNAMED = "unnamed"
 class Changes:
     """Nodes that fall silent and answer again, members that come and go, lag over the mark.
 
-    What the first look finds is no news.  Nobody is asked while nobody looks, so an event stands where it was noticed.
+    What the first look finds is no news.  No node is asked while no page is open: events stand where they were noticed.
     """
 
     def __init__(self, journal: Journal, picture: Picture, clock: Clock, limits: AttachedLimits) -> None:
