@@ -96,6 +96,27 @@ EXPLAINED: dict[str, Explained] = {
         _("The broker has no committed offset of this group for the queue."),
         _("The first commit makes one; until then ConsumeFromWhere says where a member begins."),
     ),
+    "disk": Explained(
+        "LocalFileOffsetStore, offsets.json",
+        _("In a file of the member's own machine: where it goes on after a restart. Broadcasting has no other place."),
+        _("The member writes its offsets in memory to it every 5 s and when it stops."),
+    ),
+    # columns
+    "c-lag": Explained(
+        "brokerOffset − consumerOffset, storeTimestamp",
+        _("Kept nowhere: max − committed of this queue, and how long ago the oldest message of it was stored."),
+        _("Stored messages raise it, the commits of the queue's owner lower it."),
+    ),
+    "c-trend": Explained(
+        NO_COUNTER,
+        _("RocketMQ remembers no lag: the last five minutes of this queue, noted once a second."),
+        _("A line that rises: more is stored than committed. A step down is a commit."),
+    ),
+    "c-lock": Explained(
+        "RebalanceLockManager.mqLockTable",
+        _("In the broker's memory, and lost with it: who may read the queue in order. The ring is what is left of 60 s."),
+        _("The owner asks again every 20 s, and reads no longer than 30 s without an answer."),
+    ),
     # figures
     "k-lag": Explained(
         "brokerOffset − consumerOffset (mqadmin: Diff)",

@@ -34,7 +34,7 @@ class GroupView:
         self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
         self._registered: dict[str, MemberInfo] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
-        for actor in self.actors:
+        for actor in sorted(self.actors, key=lambda each: each.state != "hung"):  # later ones win
             if actor.consumer is not None and actor.lives:
                 for mq, pq in actor.consumer.process_queues.items():
                     self._holders[mq] = (actor, pq)
@@ -95,7 +95,10 @@ class GroupView:
         return broker.consumer_offsets.get(self.group, mq.topic, mq.queue_id) if broker is not None else None
 
     def holder(self, mq: MessageQueue) -> tuple[ConsumerActor, ProcessQueue] | None:
-        """The in-process member that holds the queue (clustering: at most one that is not letting go)."""
+        """The in-process member that holds the queue (clustering: at most one that is not letting go).
+
+        A hung member still believes that it holds what others were given in the meantime: they are who reads it.
+        """
         return self._holders.get(mq)
 
     def process_queue(self, mq: MessageQueue) -> ProcessQueue | None:

@@ -82,7 +82,9 @@ def of_page(page: Page) -> Numbers | None:
             found |= {f"table {short} {name}": _number(text) for name, text in zip(NAMES, cells, strict=False)}
     for who, state, queues, *_ in seen["members"]:
         client_id = who.split()[-1]
-        found |= {f"table {client_id} state": state, f"table {client_id} queues": _number(queues)}
+        found[f"table {client_id} state"] = state
+        if state == "running":  # who is hung holds queues that others have been given
+            found[f"table {client_id} queues"] = _number(queues)
     members = [client_id for client_id, *_ in seen["cards"]] or [who.split()[-1] for who, *_ in seen["members"]]
     return found | {"members": ",".join(sorted(members))}
 

@@ -44,6 +44,16 @@ def test_an_empty_stage_fills_without_a_reload_by_hand(site: Site) -> None:
     expect(site.page.locator("#no-members")).to_have_count(0)
 
 
+def test_a_link_just_followed_is_not_taken_back_by_the_board_that_opens_anew(site: Site) -> None:
+    site.start("empty")
+    site.page.evaluate("window.same = true; window.dispatchEvent(new Event('beforeunload'))")  # a click on a link
+    assert site.act(action="CreateTopic", topic="orders", write_queues="1", read_queues="1") == 204
+    site.until("[...document.querySelectorAll('#journal li')].some((line) => line.textContent.includes('orders'))")
+    assert site.page.evaluate("window.same")
+    site.until("!window.same")  # it was a download: the page is still here, and opens anew
+    expect(site.page.locator(".q")).to_have_count(1)
+
+
 def test_adding_a_consumer_moves_the_queues_that_were_forecast(site: Site) -> None:
     site.start("orders")
     expect(site.page.locator("#add-forecast")).to_have_text("moves 5 of 8", timeout=PATIENCE_MS)
@@ -83,7 +93,7 @@ def test_legend_and_figures_explain_themselves(site: Site, browser: Browser) -> 
     page = site.visit("orders")
     things = page.locator("[data-why]")
     said = page.locator(".peek.said")
-    assert things.count() == 16, "ten of the legend, six figures"
+    assert things.count() == 19, "ten of the legend, six figures, three columns"
     assert page.locator("[id^=why-]").count() == 0, "no part of the first view"
     page.keyboard.press("Tab")
     for thing in things.all():

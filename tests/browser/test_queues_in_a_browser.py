@@ -88,6 +88,23 @@ def test_ninety_six_queues_are_a_heat_map_and_twelve_strips(site: Site) -> None:
     remove(site, "wide-svc")
 
 
+def test_with_sixteen_queues_every_card_keeps_its_buttons(site: Site) -> None:
+    site.visit("index")
+    assert site.act(action="CreateTopic", topic="sixteen", write_queues="16", read_queues="16") == 204
+    read(site, "sixteen-svc", "sixteen", copies="3")
+    site.open("?group=sixteen-svc")
+    expect(site.page.locator(".q")).to_have_count(16, timeout=PATIENCE_MS)
+    site.until("document.querySelectorAll('.cons[data-client] [data-act=CrashActor]').length === 3")
+    buttons = site.page.locator(".cons[data-client] [data-act]:visible")
+    assert buttons.count() == 3 * len(("Slow", "Hang", "Stop", "Crash"))
+    inside = """(button) => {
+        const inner = button.getBoundingClientRect(), outer = button.closest('.cons').getBoundingClientRect();
+        return inner.height >= 20 && inner.top >= outer.top && inner.bottom <= outer.bottom;
+    }"""
+    assert all(button.evaluate(inside) for button in buttons.all())
+    remove(site, "sixteen-svc")
+
+
 def test_a_broadcasting_group_has_a_stack_of_strips_per_member(site: Site) -> None:
     site.visit("index")
     assert site.act(action="CreateTopic", topic="public", write_queues="3", read_queues="3") == 204

@@ -75,15 +75,18 @@ def test_a_store_changes_hands_and_back(first: str, release: str, killed: bool, 
     chain = [OURS, theirs, OURS] if first == "ours" else [theirs, OURS, theirs]
     root = tmp_path / "store"
     before: Served | None = None
+    all_indexed = True
     for number, host in enumerate(chain):
         part = f"{host.name}-{number}".replace(".", "-")
         with host.start(root) as server, line_to(server.broker) as line:
             if before is not None:
-                compare(before, served(line, root), killed=killed)
+                keeps_index = not killed or host is OURS
+                all_indexed = all_indexed and keeps_index
+                compare(before, served(line, root), killed=killed, keeps_index=keeps_index)
                 goes_on(line, root, f"{part}-heir", killed=killed)
-            agrees_with_the_files(line, root, killed=killed)
+            agrees_with_the_files(line, root, killed=killed, all_indexed=all_indexed)
             Writer(line, part).write_all()
-            before = agrees_with_the_files(line, root, killed=killed)
+            before = agrees_with_the_files(line, root, killed=killed, all_indexed=all_indexed)
             if killed:
                 until(lambda: (root / "config/consumerOffset.json").exists())
                 os.kill(server.pid, signal.SIGKILL)
@@ -94,15 +97,19 @@ def test_a_store_changes_hands_and_back(first: str, release: str, killed: bool, 
     assert all(len(list((root / kind).iterdir())) > 1 for kind in ("commitlog", "index", f"consumequeue/{PLAIN}/0"))
 
 
-def compare(before: Served, after: Served, *, killed: bool) -> None:
-    """Nothing is lost and nothing has another place; delayed messages may have come in the meantime."""
+def compare(before: Served, after: Served, *, killed: bool, keeps_index: bool) -> None:
+    """Nothing is lost and nothing has another place; delayed messages may have come in the meantime.
+
+    Apache's broker deletes the last index file after a kill and dispatches again from a log file that may begin later
+    than that file did (spec store-format: `messageIndexSafe` is false): keys of the time between are lost to it.
+    """
     for queue, records in before.records.items():
         assert after.records[queue][: len(records)] == records, queue
         assert after.ends[queue][0] == before.ends[queue][0], queue
         assert after.ends[queue][1] >= before.ends[queue][1], queue
     for key, places in before.keys.items():
         again = after.keys[key]
-        if len(places) <= FEW:
+        if len(places) <= FEW and keeps_index:
             assert set(again) >= set(places) if killed else again[: len(places)] == places, key
     for group, offsets in before.offsets.items():
         if group.endswith("@CID_RMQ_SYS_TRANS"):  # the broker's own reader of halves, which is at work
@@ -111,7 +118,7 @@ def compare(before: Served, after: Served, *, killed: bool) -> None:
             assert after.offsets[group] == offsets, group
 
 
-def agrees_with_the_files(line: Line, root: Path, *, killed: bool) -> Served:
+def agrees_with_the_files(line: Line, root: Path, *, killed: bool, all_indexed: bool = True) -> Served:
     """Every record of the log comes by its queue and offset, by each of its keys and by its place."""
     kept = list(log_records(root / "commitlog"))
     seen = served(line, root)
@@ -129,7 +136,7 @@ def agrees_with_the_files(line: Line, root: Path, *, killed: bool) -> Served:
             wanted.setdefault((record.topic, key), []).append(record.at)
     for key, places in wanted.items():
         told = seen.keys[key]
-        if len(places) <= FEW:
+        if len(places) <= FEW and all_indexed:
             assert set(told) >= set(places) if killed else told[: len(places)] == places, (key, told, places)
     for record in kept:
         assert line.ask(33, {"offset": record.at, "topic": record.topic}).body == record.raw

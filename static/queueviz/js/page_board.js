@@ -21,7 +21,8 @@ import { Tape } from "./tape.js";
 import { t } from "./words.js";
 
 const MANY = 64; // queues with a strip of their own
-let board = null, store = null, heat = null, started = false;
+const STAYED_MS = 3000; // a link followed so long ago was a download: the page is still here
+let board = null, store = null, heat = null, started = false, leaving = false;
 const who = (id) => board?.members[id]?.letter ?? page.config.names[id] ?? String(id).split("#")[0];
 const queueName = (key) => rows.shorts.get(key) ?? key;
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
@@ -171,12 +172,18 @@ function isFirst(fact) {
   return fact.type === awaited && BigInt(fact.seq) > drawn;
 }
 
-/** Not under somebody's hands. */
+/** Neither under an open dialog nor instead of the page a link was just followed to: a reload would cancel that. */
 function again() {
   const dialog = $("dialog[open]");
   if (dialog) dialog.addEventListener("close", again, { once: true });
+  else if (leaving) setTimeout(again, STAYED_MS);
   else location.reload();
 }
+
+window.addEventListener("beforeunload", () => {
+  leaving = true;
+  setTimeout(() => { leaving = false; }, STAYED_MS);
+});
 
 /** Facts that bend a lag curve become lines in the chart. */
 function bend(fact) {

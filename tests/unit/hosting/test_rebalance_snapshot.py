@@ -111,6 +111,16 @@ def test_a_hung_member_goes_on_believing_in_its_queues(world: World) -> None:
     assert queues(world) == [("A", "A", "A", None)] * 2 + [("B", "B", "B", None)] * 2
 
 
+@pytest.mark.parametrize(("hung", "reader"), ["AB", "BA"])
+def test_a_queue_a_hung_member_still_holds_is_drawn_as_the_reader_s(world: World, hung: str, reader: str) -> None:
+    join(world, copies=2)
+    world.run(25)
+    world.act("HangActor", actor=hung)
+    world.run(150)
+    rows = world.read(f"board/{GROUP}/orders").data["queues"].values()
+    assert [label(world, row["owner"]) for row in rows] == [reader] * 4
+
+
 def test_after_a_crash_the_queues_move_at_once_and_the_move_says_why(world: World) -> None:
     join(world, copies=2)
     world.run(25)
