@@ -114,7 +114,7 @@ EXPLAINED: dict[str, Explained] = {
     ),
     "c-lock": Explained(
         "RebalanceLockManager.mqLockTable",
-        _("In the broker's memory, and lost with it: who may read the queue in order. The ring is what is left of 60 s."),
+        _("In the broker's memory, lost with it: who may read the queue in order. The ring is what is left of 60 s."),
         _("The owner asks again every 20 s, and reads no longer than 30 s without an answer."),
     ),
     # figures
