@@ -1,4 +1,4 @@
-"""Which tests stay together on one worker, and which begin first, so that both workers have work to the end.
+"""Which tests stay together on one worker, and which begin first, so that all workers have work to the end.
 
 A unit is a file: what a file sets up once is set up once in a whole run.  All of `pipeline` is one unit, around one
 Spark.  Of `interop` a unit is a file and the client or server its tests are about.  Long units come first, the many

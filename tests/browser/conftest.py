@@ -34,13 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The server's data home."""
     return tmp_path_factory.mktemp("home")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def base_url(home: Path) -> Iterator[str]:
     """Where the server listens; `manage.py serve` also migrates and collects static files, as in life."""
     with socket.socket() as probe:
@@ -82,6 +82,7 @@ class Site:
         self.base_url = base_url
         self.slug = ""
         self._kept = kept
+        self._started: list[str] = []
 
     def start(self, template: str) -> str:
         """A new sandbox from the first page; opens its Board."""
@@ -89,8 +90,19 @@ class Site:
         self.page.locator(f"button.card[name=template][value={template}]").click()
         self.page.wait_for_url("**/s/**")
         self.slug = self.page.url.split("/s/")[1].split("/")[0]
+        self._started.append(self.slug)
         self.wait_connected()
         return self.slug
+
+    def end(self) -> None:
+        """Its own sandboxes go: one that runs on unwatched takes time from the tests after it."""
+        shared = [slug for slug, _ in self._kept.values()]
+        cookies = {cookie["name"]: cookie["value"] for cookie in self.page.context.cookies(self.base_url)}
+        headers = {"X-CSRFToken": cookies.get("csrftoken", ""), "Origin": self.base_url, "Referer": self.base_url}
+        for slug in self._started:
+            if slug not in shared:
+                address = f"{self.base_url}/s/{slug}/keep/delete/"
+                self.page.request.post(address, headers=headers, max_redirects=0)
 
     def visit(self, template: str, path: str = "") -> Page:
         """A sandbox tests share because they leave it as it is."""
@@ -165,15 +177,17 @@ def page(context: BrowserContext) -> Iterator[Page]:
     assert complaints == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kept() -> Kept:
     return {}
 
 
 @pytest.fixture
-def site(page: Page, base_url: str, home: Path, kept: Kept) -> Site:
+def site(page: Page, base_url: str, home: Path, kept: Kept) -> Iterator[Site]:
     forget_creations(home)
-    return Site(page, base_url, kept)
+    made = Site(page, base_url, kept)
+    yield made
+    made.end()
 
 
 class Wire:

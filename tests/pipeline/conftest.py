@@ -14,7 +14,7 @@ Told = list[dict[str, Any]]
 Run = Callable[..., Told]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
     home = tmp_path_factory.mktemp("spark")
     with (home / "words").open("wb") as words, Child(Where("local[2]"), home, os.environ, errors=words) as made:

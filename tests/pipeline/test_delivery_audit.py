@@ -19,7 +19,7 @@ from tests.pipeline.worlds import Recorded, record
 
 pytestmark = pytest.mark.pipeline
 
-SEEDS = [range(10), *nightly.many(range(begin, begin + 10) for begin in range(10, 50, 10))]
+SEEDS = [range(5), *nightly.many(range(begin, begin + 5) for begin in range(5, 50, 5))]
 GROUP, ORDERLY = "order-svc", "in-order"
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.server.server import Driver, Server, committed
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def first_start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server on a data home that did not exist before; everybody shares it and stops nothing of it."""
+    """A server on a data home that did not exist before; all tests of this folder share it and stop nothing of it."""
     server = Server(tmp_path_factory.mktemp("server") / "home").start()
     yield server
     server.end()
@@ -25,7 +25,7 @@ def server(first_start: Server) -> Iterator[Server]:
     assert "Traceback" not in first_start.log[before:]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def own_home(first_start: Server, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
     """Makes data homes with the static files and the sorted flights ready, so that a second server starts at once."""
 
@@ -49,7 +49,7 @@ def own_server(own_home: Callable[[], Path]) -> Iterator[Server]:
     assert "Traceback" not in server.log
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def orders(first_start: Server) -> Driver:
     """A sandbox of the template `orders`; tests that break members make their own."""
     made = first_start.create("orders")
@@ -57,7 +57,7 @@ def orders(first_start: Server) -> Driver:
     return made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def workshop(first_start: Server) -> Driver:
     """A sandbox with a broker and nothing else."""
     return first_start.create("empty")
