@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
+
+from sandbox.kernel.errors import SandboxError
 
 
 class SlugBell:
@@ -22,3 +25,40 @@ class SlugBell:
 
     def listen_again(self) -> None:
         self._rung = False
+
+
+class Bells:
+    """One bell for each sandbox that somebody watches or is about to."""
+
+    def __init__(self, port: Any, loop: asyncio.AbstractEventLoop, heard: Callable[[str], None]) -> None:
+        self._port = port
+        self._loop = loop
+        self._heard = heard
+        self._bells: dict[str, tuple[SlugBell, asyncio.Future[None]]] = {}
+
+    def __contains__(self, slug: str) -> bool:
+        return slug in self._bells
+
+    async def listen(self, slug: str, patience_s: float) -> bool:
+        """Whether the engine rings for `slug` now; who asks at the same time waits for the same answer."""
+        if slug not in self._bells:
+            bell = SlugBell(self._loop, lambda: self._heard(slug))
+            subscribed = asyncio.wrap_future(self._port.subscribe(slug, bell))
+            subscribed.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait for it
+            self._bells[slug] = bell, subscribed
+        try:
+            await asyncio.wait_for(asyncio.shield(self._bells[slug][1]), patience_s)
+        except (SandboxError, TimeoutError):
+            return False
+        return True
+
+    def listen_again(self, slug: str) -> None:
+        """Before reading: what happens later rings again."""
+        if slug in self._bells:
+            self._bells[slug][0].listen_again()
+
+    def drop(self, slug: str) -> None:
+        """Nobody waits for the engine here: it hears in the order it was told."""
+        bell, subscribed = self._bells.pop(slug)
+        subscribed.cancel()
+        self._port.unsubscribe(slug, bell)

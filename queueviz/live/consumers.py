@@ -33,6 +33,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
     viewer: Viewer | None = None
     hub: Hub
 
+    async def __call__(self, *given: Any) -> None:
+        """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""
+        try:
+            await super().__call__(*given)
+        finally:
+            self._leave()
+
     async def connect(self) -> None:
         if not _is_own_origin(self.scope) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
             await self.close()
@@ -48,10 +55,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke
         self.viewer = Viewer(self.send, self.close, self._may_see, self.visitor.address, limits)
         self.hub.enter(self.viewer)
+        self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(limits.waiting_messages)
+        self._work = asyncio.create_task(self._carry_out(self.viewer))
 
     async def disconnect(self, code: int) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         if self.viewer is not None:
-            await self.hub.forget(self.viewer)
+            self._work.cancel()
+            self.hub.forget(self.viewer)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.viewer is None or self.viewer.closed:
@@ -65,18 +78,34 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.viewer.send(frames.end(str(message.get("ch"))[:1_000], "too_many_messages"))
 
     async def _heard(self, viewer: Viewer, message: dict[str, Any]) -> None:
+        """Nothing here waits for the engine or the database: an end of the socket would wait behind it."""
         kind, ch = message.get("k"), message.get("ch")
-        if kind == "sub" and isinstance(ch, str):
-            await self._wake(ch)
-            await self.hub.join(viewer, ch, _seq(message.get("after")))
-        elif kind == "unsub" and isinstance(ch, str):
-            await self.hub.leave(viewer, ch)
+        if kind in ("sub", "unsub") and isinstance(ch, str):
+            try:
+                self._waiting.put_nowait(message)
+            except asyncio.QueueFull:
+                await viewer.send(frames.end(ch[:1_000], "too_many_messages"))
         elif kind == "ack" and isinstance(message.get("n"), dict):
             self.hub.acknowledge(viewer, {name: n for name, n in message["n"].items() if isinstance(n, int)})
         elif kind == "vis":
             self.hub.hide(viewer, hidden=bool(message.get("hidden")))
         elif kind == "ping":
             await viewer.send(frames.encode({"k": "pong", "t": message.get("t")}))
+
+    async def _carry_out(self, viewer: Viewer) -> None:
+        """What may take long, one after the other in the order it was said, until the socket ends."""
+        while True:
+            message = await self._waiting.get()
+            ch = message["ch"]
+            try:
+                if message["k"] == "unsub":
+                    self.hub.leave(viewer, ch)
+                else:
+                    await self._wake(ch)
+                    await self.hub.join(viewer, ch, _seq(message.get("after")))
+            except Exception:  # one channel that cannot be opened must not silence the others
+                log.exception("opening a channel failed")
+                await viewer.send(frames.end(ch[:1_000], "failed"))
 
     async def _wake(self, ch: str) -> None:
         """A visit, as opening a page is: after a restart of the server an open page finds its sandbox asleep.

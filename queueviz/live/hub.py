@@ -13,7 +13,7 @@ from contextvars import Context
 from typing import Any, NamedTuple
 
 from queueviz.live import frames
-from queueviz.live.bells import SlugBell
+from queueviz.live.bells import Bells
 from queueviz.live.channel import FACTS, Channel, slug_of
 from queueviz.live.fact_channel import MOST_ROWS, FactChannel
 from queueviz.live.figures import Figures
@@ -55,7 +55,9 @@ class Hub:
         self._viewers: dict[Viewer, None] = {}
         self._channels: dict[str, Channel] = {}
         self._facts: dict[str, FactChannel] = {}
-        self._bells: dict[str, SlugBell] = {}
+        self._places: dict[str, Counter[Viewer]] = {}  # slug -> its viewers -> how many of its channels each watches
+        self._joining: Counter[str] = Counter()  # slug -> viewers on their way to it
+        self._bells = Bells(port, self._loop, self._heard)
         self._newest: dict[str, int] = {}  # slug -> seq, for the beat
         self._news = asyncio.Event()
         self._beat_at_s = 0.0
@@ -72,12 +74,12 @@ class Hub:
         if self._task is None or self._task.done():
             self._task = self._loop.create_task(self._run())
 
-    async def forget(self, viewer: Viewer) -> None:
-        """The socket is gone."""
+    def forget(self, viewer: Viewer) -> None:
+        """The socket is gone.  Nothing is waited for: whoever ends it may be killed at its next await."""
         viewer.closed = True
         self._viewers.pop(viewer, None)
         for name in [*viewer.watches, *viewer.fact_cursors]:
-            await self.leave(viewer, name)
+            self.leave(viewer, name)
         self._news.set()
 
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
@@ -90,15 +92,23 @@ class Hub:
             return await viewer.send(frames.end(name, "too_many_channels"))
         if not await viewer.may_see(slug):
             return await viewer.send(frames.end(name, "unknown"))
-        if viewer.home != slug and self._watchers(slug) >= self._viewers_per_sandbox:
-            return await viewer.close(TOO_MANY)
-        of_facts = name.startswith(f"{FACTS}/")
-        start = await self._start_of_facts(slug, after) if of_facts else None
-        if not await self._listen(slug):
+        self._joining[slug] += 1
+        try:
+            return await self._join(viewer, name, slug, after)
+        finally:
+            self._joining[slug] -= 1
+            self._drop_unwatched(slug)
+
+    async def _join(self, viewer: Viewer, name: str, slug: str, after: int | None) -> None:
+        start = await self._start_of_facts(slug, after) if name.startswith(f"{FACTS}/") else None
+        if not await self._bells.listen(slug, PATIENCE_S):
             return await viewer.send(frames.end(name, "unknown"))
         if viewer.closed:
-            return await self._drop_unwatched(slug)
-        viewer.home = viewer.home or slug  # from here to the end no await: the bell stays
+            return None
+        there = self._places.get(slug, ())
+        if viewer not in there and len(there) >= self._viewers_per_sandbox:  # from here to the end no await
+            return await viewer.close(TOO_MANY)
+        viewer.home = viewer.home or slug
         if start is not None:
             self._add_to_facts(viewer, name, slug, start)
         else:
@@ -108,17 +118,21 @@ class Hub:
             await viewer.send(frames.facts(name, start.rows, first=start.after + 1 if start.is_cut else None))
         return None
 
-    async def leave(self, viewer: Viewer, name: str) -> None:
+    def leave(self, viewer: Viewer, name: str) -> None:
         viewer.watches.pop(name, None)
         viewer.fact_cursors.pop(name, None)
         table: dict[str, Any] = self._facts if name in self._facts else self._channels
         channel = table.get(name)
-        if channel is None:
+        if channel is None or viewer not in channel.viewers:
             return
-        channel.viewers.pop(viewer, None)
+        del channel.viewers[viewer]
         if not channel.viewers:
-            table.pop(name, None)
-            await self._drop_unwatched(channel.slug)
+            del table[name]
+        there = self._places[channel.slug]
+        there[viewer] -= 1
+        if not there[viewer]:
+            del there[viewer]
+        self._drop_unwatched(channel.slug)
 
     def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
         for name, n in painted.items():
@@ -143,7 +157,7 @@ class Hub:
             names = [name for name in [*viewer.watches, *viewer.fact_cursors] if slug_of(name) == slug]
             if names and not await viewer.may_see(slug):
                 for name in names:
-                    await self.leave(viewer, name)
+                    self.leave(viewer, name)
                     await viewer.send(frames.end(name, "forbidden"))
 
     def oldest_age_s(self) -> float:
@@ -191,7 +205,7 @@ class Hub:
             return
         for channel in due:
             channel.dirty, channel.read_at_s = False, now_s
-            self._listen_again(channel.slug)
+            self._bells.listen_again(channel.slug)
         self.figures.reads += 1
         readings = await self._ask(self.port.read([channel.name for channel in due]))
         for channel, reading in zip(due, readings or (), strict=False):
@@ -206,7 +220,7 @@ class Hub:
 
     async def _read_facts(self, facts: FactChannel, now_s: float) -> None:
         facts.dirty, facts.read_at_s = False, now_s
-        self._listen_again(facts.slug)
+        self._bells.listen_again(facts.slug)
         found = await self._ask(self.port.entries(facts.slug, facts.cursor, MOST_ROWS, facts_only=True))
         if found is None or not facts.viewers:
             return
@@ -217,7 +231,6 @@ class Hub:
 
     async def _beat(self, now_s: float) -> None:
         server_ms = int(time.time() * 1000)
-        watchers = Counter(viewer.home for viewer in self._viewers)
         texts: dict[str | None, str] = {}
         for viewer in list(self._viewers):
             if viewer.oldest_age_s(now_s) >= self.limits.close_after_s:
@@ -227,7 +240,7 @@ class Hub:
             slug = viewer.home
             if slug not in texts:
                 seq = self._newest.get(slug) if slug else None
-                texts[slug] = frames.beat(server_ms, seq, watchers[slug] if slug else 0)
+                texts[slug] = frames.beat(server_ms, seq, len(self._places.get(slug, ())) if slug else 0)
             await viewer.send(texts[slug])
 
     def _add_to_board(self, viewer: Viewer, name: str, slug: str) -> None:
@@ -235,16 +248,20 @@ class Hub:
         if channel is None:
             channel = self._channels[name] = Channel(name, slug, self.limits, self.figures)
         viewer.watches[name] = Watch()
-        channel.viewers[viewer] = None
-        channel.dirty = True
+        self._put(viewer, channel)
 
     def _add_to_facts(self, viewer: Viewer, name: str, slug: str, start: FactStart) -> None:
         facts = self._facts.get(name)
         if facts is None:
             facts = self._facts[name] = FactChannel(name, slug, self.figures)
         viewer.fact_cursors[name] = start.after
-        facts.viewers[viewer] = None
-        facts.dirty = True
+        self._put(viewer, facts)
+
+    def _put(self, viewer: Viewer, channel: Channel | FactChannel) -> None:
+        if viewer not in channel.viewers:
+            channel.viewers[viewer] = None
+            self._places.setdefault(channel.slug, Counter())[viewer] += 1
+        channel.dirty = True
 
     async def _start_of_facts(self, slug: str, after: int | None) -> FactStart:
         """History first, but at most one frame of it: who was away for longer hears what is told, without steps."""
@@ -275,45 +292,26 @@ class Hub:
 
     # --- bells -------------------------------------------------------------------------------------------------------
 
-    async def _listen(self, slug: str) -> bool:
-        if slug in self._bells:
-            return True
-        bell = self._bells[slug] = SlugBell(self._loop, lambda: self._heard(slug))
-        try:
-            await asyncio.wait_for(asyncio.wrap_future(self.port.subscribe(slug, bell)), PATIENCE_S)
-        except (SandboxError, TimeoutError):
-            self._bells.pop(slug, None)
-            return False
-        return True
-
-    def _listen_again(self, slug: str) -> None:
-        """Before reading: what happens later rings again."""
-        if slug in self._bells:
-            self._bells[slug].listen_again()
-
     def _heard(self, slug: str) -> None:
         for channel in self._all():
             if channel.slug == slug:
                 channel.dirty = True
         self._news.set()
 
-    async def _drop_unwatched(self, slug: str) -> None:
-        if self._watchers_of_channels(slug) or slug not in self._bells:
+    def _drop_unwatched(self, slug: str) -> None:
+        if self._joining[slug]:
             return
-        bell = self._bells.pop(slug)
-        self._newest.pop(slug, None)
-        await self._ask(self.port.unsubscribe(slug, bell))
+        del self._joining[slug]
+        if not self._places.get(slug):
+            self._places.pop(slug, None)
+            self._newest.pop(slug, None)
+            if slug in self._bells:
+                self._bells.drop(slug)
 
     async def _end(self, channel: Channel, reason: str) -> None:
         for viewer in list(channel.viewers):
-            await self.leave(viewer, channel.name)
+            self.leave(viewer, channel.name)
             await viewer.send(frames.end(channel.name, reason))
-
-    def _watchers(self, slug: str) -> int:
-        return sum(viewer.home == slug for viewer in self._viewers)
-
-    def _watchers_of_channels(self, slug: str) -> bool:
-        return any(channel.slug == slug for channel in self._all())
 
     def _all(self) -> list[Channel | FactChannel]:
         return [*self._channels.values(), *self._facts.values()]

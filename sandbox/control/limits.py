@@ -68,6 +68,7 @@ class SocketLimits:
     board_bytes_per_s: int = 36_000  # of deltas; a board that changes by more is sent less often
     snapshot_bytes: int = 128 * 1024
     messages_per_s: int = 20
+    waiting_messages: int = 32  # sub and unsub, while the engine is slow
     behind_after_s: float = 1.0  # oldest unacknowledged frame: the next frame is a snapshot
     slow_after_s: float = 5.0  # two frames a second from here on
     close_after_s: float = 20.0  # close 4408

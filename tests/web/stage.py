@@ -86,6 +86,6 @@ class Stage:
 
     def close(self) -> None:
         for tab in self.tabs:
-            self.do(self.hub.forget(tab.viewer))
+            self.hub.forget(tab.viewer)
         self.run_for(2)
         self.loop.close()

@@ -1,5 +1,8 @@
 """The hub in virtual time: who gets which frame when."""
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from queueviz.live.hub import TOO_MANY, TOO_SLOW
@@ -206,6 +209,40 @@ def test_the_hundred_and_first_viewer_of_a_sandbox_is_turned_away(stage: Stage) 
     assert stage.tab(BOARD).closed_with == TOO_MANY
 
 
+def test_a_viewer_counts_in_each_sandbox_it_watches(stage: Stage) -> None:
+    stage.port.sandboxes["other"] = "live"
+    for _ in range(100):
+        stage.tab("board/other/g/t", BOARD)
+    assert stage.tab(BOARD).closed_with == TOO_MANY
+    stage.hub.leave(stage.tabs[0].viewer, BOARD)
+    assert stage.tab(BOARD).closed_with is None
+
+
+def test_viewers_who_come_at_once_to_a_slow_engine_are_counted_when_they_are_in(stage: Stage) -> None:
+    tabs = [stage.tab() for _ in range(101)]
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(stage.hub.join(tab.viewer, BOARD) for tab in tabs))
+
+    stage.do(all_at_once())
+    assert [tab.closed_with for tab in tabs].count(TOO_MANY) == 1
+
+
+def test_who_gives_up_on_a_silent_engine_leaves_no_bell(stage: Stage) -> None:
+    stage.port.silent.add("subscribe")
+    tab = stage.tab(BOARD)
+    assert tab.got == [{"k": "end", "ch": BOARD, "reason": "unknown"}]
+    stage.port.silent.clear()
+    assert [frame["k"] for frame in _first_frames(stage)] == ["snap"]
+    assert len(stage.port.bells["s"]) == 1
+
+
+def _first_frames(stage: Stage) -> list[dict[str, Any]]:
+    tab = stage.tab(BOARD)
+    stage.run_for(0.06)
+    return tab.got
+
+
 def test_a_revoked_right_ends_the_channel(stage: Stage) -> None:
     tab, other = stage.tab(BOARD), stage.tab(BOARD)
     stage.run_for(0.06)
@@ -220,7 +257,7 @@ def test_a_revoked_right_ends_the_channel(stage: Stage) -> None:
 def test_a_sandbox_nobody_watches_has_no_bell(stage: Stage) -> None:
     tab = stage.tab(BOARD, FACTS)
     assert len(stage.port.bells["s"]) == 1
-    stage.do(stage.hub.forget(tab.viewer))
+    stage.hub.forget(tab.viewer)
     stage.run_for(0.06)
     assert stage.port.bells["s"] == []
 

@@ -1,5 +1,6 @@
 """The socket itself: who may open it, and what it makes of what it hears."""
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -11,7 +12,9 @@ from django.utils import timezone
 from queueviz.access import SESSION_SLUGS
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
+from queueviz.live.hub import hub_of_this_loop
 from queueviz.models import Sandbox
+from sandbox.control.limits import SocketLimits
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
@@ -210,6 +213,41 @@ async def test_too_many_messages_are_not_listened_to(board: FakePort) -> None:
         heard.append(await hear(tab))
     assert heard[-1] == {"k": "end", "ch": BOARD, "reason": "too_many_messages"}
     assert len(heard) < 40
+    await tab.disconnect()
+
+
+async def test_a_silent_engine_does_not_hold_up_the_socket(board: FakePort) -> None:
+    await kept()
+    board.silent.add("subscribe")
+    tab = await opened()
+    await say(tab, k="sub", ch=BOARD)
+    await say(tab, k="ping", t=7)
+    assert await hear(tab) == {"k": "pong", "t": 7}
+    await tab.disconnect()
+    assert hub_of_this_loop(board).sockets == 0
+
+
+async def test_a_consumer_that_is_killed_without_a_word_frees_its_place(board: FakePort) -> None:
+    await kept()
+    tab = await opened()
+    await say(tab, k="sub", ch=BOARD)
+    await hear(tab)
+    assert hub_of_this_loop(board).sockets == 1
+    tab.future.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await tab.future
+    assert hub_of_this_loop(board).sockets == 0
+    assert board.bells[SLUG] == []
+
+
+async def test_no_more_subscriptions_wait_for_a_slow_engine_than_the_limit(board: FakePort) -> None:
+    await kept()
+    hub_of_this_loop(board).limits = SocketLimits(waiting_messages=2)
+    board.silent.add("subscribe")
+    tab = await opened()
+    for number in range(6):
+        await say(tab, k="sub", ch=f"board/{SLUG}/g/t{number}")
+    assert (await hear(tab))["reason"] == "too_many_messages"
     await tab.disconnect()
 
 
