@@ -12,16 +12,15 @@ from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.message_texts import message_words
 from queueviz.boards.page import BoardPage, Place, data_of
+from sandbox.hosting.channel_names import FILTER_CHARS, FILTERS
 
-FILTERS = ("topic", "queue", "tag", "key")
 WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by place"), "time": _("by time and tag")}
 SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to")  # kept in the address as `s-…`
-MOST_CHARS = 255
 
 
 def channel(place: Place) -> str:
     """Only filters that are set are in the name, so that everybody who looks at the same shares one channel."""
-    wanted = {name: value for name in FILTERS if (value := place.query.get(name, "").strip()[:MOST_CHARS])}
+    wanted = {name: value for name in FILTERS if (value := place.query.get(name, "").strip()[:FILTER_CHARS])}
     name = f"messages/{place.slug}"
     return f"{name}?{urlencode(wanted, quote_via=quote, safe='')}" if wanted else name
 

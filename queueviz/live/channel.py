@@ -1,12 +1,12 @@
 """One board with all its viewers: read once, compared once, encoded once (style 7)."""
 
 from typing import Any
-from urllib.parse import unquote
 
 from queueviz.live import frames
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer
 from sandbox.control.limits import SocketLimits
+from sandbox.hosting.channel_names import ChannelUnknown, parse_channel
 
 LEAST_INTERVAL_S = {  # catalogue 10
     "board": 0.05,
@@ -32,10 +32,11 @@ IDLE_REREAD_S = 1.0  # some figures fall without an event: rates, ages
 
 def slug_of(name: str) -> str | None:
     """The sandbox of a channel's name, or None where the name is none of ours."""
-    kind, _, rest = name.partition("?")[0].partition("/")
-    if kind != FACTS and kind not in LEAST_INTERVAL_S:
+    try:
+        kind, slug, _ = parse_channel(name)
+    except ChannelUnknown:
         return None
-    return unquote(rest.partition("/")[0]) or None
+    return slug if kind == FACTS or kind in LEAST_INTERVAL_S else None
 
 
 class Channel:

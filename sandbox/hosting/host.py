@@ -16,6 +16,7 @@ from sandbox.hosting.attached.clusters import Clusters
 from sandbox.hosting.attached.settings import is_attached
 from sandbox.hosting.bell import Bell
 from sandbox.hosting.birth import new_record
+from sandbox.hosting.channel_names import ChannelUnknown, parse_channel
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.diary import DIRECTORY, page_of
 from sandbox.hosting.ground import Ground
@@ -23,7 +24,7 @@ from sandbox.hosting.looking_back import look_back
 from sandbox.hosting.port import Entries, LookedBack, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
-from sandbox.hosting.snapshot.channels import ChannelUnknown, parse_channel, read_channel
+from sandbox.hosting.snapshot.channels import read_channel
 from sandbox.hosting.wanted import Wanted
 from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError

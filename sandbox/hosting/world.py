@@ -13,13 +13,14 @@ from sandbox.control.actions import Action, parse_action
 from sandbox.control.questions import Question, parse_question
 from sandbox.hosting import hibernate
 from sandbox.hosting.birth import new_record
+from sandbox.hosting.channel_names import split_channel
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.ground import Network
 from sandbox.hosting.hibernate import SandboxRecord
 from sandbox.hosting.port import Reading
 from sandbox.hosting.power import WRITE_BACK_S
 from sandbox.hosting.sandbox import Sandbox
-from sandbox.hosting.snapshot.channels import parse_channel, read_channel
+from sandbox.hosting.snapshot.channels import read_channel
 from sandbox.journal.events import Entry, Event
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, ScaledClock
@@ -131,7 +132,7 @@ class World:
         """A board without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
         path, mark, query = channel.partition("?")
         kind, _, rest = path.partition("/")
-        _, _, parts = parse_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
+        _, _, parts = split_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
         return self._on_loop(lambda: read_channel(self.sandbox, kind, parts))
 
     def snapshot(self) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from sandbox.hosting.attached.clusters import Clusters
 from sandbox.hosting.attached.settings import AttachedSettings
 from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.attached.wire import Wire
+from sandbox.hosting.channel_names import split_channel
 from sandbox.hosting.port import Reading
-from sandbox.hosting.snapshot.channels import parse_channel
 from sandbox.hosting.world import World
 from sandbox.remoting.command import RemotingCommand
 
@@ -73,7 +73,7 @@ class Office:
     def glance(self, channel: str) -> Reading:
         """The board as it is known now."""
         kind, _, rest = channel.partition("/")
-        _, slug, parts = parse_channel(f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}")
+        _, slug, parts = split_channel(f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}")
         found = self.clusters.read(slug, kind, parts)
         assert isinstance(found, Reading), found
         return found

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.snapshot.channels import ChannelUnknown
+from sandbox.hosting.channel_names import ChannelUnknown
 from sandbox.hosting.world import World
 from sandbox.journal.events import BrokerConfigChanged, GroupChanged, QueueTaken
 from sandbox.kernel.errors import ActionRefused

@@ -187,6 +187,14 @@ def test_a_channel_that_does_not_exist_ends(stage: Stage, name: str) -> None:
     assert tab.got[0]["reason"] == "unknown"
 
 
+@pytest.mark.parametrize("name", ["messages/s?id=a&z=1", "messages/s?z=1", "board/s/g/t?z=1", "board/s/%67/t"])
+def test_another_spelling_makes_no_channel(stage: Stage, name: str) -> None:
+    stage.port.show(name, {"queues": {}}, seq=1)
+    tab = stage.tab(name)
+    stage.run_for(0.06)
+    assert tab.got == [{"k": "end", "ch": name, "reason": "unknown"}]
+
+
 def test_a_channel_without_right_ends_like_an_unknown_one(stage: Stage) -> None:
     tab = stage.tab(BOARD, may_see=False)
     stage.run_for(0.06)

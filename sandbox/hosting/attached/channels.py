@@ -8,7 +8,7 @@ from sandbox.hosting.attached.snapshot.group_seen import GroupSeen
 from sandbox.hosting.attached.snapshot.groups import read_groups
 from sandbox.hosting.attached.snapshot.rebalance import read_rebalance
 from sandbox.hosting.attached.snapshot.topology import read_topology
-from sandbox.hosting.snapshot.channels import ChannelUnknown
+from sandbox.hosting.channel_names import ChannelUnknown
 
 if TYPE_CHECKING:
     from sandbox.hosting.attached.cluster import AttachedCluster

@@ -14,8 +14,8 @@ from sandbox.hosting.attached.settings import AttachedSettings, checked, is_atta
 from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.attached.wire import Wires, tcp_wire
 from sandbox.hosting.bell import Bell
+from sandbox.hosting.channel_names import ChannelUnknown
 from sandbox.hosting.port import Reading, Refusal
-from sandbox.hosting.snapshot.channels import ChannelUnknown
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError, SandboxError
 

@@ -4,9 +4,9 @@
 """
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from sandbox.hosting.broker_node import BrokerNode
+from sandbox.hosting.channel_names import ChannelUnknown
 from sandbox.hosting.groups import GroupView
 from sandbox.hosting.port import Reading
 from sandbox.hosting.snapshot.board import read_board
@@ -21,29 +21,9 @@ from sandbox.hosting.snapshot.rebalance import read_rebalance
 from sandbox.hosting.snapshot.storage import read_index, read_store
 from sandbox.hosting.snapshot.topics import read_topics
 from sandbox.hosting.snapshot.topology import read_topology
-from sandbox.kernel.errors import SandboxError
 
 if TYPE_CHECKING:
     from sandbox.hosting.sandbox import Sandbox
-
-
-class ChannelUnknown(SandboxError):
-    """There is no such board: another kind, a wrong number of parts, or nothing of that name."""
-
-
-def parse_channel(name: str) -> tuple[str, str, list[str]]:
-    """Kind, slug and the other parts, decoded; what follows a question mark is the last part, as it is.
-
-    >>> parse_channel("board/demo/order%2Dsvc/orders")
-    ('board', 'demo', ['order-svc', 'orders'])
-    >>> parse_channel("messages/demo?topic=orders&key=a%26b")
-    ('messages', 'demo', ['topic=orders&key=a%26b'])
-    """
-    path, mark, query = name.partition("?")
-    parts = [unquote(part) for part in path.split("/")]
-    if len(parts) < 2:
-        raise ChannelUnknown(f"{name} is no channel")
-    return parts[0], parts[1], [*parts[2:], query] if mark else parts[2:]
 
 
 def read_channel(sandbox: "Sandbox", kind: str, rest: list[str]) -> Reading:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.hosting.channel_names import ChannelUnknown
 from sandbox.hosting.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
-from sandbox.hosting.snapshot.channels import ChannelUnknown
 from sandbox.hosting.world import BEGIN_MS, World
 from sandbox.journal.events import Entry, LockDenied, QueueTaken
 

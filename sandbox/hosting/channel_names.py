@@ -1,0 +1,62 @@
+"""Names of live boards, each with one spelling: who writes one differently makes no new channel.
+
+`board/<slug>/<group>/<topic>`, `messages/<slug>?topic=orders&key=k` (catalogue 10).  Parts and values are encoded as
+`quote(value, safe="")` does it; filters stand in the order of FILTERS, each at most once and none empty.
+"""
+
+from urllib.parse import quote, unquote
+
+from sandbox.kernel.errors import SandboxError
+
+PARTS = {  # behind the slug
+    "board": (2,), "locks": (1,), "rebalance": (1,), "groups": (0,), "store": (1, 2), "index": (1,), "topics": (0,),
+    "topology": (0,), "wire": (0, 1), "messages": (0,), "connect": (0,), "client": (1,), "facts": (0,),
+}
+FILTERS = ("topic", "queue", "tag", "key")  # of messages; or `id` alone
+FILTER_CHARS = 255
+
+
+class ChannelUnknown(SandboxError):
+    """There is no such board: another kind, a wrong number of parts, another spelling, or nothing of that name."""
+
+
+def parse_channel(name: str) -> tuple[str, str, list[str]]:
+    """Kind, slug and the other parts, decoded; what follows a question mark is the last part, as it is.
+
+    >>> parse_channel("board/demo/order-svc/%25RETRY%25order-svc")
+    ('board', 'demo', ['order-svc', '%RETRY%order-svc'])
+    >>> parse_channel("messages/demo?topic=orders&key=a%26b")
+    ('messages', 'demo', ['topic=orders&key=a%26b'])
+
+    Raises ChannelUnknown.
+    """
+    path, mark, query = name.partition("?")
+    kind, *rest = path.split("/")
+    well_spelled = (name.isascii() and len(rest) - 1 in PARTS.get(kind, ()) and rest[0] and all(map(_is_encoded, rest))
+                    and (not mark or (kind == "messages" and _is_filter(query))))
+    if not well_spelled:
+        raise ChannelUnknown(f"{name} is no channel")
+    return split_channel(name)
+
+
+def split_channel(name: str) -> tuple[str, str, list[str]]:
+    """As `parse_channel`, for names of one's own making, however they are spelled."""
+    path, mark, query = name.partition("?")
+    kind, slug, *rest = (unquote(part) for part in path.split("/"))
+    return kind, slug, [*rest, query] if mark else rest
+
+
+def _is_filter(query: str) -> bool:
+    pairs = [pair.partition("=") for pair in query.split("&")]
+    names = [name for name, _, _ in pairs]
+    return all(map(_is_value, (value for _, _, value in pairs))) and (
+        names in (["id"], [name for name in FILTERS if name in names]))
+
+
+def _is_value(text: str) -> bool:
+    value = unquote(text)
+    return bool(value) and value == value.strip()[:FILTER_CHARS] and _is_encoded(text)
+
+
+def _is_encoded(text: str) -> bool:
+    return quote(unquote(text), safe="") == text
