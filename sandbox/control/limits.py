@@ -53,6 +53,7 @@ class HostLimits:
     sockets_per_address: int = 200
     data_bytes: int = 20 * 1024 * MIB
     disk_share: float = 0.8
+    unpacked_bytes: int = 4 * MIB  # of a compressed body, when it is looked at; of a longer one the beginning is shown
     pipeline_runs_waiting: int = 20
     pipeline_runs_per_visitor: int = 2  # waiting or at work
     pipeline_run_s: float = 600.0  # then it is cancelled

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sandbox.control.questions import Question
 from sandbox.hosting import hibernate
 from sandbox.hosting.attached.clusters import Clusters
 from sandbox.hosting.attached.settings import is_attached
@@ -21,6 +22,7 @@ from sandbox.hosting.config import HostConfig
 from sandbox.hosting.diary import DIRECTORY, page_of
 from sandbox.hosting.ground import Ground
 from sandbox.hosting.looking_back import look_back
+from sandbox.hosting.message_rows import finish, unfinished
 from sandbox.hosting.port import Entries, LookedBack, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
@@ -199,7 +201,28 @@ class Host:
         self._touch(slot)
         return slot.sandbox
 
-    def read(self, channel: str) -> Reading | Refusal:
+    async def ask(self, slug: str, question: Question) -> dict[str, Any]:
+        """Bodies are unpacked by a worker: what a message unpacks to is its sender's choice."""
+        if is_attached(slug):
+            answer = await self.clusters.ask(slug, question)
+        else:
+            answer = self.awake(slug).ask(question)
+        await self._finish(answer)
+        return answer
+
+    async def read(self, channels: list[str]) -> list[Reading | Refusal]:
+        """All in one turn; as with `ask`, bodies are unpacked after it."""
+        found = [self._read(channel) for channel in channels]
+        for reading in found:
+            if isinstance(reading, Reading):
+                await self._finish(reading.data)
+        return found
+
+    async def _finish(self, answer: dict[str, Any]) -> None:
+        if rows := unfinished(answer):
+            await self._ground.lend(lambda: finish(rows, self._config.limits.unpacked_bytes))
+
+    def _read(self, channel: str) -> Reading | Refusal:
         try:
             kind, slug, rest = parse_channel(channel)
             if is_attached(slug):

@@ -5,13 +5,14 @@ pulls give out whole records).  What a record does not say, such as the name of 
 """
 
 import codecs
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from sandbox.hosting.store_rows import offset_msg_id
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import properties, record
 from sandbox.message import sys_flag as bits
-from sandbox.message.compression import decompress, decompress_start
+from sandbox.message.compression import Unpacked, decompress_start, measure
 from sandbox.message.message import StoredMessage
 
 Row = dict[str, Any]
@@ -20,6 +21,8 @@ BODY_BYTES = 4_096  # shown of a body
 VALUE_CHARS = 200  # shown of one field of the record
 LINE_CHARS = 80  # shown of a body's first line
 LOOKED_AT_BYTES = 512  # of a body, packed or not, for its first line
+AT_ONCE_BYTES = 64 * 1024  # of a packed body, unpacked while the engine waits; the rest is for a worker
+PACKED = "packed"  # in a row that is not finished: its PackedBody
 
 _FLAGS = ((bits.COMPRESSED, "compressed"), (bits.MULTI_TAGS, "multi_tags"), (bits.BORN_HOST_V6, "born_host_v6"),
           (bits.STORE_HOST_V6, "store_host_v6"))
@@ -62,22 +65,49 @@ def first_line(message: StoredMessage) -> str | None:
 
 def full_row(message: StoredMessage, broker: str | None = None) -> Row:
     """`message_row` and {"properties", "body" (its first 4 096 bytes as text), "body_hex" (the same), "body_bytes" (as
-    the application sent it; None where it cannot be unpacked), "compression" (None, zlib, LZ4,
-    ZSTD), "flags" (words of SYSFLAG), "flag" (the application's), "born_host", "store_host"}.
+    the application sent it; None where not all of it can be unpacked), "body_over" (more bytes than this; or None),
+    "compression" (None, zlib, LZ4, ZSTD), "flags" (words of SYSFLAG), "flag" (the application's), "born_host",
+    "store_host"}.  Of a packed body over 64 KiB a part is `unfinished`.
     """
     packed = bool(message.sys_flag & bits.COMPRESSED)
-    body: bytes | None
-    try:
-        body = decompress(message.body, message.sys_flag)
-    except CorruptRecord:
-        body = None
-    shown = (message.body if body is None else body)[:BODY_BYTES]
-    return {**message_row(message, broker), "properties": message.properties,
-            "body_bytes": None if body is None else len(body),
-            "body": shown.decode("utf-8", "replace"), "body_hex": shown.hex(),
+    body = PackedBody(message.body, message.sys_flag)
+    shown = body.row(AT_ONCE_BYTES)
+    rest = {} if shown["body_over"] is None else {PACKED: body}
+    return {**message_row(message, broker), "properties": message.properties, **shown, **rest,
             "compression": _COMPRESSION.get(message.sys_flag & bits.COMPRESSION_MASK, "?") if packed else None,
             "flags": flags_of(message.sys_flag), "flag": message.flag, "born_host": message.born_host,
             "store_host": message.store_host}
+
+
+class PackedBody(NamedTuple):
+    """A body as it is stored."""
+
+    body: bytes
+    sys_flag: int
+
+    def row(self, most: int) -> Row:
+        """What `full_row` says of it, from no more than `most` bytes unpacked."""
+        try:
+            found = measure(self.body, self.sys_flag, keep=BODY_BYTES, most=most)
+            over = most if found.size is None else None
+        except CorruptRecord:
+            found, over = Unpacked(self.body[:BODY_BYTES], None), None
+        return {"body_bytes": found.size, "body_over": over, "body": found.start.decode("utf-8", "replace"),
+                "body_hex": found.start.hex()}
+
+
+def unfinished(answer: Row) -> list[Row]:
+    """Of an answer or a board: the rows of messages whose bodies are still to be unpacked."""
+    record, rows = answer.get("record"), answer.get("rows")
+    messages = [answer.get("message"), record.get("message") if isinstance(record, dict) else None,
+                *(rows if isinstance(rows, list) else ())]
+    return [row for row in messages if isinstance(row, dict) and PACKED in row]
+
+
+def finish(rows: Iterable[Row], most: int) -> None:
+    """Unpack what `full_row` left: up to `most` bytes of each, which takes milliseconds."""
+    for row in rows:
+        row |= row.pop(PACKED).row(most)
 
 
 def flags_of(sys_flag: int) -> list[str]:

@@ -142,14 +142,12 @@ class EnginePort:
 
         Of an attached cluster the answer may take as long as `AttachedLimits.question_s`.
         """
-        if is_attached(slug):
-            return self._story(lambda: self._host.clusters.ask(slug, question))
-        return self._turn(lambda: self._host.awake(slug).ask(question))
+        return self._story(lambda: self._host.ask(slug, question))
 
     def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
         """Several boards in one turn, in the order asked; names as in catalogue 10, parts percent-encoded."""
         names = list(channels)
-        return self._turn(lambda: [self._host.read(name) for name in names])
+        return self._story(lambda: self._host.read(names))
 
     def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
         """The whole sandbox as catalogue 9 draws it; of a sleeping one, as it fell asleep."""

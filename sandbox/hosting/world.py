@@ -17,6 +17,7 @@ from sandbox.hosting.channel_names import split_channel
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.ground import Network
 from sandbox.hosting.hibernate import SandboxRecord
+from sandbox.hosting.message_rows import finish, unfinished
 from sandbox.hosting.port import Reading
 from sandbox.hosting.power import WRITE_BACK_S
 from sandbox.hosting.sandbox import Sandbox
@@ -126,14 +127,18 @@ class World:
 
     def ask(self, question: Question | str, /, **fields: Any) -> dict[str, Any]:
         typed = parse_question(question, fields) if isinstance(question, str) else question
-        return self._on_loop(lambda: self.sandbox.ask(typed))
+        answer = self._on_loop(lambda: self.sandbox.ask(typed))
+        finish(unfinished(answer), self._config.limits.unpacked_bytes)
+        return answer
 
     def read(self, channel: str) -> Reading:
         """A board without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
         path, mark, query = channel.partition("?")
         kind, _, rest = path.partition("/")
         _, _, parts = split_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
-        return self._on_loop(lambda: read_channel(self.sandbox, kind, parts))
+        reading = self._on_loop(lambda: read_channel(self.sandbox, kind, parts))
+        finish(unfinished(reading.data), self._config.limits.unpacked_bytes)
+        return reading
 
     def snapshot(self) -> dict[str, Any]:
         return self._on_loop(self.sandbox.snapshot)

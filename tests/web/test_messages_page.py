@@ -1,5 +1,6 @@
 """The Messages pages: the list that moves, four ways to find one, and one message with its bytes and its life."""
 
+import random
 import re
 from html import unescape
 from typing import Any
@@ -12,8 +13,19 @@ from queueviz.boards.messages import channel
 from queueviz.boards.page import Place
 from queueviz.live.channel import slug_of
 from sandbox.control.actions import ConsumeOnce, ResendMessage
+from sandbox.control.limits import MIB
 from sandbox.control.questions import FindMessages
-from sandbox.hosting.message_rows import LOOKED_AT_BYTES, full_row, message_row, record_fields, record_parts
+from sandbox.hosting.message_rows import (
+    AT_ONCE_BYTES,
+    LOOKED_AT_BYTES,
+    PACKED,
+    finish,
+    full_row,
+    message_row,
+    record_fields,
+    record_parts,
+    unfinished,
+)
 from sandbox.hosting.port import Reading
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import msg_id, record
@@ -107,6 +119,41 @@ def test_a_row_shows_the_first_line_of_a_text_and_the_size_of_what_is_none(
 def test_a_row_unpacks_no_more_of_a_body_than_its_first_line_needs() -> None:
     bomb = compress(bytes(b"x" * 60_000_000))
     assert len(decompress_start(bomb, ZLIB_FLAGS, LOOKED_AT_BYTES)) == LOOKED_AT_BYTES
+
+
+BOMB = compress(bytes(60_000_000))
+
+
+def test_the_engine_s_turn_unpacks_64_kib_of_a_body_and_a_worker_no_more_than_the_limit() -> None:
+    row = full_row(record.decode(raw(BOMB, sys_flag=ZLIB_FLAGS)), "broker-a")
+    assert (row["body_bytes"], row["body_over"]) == (None, AT_ONCE_BYTES)
+    finish(unfinished({"message": row}), 4 * MIB)
+    assert (row["body_bytes"], row["body_over"], len(row["body"])) == (None, 4 * MIB, 4_096)
+    assert PACKED not in row
+
+
+@pytest.mark.parametrize("size", [0, 1, 4_095, 65_535, 65_536, 65_537, 200_000, 4 * MIB])
+def test_a_body_within_the_limit_has_its_length(size: int) -> None:
+    body = (b"0123456789abcdef" * (size // 16 + 1))[:size]
+    row = full_row(record.decode(raw(compress(body), sys_flag=ZLIB_FLAGS)), "broker-a")
+    finish(unfinished({"rows": [row]}), 4 * MIB)
+    assert (row["body_bytes"], row["body_over"], row["body"].encode()) == (size, None, body[:4_096])
+
+
+def test_a_body_that_ends_too_early_is_shown_as_it_is_stored() -> None:
+    torn = compress(random.Random(1).randbytes(300_000))[:-1]
+    row = full_row(record.decode(raw(torn, sys_flag=ZLIB_FLAGS)), "broker-a")
+    finish(unfinished({"rows": [row]}), 4 * MIB)
+    assert (row["body_bytes"], row["body_over"], row["body_hex"]) == (None, None, torn[:4_096].hex())
+
+
+def test_a_bomb_shows_its_first_bytes_and_says_so(visitor: Client, port: FakePort, mine: str) -> None:
+    data = {"id": ID, "record": answer(raw(BOMB, sys_flag=ZLIB_FLAGS)), "others": [], "why": None}
+    finish(unfinished(data), 4 * MIB)
+    show(port, mine, data)
+    page = said(one(visitor, mine))
+    assert "more than 4.0 MiB" in page
+    assert "Unpacked, this body is longer than 4.0 MiB" in page
 
 
 def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: FakePort, mine: str) -> None:
