@@ -134,6 +134,22 @@ def owned_count(visitor: Visitor) -> int:
     return _owned(visitor).count()
 
 
+def counted_as(visitor: Visitor) -> str:
+    """Whom a rate is counted for: the account, else the token or session that was given out here, else the address.
+
+    What was not given out here says nothing: each made-up one would be somebody who has done nothing yet.
+    """
+    if visitor.token:
+        held = digest(visitor.token)
+        if Grant.objects.filter(live_grants(timezone.now()), kind=Grant.Kind.TOKEN, digest=held).exists():
+            return f"token:{held}"
+    elif visitor.is_signed_in:
+        return f"user:{visitor.user.pk}"
+    elif visitor.session is not None and visitor.session.keys() and visitor.session.session_key:  # keys: it is read
+        return f"session:{visitor.session.session_key}"
+    return f"address:{visitor.address}"
+
+
 def note_visit(seat: Seat) -> None:
     """Put off the expiry: a sandbox is kept for its time after the last visit of somebody who may act in it."""
     now = timezone.now()

@@ -26,7 +26,7 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
     Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
     """
     seat = access.seat_at(visitor, slug, "see")
-    ACTIONS.demand(visitor.key)
+    ACTIONS.demand(access.counted_as(visitor))
     action = parse_action(given)
     if seat.sandbox.of_host:
         action = landing.admit(visitor, action)
@@ -36,13 +36,16 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
     by = Actor(role=seat.role, name=_pseudonym(visitor, seat))
     if seat.is_attached:
         return operating.act(visitor, seat, action, by)
-    return engine.answer(engine.port().act(slug, action, by))
+    seq = engine.answer(engine.port().act(slug, action, by))
+    if seat.sandbox.of_host:
+        landing.heal_later(action)
+    return seq
 
 
 def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a question; the sandbox is not changed."""
     seat = access.seat_at(visitor, slug, "see")
-    QUESTIONS.demand(visitor.key)
+    QUESTIONS.demand(access.counted_as(visitor))
     question = parse_question(name, given)
     if seat.is_attached:
         return operating.ask(seat, question)

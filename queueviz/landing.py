@@ -4,7 +4,7 @@ import logging
 import threading
 
 from queueviz import engine
-from queueviz.access import Forbidden
+from queueviz.access import Forbidden, counted_as
 from queueviz.owners import LANDING
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
@@ -22,6 +22,8 @@ CRASHED_FOR_S = 20.0
 SLOW_FOR_S = 30.0
 HOST = Actor(role="owner", name="host")
 
+_healing: set[Action] = set()  # what a timer waits to do: of each one, however often somebody presses
+
 
 def admit(visitor: Visitor, action: Action) -> Action:
     """The action as the landing allows it: send, slow or crash, in fixed sizes.  Raises `Forbidden` or 429."""
@@ -33,12 +35,12 @@ def admit(visitor: Visitor, action: Action) -> Action:
         allowed = action
     else:
         raise Forbidden("This sandbox is everybody's. Start one of your own: there you may do anything.")
-    PRESSES.demand(visitor.key)
-    _heal_later(allowed)
+    PRESSES.demand(counted_as(visitor))
     return allowed
 
 
-def _heal_later(action: Action) -> None:
+def heal_later(action: Action) -> None:
+    """The engine has done it: only now is there something to mend."""
     if isinstance(action, CrashActor):
         _later(CRASHED_FOR_S, RestartActor(actor=action.actor))
     elif isinstance(action, ChangeActor):
@@ -53,12 +55,16 @@ def _listener_of(actor: str) -> str:
 
 
 def _later(after_s: float, action: Action) -> None:
+    if action in _healing:
+        return
+    _healing.add(action)
     timer = threading.Timer(after_s, _heal, args=(action,))
     timer.daemon = True
     timer.start()
 
 
 def _heal(action: Action) -> None:
+    _healing.discard(action)
     if not engine.is_running():
         return
     try:

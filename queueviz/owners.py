@@ -25,6 +25,7 @@ ACCESS_KEY_BYTES = 8
 LANDING = "landing"
 LANDING_TEMPLATE = "flights"
 LIMITS = HostLimits()
+GIVEN_OUT = {Grant.Kind.TOKEN: "API tokens", Grant.Kind.CLAIM: "claim links"}
 
 
 class TooManyOwned(ActionRefused):
@@ -61,7 +62,8 @@ def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: st
 
 
 def new_token(sandbox: Sandbox, *, label: str = "") -> str:
-    """An API token for this sandbox, role owner."""
+    """An API token for this sandbox, role owner.  Raises `ActionRefused`: 429 it has enough of them."""
+    _demand_few(sandbox, Grant.Kind.TOKEN)
     token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.TOKEN, role="owner", digest=digest(token), label=label)
     return token
@@ -77,6 +79,7 @@ def revoke_tokens(visitor: Visitor, sandbox: Sandbox) -> int:
 
 def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
     """A one-time token: who opens it becomes owner too, in his own browser."""
+    _demand_few(sandbox, Grant.Kind.CLAIM)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.CLAIM, role="owner", digest=digest(token),
                          expires_at=timezone.now() + CLAIM_LIFE)  # fmt: skip
@@ -205,6 +208,14 @@ def _demand_room(visitor: Visitor) -> None:
     if made >= LIMITS.creations_per_hour_per_address:
         raise ActionRefused(429, "{made} sandboxes were started from your address within an hour.",
                             "Wait a while, or sign in.", made=made)  # fmt: skip
+
+
+def _demand_few(sandbox: Sandbox, kind: str) -> None:
+    """Of what is given out, and still good."""
+    if sandbox.grants.filter(access.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
+        raise ActionRefused(429, "This sandbox has {allowed} {what} already.",
+                            "End them in the settings, then make new ones.",
+                            allowed=LIMITS.tokens_per_sandbox, what=GIVEN_OUT[kind])  # fmt: skip
 
 
 def _open(slug: str, template: str, preset: str) -> None:

@@ -4,9 +4,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
-KEPT_BUCKETS = 10_000  # the least used go first
+KEPT_BUCKETS = HostLimits().counted_visitors
 
 
 class Rate:

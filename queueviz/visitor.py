@@ -2,10 +2,12 @@
 
 import hashlib
 import hmac
+import ipaddress
 from collections.abc import Mapping
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -13,10 +15,14 @@ from django.http import HttpRequest
 
 BEARER = "bearer "
 SESSIONS = import_module(settings.SESSION_ENGINE)
+ONE_CUSTOMER = 64  # bits of an IPv6 address: whoever has one address has all that begin alike
 
 
 class Visitor(NamedTuple):
-    """`session` holds the slugs made here without an account.  A bearer visitor has no session: cookies are ignored."""
+    """`session` holds the slugs made here without an account.  A bearer visitor has no session: cookies are ignored.
+
+    `address` is as limits count it (`counted`).
+    """
 
     user: Any = None
     session: Any = None
@@ -26,17 +32,6 @@ class Visitor(NamedTuple):
     @property
     def is_signed_in(self) -> bool:
         return bool(self.user is not None and self.user.is_authenticated)
-
-    @property
-    def key(self) -> str:
-        """Whom a rate is counted for: the account, else the token, else the session, else the address."""
-        if self.token:
-            return f"token:{digest(self.token)}"
-        if self.is_signed_in:
-            return f"user:{self.user.pk}"
-        if self.session is not None and self.session.session_key:
-            return f"session:{self.session.session_key}"
-        return f"address:{self.address}"
 
     @property
     def origin(self) -> str:
@@ -88,5 +83,31 @@ def _address(meta: Mapping[str, Any]) -> str:
 def _forwarded(chain: str, direct: str) -> str:
     """Behind our own proxy the last entry is the one that proxy added; anything before it is hearsay."""
     if settings.BEHIND_HTTPS and chain:
-        return chain.rsplit(",", 1)[-1].strip()
-    return direct
+        return counted(chain.rsplit(",", 1)[-1].strip())
+    return counted(direct)
+
+
+def counted(text: str) -> str:
+    """An address as limits count it: of IPv6 the network of one customer; without the port some proxies add."""
+    address = _parsed(text) or _parsed(_without_port(text))
+    if address is None:
+        return text
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.IPv6Network((int(address), ONE_CUSTOMER), strict=False))
+    return str(address)
+
+
+def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def _without_port(text: str) -> str:
+    try:
+        return urlsplit(f"//{text}").hostname or ""
+    except ValueError:
+        return ""

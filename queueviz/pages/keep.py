@@ -74,8 +74,9 @@ def _change(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
 
 
 def _token(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    token = owners.new_token(seat.sandbox, label=request.POST.get("label", "")[:80])
     owners.record(who, "token", seat.sandbox.slug)
-    return {"token": owners.new_token(seat.sandbox, label=request.POST.get("label", "")[:80])}
+    return {"token": token}
 
 
 def _revoke(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:

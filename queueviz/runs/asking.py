@@ -76,7 +76,7 @@ def _seat(visitor: Visitor, slug: str) -> access.Seat:
                             "Copy a broker's store to this machine and use manage.py pipeline --store DIR.")
     if not seat.may(VERB):
         raise access.forbidden(visitor, seat)
-    acting.ACTIONS.demand(visitor.key)
+    acting.ACTIONS.demand(access.counted_as(visitor))
     return seat
 
 
@@ -113,4 +113,4 @@ def _demand_room(visitor: Visitor, seat: access.Seat, job: str) -> None:
 
 def _hashed(visitor: Visitor) -> str:
     """Enough to count with; a session's key or an address cannot be read from it."""
-    return hmac.new(settings.SECRET_KEY.encode(), visitor.key.encode(), hashlib.sha256).hexdigest()
+    return hmac.new(settings.SECRET_KEY.encode(), access.counted_as(visitor).encode(), hashlib.sha256).hexdigest()

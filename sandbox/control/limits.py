@@ -49,6 +49,8 @@ class HostLimits:
     sandboxes_per_visitor: int = 5
     sandboxes_per_account: int = 20
     creations_per_hour_per_address: int = 20
+    tokens_per_sandbox: int = 20  # API tokens that are good; as many claim links
+    counted_visitors: int = 10_000  # whom a rate remembers; those who did nothing for longest are forgotten
     sockets: int = 1_000
     sockets_per_address: int = 200
     data_bytes: int = 20 * 1024 * MIB

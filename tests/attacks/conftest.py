@@ -1,0 +1,44 @@
+"""Attackers against pages and sockets, before a door with nothing behind it, as in `tests/web`."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+
+from queueviz import acting, landing
+from tests.web.conftest import _fresh_rates, _plain_surroundings, mine, port, stranger, visitor
+from tests.web.fake_port import FakePort
+
+__all__ = ["_fresh_rates", "_plain_surroundings", "mine", "port", "stranger", "visitor"]
+
+
+@pytest.fixture
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rate refills, however slow the machine."""
+    for rate in (acting.ACTIONS, acting.QUESTIONS, landing.PRESSES):
+        monkeypatch.setattr(rate, "_now", lambda: 0.0)
+
+
+@pytest.fixture
+def timers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+    """What the landing's timers wait to mend; none of them runs."""
+    started: list[object] = []
+
+    class Timer:
+        daemon = False
+
+        def __init__(self, after_s: float, do: object, args: tuple[object, ...]) -> None:
+            started.append(args[0])
+
+        def start(self) -> None:
+            pass
+
+    monkeypatch.setattr("queueviz.landing.threading.Timer", Timer)
+    yield started
+    landing._healing.clear()
+
+
+@pytest.fixture
+def browsers(db: None, port: FakePort) -> list[Client]:
+    """As many as one likes to be."""
+    return [Client() for _ in range(8)]
