@@ -3,6 +3,7 @@
 An unknown one and one that is not for this visitor answer alike: strangers learn nothing.
 """
 
+import secrets
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ from queueviz.visitor import Visitor, digest
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.rights import VERBS, allows, can
 
-SESSION_SLUGS = "sandboxes"  # slugs made in this session, newest last
+HOLDER = "holder"  # in a session: the secret its grants are found by
+HOLDER_BYTES = 32
 ANONYMOUS_LIFE = timedelta(hours=24)  # after the last visit
 ACCOUNT_LIFE = timedelta(days=30)
 VISIT_NOTED_EVERY = timedelta(minutes=1)  # a live page must not write a row per request
@@ -174,25 +176,25 @@ def remember(visitor: Visitor, sandbox: Sandbox) -> None:
         sandbox.expires_at = timezone.now() + ACCOUNT_LIFE
         sandbox.save(update_fields=["owner", "expires_at"])
     elif visitor.session is not None:
-        slugs = [slug for slug in visitor.session.get(SESSION_SLUGS, []) if slug != sandbox.slug]
-        visitor.session[SESSION_SLUGS] = [*slugs, sandbox.slug]
+        secret = visitor.session.setdefault(HOLDER, secrets.token_urlsafe(HOLDER_BYTES))
+        Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.SESSION, role="owner", holder=digest(secret))
 
 
 @receiver(user_logged_in)
 def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
     """Signing in takes along what was made in the session."""
-    slugs = request.session.pop(SESSION_SLUGS, [])
+    held = _granted(Visitor(session=request.session))
     expires_at = timezone.now() + ACCOUNT_LIFE
-    Sandbox.objects.filter(slug__in=slugs, owner__isnull=True).update(owner=user, expires_at=expires_at)
+    Sandbox.objects.filter(grants__in=held, owner__isnull=True).update(owner=user, expires_at=expires_at)
+    held.delete()
+    request.session.pop(HOLDER, None)
 
 
 def _owned(visitor: Visitor) -> QuerySet[Sandbox]:
-    found = Sandbox.objects.filter(of_host=False)
+    mine = Q(pk__in=_granted(visitor).filter(role="owner").values("sandbox"))
     if visitor.is_signed_in:
-        return found.filter(owner=visitor.user)
-    if visitor.session is not None:
-        return found.filter(slug__in=visitor.session.get(SESSION_SLUGS, []), owner__isnull=True)
-    return found.none()
+        mine |= Q(owner=visitor.user)
+    return Sandbox.objects.filter(mine, of_host=False)
 
 
 def _role(visitor: Visitor, sandbox: Sandbox) -> str | None:
@@ -201,11 +203,9 @@ def _role(visitor: Visitor, sandbox: Sandbox) -> str | None:
         return "viewer"
     if visitor.is_signed_in and sandbox.owner_id == visitor.user.pk:
         return "owner"
-    if visitor.session is not None and not sandbox.owner_id and sandbox.slug in visitor.session.get(SESSION_SLUGS, []):
-        return "owner"
-    granted = _granted_role(visitor, sandbox)
-    if granted is not None:
-        return granted
+    granted = set(_granted(visitor).filter(sandbox=sandbox).values_list("role", flat=True))
+    if granted:
+        return "owner" if "owner" in granted else granted.pop()
     return "viewer" if sandbox.visibility == Sandbox.Visibility.LINK else None
 
 
@@ -221,16 +221,17 @@ def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> str | None:
     return "viewer" if cluster.audience == Cluster.Audience.EVERYONE else None
 
 
-def _granted_role(visitor: Visitor, sandbox: Sandbox) -> str | None:
-    current = live_grants(timezone.now())
-    if visitor.token:
-        held = Q(digest=digest(visitor.token), kind=Grant.Kind.TOKEN)
+def _granted(visitor: Visitor) -> QuerySet[Grant]:
+    """What is still good of what the visitor was given: its token, its account, its browser."""
+    if visitor.token is not None:
+        held = Q(kind=Grant.Kind.TOKEN, digest=digest(visitor.token))
     elif visitor.is_signed_in:
-        held = Q(user=visitor.user, kind=Grant.Kind.EDITOR)
+        held = Q(kind=Grant.Kind.EDITOR, user=visitor.user)
+    elif visitor.session is not None and HOLDER in visitor.session:
+        held = Q(kind=Grant.Kind.SESSION, holder=digest(visitor.session[HOLDER]))
     else:
-        return None
-    grant = sandbox.grants.filter(current & held).first()
-    return grant.role if grant else None
+        return Grant.objects.none()
+    return Grant.objects.filter(live_grants(timezone.now()), held)
 
 
 def live_grants(now: datetime) -> Q:

@@ -20,7 +20,7 @@ class SandboxAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("sandbox", "kind", "role", "user", "created_at", "expires_at", "revoked_at")
     list_filter = ("kind", "role")
-    exclude = ("digest",)
+    exclude = ("digest", "holder")
 
 
 @admin.register(Cluster)

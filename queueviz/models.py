@@ -46,18 +46,23 @@ class Sandbox(models.Model):
 
 
 class Grant(models.Model):
-    """A right given away: an API token, a claim link, an editor.  Secrets are stored as SHA-256 only."""
+    """A right given away: to a browser, a program, an account, or whoever opens a link first.
+
+    Secrets are stored as SHA-256 only: of a token or link in `digest`, of a browser in `holder`.
+    """
 
     class Kind(models.TextChoices):
         TOKEN = "token", "API token"
         CLAIM = "claim", "claim link"
         SHARE = "share", "share link"
         EDITOR = "editor", "account"
+        SESSION = "session", "browser without account"
 
     sandbox = models.ForeignKey(Sandbox, on_delete=models.CASCADE, related_name="grants")
     kind = models.CharField(max_length=8, choices=Kind)
     role = models.CharField(max_length=16)
     digest = models.CharField(max_length=DIGEST_LENGTH, unique=True, null=True, blank=True)
+    holder = models.CharField(max_length=DIGEST_LENGTH, blank=True, db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE)
     label = models.CharField(max_length=80, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

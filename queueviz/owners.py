@@ -11,6 +11,7 @@ from queueviz import access, engine
 from queueviz.live.hub import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
+from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor, digest
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.wire_access import Keys
@@ -41,24 +42,21 @@ class Created(NamedTuple):
 
 def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "") -> Created:
     """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template."""
-    slug = new_slug()
-    with transaction.atomic():  # one writer at a time: two at once cannot both be the last that fits
+    slug, now = new_slug(), timezone.now()
+    with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         _demand_room(visitor)
         place = record(visitor, "create", slug, template=template, preset=preset)
+        sandbox = Sandbox.objects.create(slug=slug, name=name or slug, template=template, preset=preset, visited_at=now,
+                                         expires_at=now + access.ANONYMOUS_LIFE)  # fmt: skip
+        access.remember(visitor, sandbox)
     try:
         _sweep()
         _open(slug, template, preset)
     except BaseException:
         place.delete()
+        sandbox.delete()
         raise
-    now = timezone.now()
-    sandbox = Sandbox(slug=slug, name=name or slug, template=template, preset=preset, visited_at=now,
-                      expires_at=now + access.ANONYMOUS_LIFE)  # fmt: skip
-    with transaction.atomic():
-        sandbox.save()
-        access.remember(visitor, sandbox)
-        token = new_token(sandbox)
-    return Created(sandbox, token)
+    return Created(sandbox, new_token(sandbox))
 
 
 def new_token(sandbox: Sandbox, *, label: str = "") -> str:

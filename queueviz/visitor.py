@@ -19,7 +19,7 @@ ONE_CUSTOMER = 64  # bits of an IPv6 address: whoever has one address has all th
 
 
 class Visitor(NamedTuple):
-    """`session` holds the slugs made here without an account.  A bearer visitor has no session: cookies are ignored.
+    """`session` has the secret of a browser that owns something; a bearer visitor has none, since cookies are ignored.
 
     `address` is as limits count it (`counted`).
     """

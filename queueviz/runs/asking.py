@@ -5,13 +5,13 @@ import hmac
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.db import transaction
 from django.utils import timezone
 
 from queueviz import access, acting, owners
 from queueviz.models import PipelineRun
 from queueviz.runs import heart, places
 from queueviz.runs.offers import offers
+from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor
 from sandbox.kernel.errors import ActionRefused
 
@@ -29,7 +29,7 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
     """
     seat = _seat(visitor, slug)
     given = _checked(job, options)
-    with transaction.atomic():  # one writer at a time: two at once cannot both be the last that fits
+    with one_at_a_time("run"):
         _demand_room(visitor, seat, job)
         old = PipelineRun.objects.filter(sandbox=seat.sandbox).exclude(state__in=OPEN)
         old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()

@@ -1,13 +1,15 @@
 """Attackers against pages and sockets, before a door with nothing behind it, as in `tests/web`."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
 
 import pytest
-from django.test import Client
 
 from queueviz import acting, landing
+from tests.attacks.databases import in_use, postgresql, sqlite
 from tests.web.conftest import _fresh_rates, _plain_surroundings, mine, port, stranger, visitor
-from tests.web.fake_port import FakePort
 
 __all__ = ["_fresh_rates", "_plain_surroundings", "mine", "port", "stranger", "visitor"]
 
@@ -38,7 +40,9 @@ def timers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
     landing._healing.clear()
 
 
-@pytest.fixture
-def browsers(db: None, port: FakePort) -> list[Client]:
-    """As many as one likes to be."""
-    return [Client() for _ in range(8)]
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def own_database(request: pytest.FixtureRequest, tmp_path: Path, django_db_blocker: Any) -> Iterator[None]:
+    """A database of the test's own, which its threads reach, too."""
+    made = postgresql() if request.param == "PostgreSQL" else nullcontext(sqlite(tmp_path))
+    with made as database, django_db_blocker.unblock(), in_use(database):
+        yield

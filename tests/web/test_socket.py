@@ -5,15 +5,17 @@ from typing import Any
 
 import orjson
 import pytest
+from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
-from queueviz.access import SESSION_SLUGS
+from queueviz import access
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.live.hub import hub_of_this_loop
 from queueviz.models import Sandbox
+from queueviz.visitor import Visitor
 from sandbox.control.limits import SocketLimits
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
@@ -68,6 +70,13 @@ async def kept(visibility: str = Sandbox.Visibility.LINK) -> Sandbox:
                                          visited_at=timezone.now())  # fmt: skip
 
 
+async def session_of_the_owner() -> SessionStore:
+    session = SessionStore()
+    await sync_to_async(access.remember)(Visitor(session=session), await Sandbox.objects.aget(slug=SLUG))
+    await session.asave()
+    return session
+
+
 async def test_a_tab_of_our_own_page_sees_a_board(board: FakePort) -> None:
     await kept()
     tab = await opened()
@@ -92,9 +101,7 @@ async def test_another_subprotocol_is_turned_away(board: FakePort) -> None:
 
 async def test_a_private_board_needs_the_session_that_owns_it(board: FakePort) -> None:
     await kept(Sandbox.Visibility.PRIVATE)
-    session = SessionStore()
-    session[SESSION_SLUGS] = [SLUG]
-    await session.asave()
+    session = await session_of_the_owner()
     cookie = (b"cookie", f"sessionid={session.session_key}".encode())
     owner, stranger = await opened(OWN, cookie), await opened()
     for tab in (owner, stranger):
@@ -109,9 +116,7 @@ async def owner_s(board: FakePort, state: str) -> WebsocketCommunicator:
     """The tab of an owner whose server has started again: his sandbox is in that state."""
     await kept()
     board.sandboxes[SLUG] = state
-    session = SessionStore()
-    session[SESSION_SLUGS] = [SLUG]
-    await session.asave()
+    session = await session_of_the_owner()
     return await opened(OWN, (b"cookie", f"sessionid={session.session_key}".encode()))
 
 
@@ -145,9 +150,7 @@ async def test_a_sandbox_that_cannot_be_woken_ends_the_channel_and_nothing_else(
 
 async def test_cookies_without_an_origin_are_not_used(board: FakePort) -> None:
     await kept(Sandbox.Visibility.PRIVATE)
-    session = SessionStore()
-    session[SESSION_SLUGS] = [SLUG]
-    await session.asave()
+    session = await session_of_the_owner()
     program = await opened((b"cookie", f"sessionid={session.session_key}".encode()))
     await say(program, k="sub", ch=BOARD)
     assert (await hear(program))["k"] == "end"
@@ -156,9 +159,7 @@ async def test_cookies_without_an_origin_are_not_used(board: FakePort) -> None:
 
 async def test_rights_are_read_again_with_every_sub(board: FakePort) -> None:
     await kept(Sandbox.Visibility.PRIVATE)
-    session = SessionStore()
-    session[SESSION_SLUGS] = [SLUG]
-    await session.asave()
+    session = await session_of_the_owner()
     tab = await opened(OWN, (b"cookie", f"sessionid={session.session_key}".encode()))
     await say(tab, k="sub", ch=BOARD)
     assert (await hear(tab))["k"] == "snap"

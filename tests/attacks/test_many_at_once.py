@@ -1,0 +1,100 @@
+"""Requests that come at once are counted as those are that come one after the other."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from threading import Barrier
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connections
+from django.test import Client
+from django.utils import timezone
+
+from queueviz import access, owners
+from queueviz.models import AuditRecord, Grant, Sandbox
+from queueviz.runs import asking
+from queueviz.visitor import Visitor
+from sandbox.kernel.errors import ActionRefused
+from tests.web.conftest import jobs
+from tests.web.fake_port import FakePort
+
+__all__ = ["jobs"]
+
+AT_ONCE = 8
+
+
+def at_once(do: Callable[[int], int], times: int = AT_ONCE) -> list[int]:
+    """What each of them came to; all begin together."""
+    ready = Barrier(times)
+
+    def one(n: int) -> int:
+        ready.wait(30)
+        try:
+            return do(n)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(times) as pool:
+        return sorted(pool.map(one, range(times)))
+
+
+def same_browser(client: Client) -> Client:
+    twin = Client()
+    twin.cookies[settings.SESSION_COOKIE_NAME] = client.cookies[settings.SESSION_COOKIE_NAME].value
+    return twin
+
+
+def test_of_eight_starts_at_once_as_many_succeed_as_there_is_room_for(own_database: None, port: FakePort) -> None:
+    browser = Client()
+    assert browser.post("/new/", {"template": "empty"}).status_code == 302
+    answers = at_once(lambda n: same_browser(browser).post("/new/", {"template": "empty"}).status_code)
+    assert answers == [302] * 4 + [429] * 4
+    assert Sandbox.objects.count() == len(port.sandboxes) == owners.LIMITS.sandboxes_per_visitor
+    made = set(port.sandboxes)
+    assert {row.place.slug for row in browser.get("/").context["mine"]} == made, "whoever started them owns them all"
+
+
+def test_of_many_starts_at_once_from_one_address_so_many_succeed(own_database: None, port: FakePort) -> None:
+    for _ in range(owners.LIMITS.creations_per_hour_per_address - 3):
+        owners.create(Visitor(address="127.0.0.1"), "empty")
+    answers = at_once(lambda n: Client().post("/new/", {"template": "empty"}).status_code)
+    assert answers == [302] * 3 + [429] * 5
+    assert AuditRecord.objects.filter(what="create").count() == owners.LIMITS.creations_per_hour_per_address
+
+
+def test_of_eight_wishes_at_once_for_a_run_two_are_taken(own_database: None, port: FakePort, jobs: None) -> None:
+    user = User.objects.create_user("ada")
+    slugs = [owners.create(Visitor(user=user), "empty").sandbox.slug for _ in range(AT_ONCE)]
+
+    def ask(n: int) -> int:
+        try:
+            asking.ask_for(Visitor(user=user), slugs[n], "latency", {})
+        except ActionRefused as refused:
+            return refused.status
+        return 201
+
+    assert at_once(ask) == [201] * 2 + [429] * 6
+
+
+def test_a_start_that_fails_leaves_no_row(own_database: None, port: FakePort) -> None:
+    port.refuse["create"] = ActionRefused(503, "There is no room now.", "Try again later.")
+    with pytest.raises(ActionRefused):
+        owners.create(Visitor(session=SessionStore()), "empty")
+    assert (Sandbox.objects.count(), Grant.objects.count(), AuditRecord.objects.count()) == (0, 0, 0)
+
+
+@pytest.mark.django_db
+def test_sessions_of_an_earlier_version_keep_their_sandboxes() -> None:
+    """They listed slugs."""
+    before = SessionStore()
+    before["sandboxes"] = ["old-owl-aaaaaa", "gone-owl-aaaaaa"]
+    before.save()
+    sandbox = Sandbox.objects.create(slug="old-owl-aaaaaa", name="old", template="empty", visited_at=timezone.now())
+    import_module("queueviz.migrations.0005_sessions_hold_grants").carry_over(apps, None)
+    now = SessionStore(before.session_key)
+    assert access.sandboxes_of(Visitor(session=now)) == [sandbox]
+    assert "sandboxes" not in now
