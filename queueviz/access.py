@@ -5,7 +5,7 @@ An unknown one and one that is not for this visitor answer alike: strangers lear
 
 import secrets
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import PermissionDenied
@@ -170,24 +170,36 @@ def life_of(sandbox: Sandbox) -> timedelta:
 
 
 def remember(visitor: Visitor, sandbox: Sandbox) -> None:
-    """Make the visitor owner: by account where there is one, else by session."""
+    """Make the visitor an owner beside those there are: by account where there is one, else by session."""
     if visitor.is_signed_in:
-        sandbox.owner = visitor.user
-        sandbox.expires_at = timezone.now() + ACCOUNT_LIFE
-        sandbox.save(update_fields=["owner", "expires_at"])
+        _give(sandbox, visitor.user)
     elif visitor.session is not None:
         secret = visitor.session.setdefault(HOLDER, secrets.token_urlsafe(HOLDER_BYTES))
         Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.SESSION, role="owner", holder=digest(secret))
+
+
+def owns(visitor: Visitor, sandbox: Sandbox) -> bool:
+    return _role(visitor, sandbox) == "owner"
 
 
 @receiver(user_logged_in)
 def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
     """Signing in takes along what was made in the session."""
     held = _granted(Visitor(session=request.session))
-    expires_at = timezone.now() + ACCOUNT_LIFE
-    Sandbox.objects.filter(grants__in=held, owner__isnull=True).update(owner=user, expires_at=expires_at)
+    for grant in held.select_related("sandbox"):
+        _give(grant.sandbox, user)
     held.delete()
     request.session.pop(HOLDER, None)
+
+
+def _give(sandbox: Sandbox, user: Any) -> None:
+    """The first account it is given to keeps it for an account's time; further ones own it by a grant."""
+    if sandbox.owner_id is None:
+        sandbox.owner = user
+        sandbox.expires_at = timezone.now() + ACCOUNT_LIFE
+        sandbox.save(update_fields=["owner", "expires_at"])
+    elif sandbox.owner_id != user.pk:
+        Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="owner", user=user)
 
 
 def _owned(visitor: Visitor) -> QuerySet[Sandbox]:

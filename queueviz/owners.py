@@ -26,6 +26,7 @@ ACCESS_KEY_BYTES = 8
 LANDING = "landing"
 LANDING_TEMPLATE = "flights"
 LIMITS = HostLimits()
+USED_UP = "This link was used already, was ended, or its time is over."
 GIVEN_OUT = {Grant.Kind.TOKEN: "API tokens", Grant.Kind.CLAIM: "claim links"}
 
 
@@ -67,16 +68,17 @@ def new_token(sandbox: Sandbox, *, label: str = "") -> str:
     return token
 
 
-def revoke_tokens(visitor: Visitor, sandbox: Sandbox) -> int:
-    """End every API token of the sandbox."""
-    ended = sandbox.grants.filter(kind=Grant.Kind.TOKEN, revoked_at__isnull=True).update(revoked_at=timezone.now())
-    record(visitor, "revoke", sandbox.slug, tokens=ended)
+def revoke(visitor: Visitor, sandbox: Sandbox) -> int:
+    """End every API token and every claim link of the sandbox; who took a link before is an owner and stays one."""
+    given_out = sandbox.grants.filter(access.live_grants(timezone.now()), kind__in=GIVEN_OUT)
+    ended = given_out.update(revoked_at=timezone.now())
+    record(visitor, "revoke", sandbox.slug, ended=ended)
     rights_changed(sandbox.slug)
     return ended
 
 
 def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
-    """A one-time token: who opens it becomes owner too, in his own browser."""
+    """A one-time token: who takes it is an owner, too.  Raises `ActionRefused`: 429 it has enough of them."""
     _demand_few(sandbox, Grant.Kind.CLAIM)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.CLAIM, role="owner", digest=digest(token),
@@ -91,11 +93,20 @@ def claimable(token: str) -> Sandbox:
 
 
 def claim(visitor: Visitor, token: str) -> Sandbox:
-    """Use up the link."""
+    """Use up the link: the visitor is an owner, too.  An owner who opens it leaves it to somebody else.
+
+    Raises `NotFound`, or `ActionRefused` (409) where nobody would own anything: the link stays good.
+    """
     with transaction.atomic():
         grant = _claim(token)
-        grant.revoked_at = timezone.now()
-        grant.save(update_fields=["revoked_at"])
+        if access.owns(visitor, grant.sandbox):
+            return grant.sandbox
+        if visitor.token is not None:
+            raise ActionRefused(409, "A program with a token cannot take a sandbox along.",
+                                "Open the link in a browser.")
+        now = timezone.now()
+        if not Grant.objects.filter(pk=grant.pk, revoked_at__isnull=True).update(revoked_at=now):
+            raise access.NotFound(USED_UP)  # by somebody else, just now
         access.remember(visitor, grant.sandbox)
         record(visitor, "claim", grant.sandbox.slug)
     return grant.sandbox
@@ -239,7 +250,7 @@ def _claim(token: str) -> Grant:
     current = access.live_grants(timezone.now())
     grant = Grant.objects.filter(current, kind=Grant.Kind.CLAIM, digest=digest(token)).first()
     if grant is None:
-        raise access.NotFound("This link was used already, or its time is over.")
+        raise access.NotFound(USED_UP)
     return grant
 
 

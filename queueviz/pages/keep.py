@@ -80,7 +80,7 @@ def _token(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
 
 
 def _revoke(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    return {"revoked": owners.revoke_tokens(who, seat.sandbox)}
+    return {"revoked": owners.revoke(who, seat.sandbox)}
 
 
 def _claim_link(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:

@@ -87,6 +87,18 @@ def test_a_start_that_fails_leaves_no_row(own_database: None, port: FakePort) ->
     assert (Sandbox.objects.count(), Grant.objects.count(), AuditRecord.objects.count()) == (0, 0, 0)
 
 
+def test_of_eight_who_take_a_link_at_once_one_gets_it(own_database: None, port: FakePort) -> None:
+    owner = Visitor(session=SessionStore())
+    sandbox = owners.create(owner, "orders").sandbox
+    token = owners.claim_link(owner, sandbox)
+
+    def take(n: int) -> int:
+        return Client().post(f"/claim/{token}/").status_code
+
+    assert at_once(take) == [302] + [404] * 7
+    assert Grant.objects.filter(kind=Grant.Kind.SESSION).count() == 2
+
+
 @pytest.mark.django_db
 def test_sessions_of_an_earlier_version_keep_their_sandboxes() -> None:
     """They listed slugs."""

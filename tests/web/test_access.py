@@ -68,13 +68,6 @@ def test_an_account_owns_across_browsers(port: FakePort) -> None:
     assert access.seat_at(Visitor(user=user, session=SessionStore()), slug, "share").role == "owner"
 
 
-def test_a_session_does_not_own_what_an_account_took(port: FakePort) -> None:
-    session = SessionStore()
-    slug = made_by(Visitor(session=session), port).slug
-    Sandbox.objects.filter(slug=slug).update(owner=User.objects.create_user("ada"))
-    assert access.seat_at(Visitor(session=session), slug, "see").role == "viewer"
-
-
 def test_signing_in_takes_the_session_s_sandboxes_along(visitor: Client, mine: str) -> None:
     user = User.objects.create_user("ada", password="lovelace")
     assert visitor.login(username="ada", password="lovelace")
