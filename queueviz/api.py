@@ -4,17 +4,19 @@ import logging
 from typing import Any
 
 import orjson
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import DataError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import NinjaAPI, Query, Schema, Status
 from ninja.errors import HttpError, ValidationError
+from ninja.parser import Parser
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
 
 from queueviz import access, acting, attaching, engine, owners, refusals, visitor
 from queueviz.boards.journal_search import terms_of
+from queueviz.pages import errors
 from queueviz.visitor import Visitor
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.questions import BY_NAME as QUESTIONS
@@ -27,7 +29,16 @@ MOST_LINES = 10_000  # of the journal in one answer
 LINES_AT_ONCE = 1_000  # per crossing, so that the engine is never held long
 JSON = "application/json"
 
-api = NinjaAPI(title="QueueViz", version="1", urls_namespace="api",
+
+
+class Strict(Parser):
+    """As everywhere else here: half a surrogate is no text, and no database would take it."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        return orjson.loads(request.body)
+
+
+api = NinjaAPI(title="QueueViz", version="1", urls_namespace="api", parser=Strict(),
                description="Drive a sandbox from a program. Send `Authorization: Bearer qv_…`.")  # fmt: skip
 
 
@@ -234,6 +245,8 @@ def _object(request: HttpRequest) -> dict[str, Any]:
 @api.exception_handler(SandboxError)
 @api.exception_handler(access.Forbidden)
 @api.exception_handler(Http404)
+@api.exception_handler(OperationalError)
+@api.exception_handler(DataError)
 def refused(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, Http404) and not isinstance(error, access.NotFound):
         error = ActionRefused(404, "There is nothing at this address.", "See /api/docs.")
@@ -251,9 +264,7 @@ def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 @api.exception_handler(RequestDataTooBig)
 def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    said = {"error": f"A request may have {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes.",
-            "hint": "Send the rows in smaller portions."}  # fmt: skip
-    return HttpResponse(orjson.dumps(said), status=413, content_type=JSON)
+    return HttpResponse(orjson.dumps(errors.too_big()), status=413, content_type=JSON)
 
 
 @api.exception_handler(HttpError)

@@ -7,6 +7,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy
 
 from queueviz.models import Sandbox
+from sandbox.kernel.errors import ActionRefused
 
 NOT_FIELDS = frozenset({"csrfmiddlewaretoken"})
 LIST_MARK = "[]"  # `queues[]` is a list even with one box ticked
@@ -16,24 +17,33 @@ KEY_MARK = "."  # `queues_by_member.A` is what A has in the object `queues_by_me
 def fields_of(form: QueryDict) -> dict[str, Any]:
     """`queues=a&queues=b` and `queues[]=a` → list, `lists.A=a` → object, the rest one text each (which may hold JSON).
 
-    A field that is sent empty is left out: the engine's default holds.
+    A field that is sent empty is left out: the engine's default holds.  Raises ActionRefused (422) for a field that is
+    sent in two of these ways.
     """
     given: dict[str, Any] = {}
     for name in form:
         if name in NOT_FIELDS:
             continue
         values = form.getlist(name)
+        field, marked, key = name.partition(KEY_MARK)
         if name.endswith(LIST_MARK):
-            given[name.removesuffix(LIST_MARK)] = [value for value in values if value]
-        elif KEY_MARK in name:
-            field, _, key = name.partition(KEY_MARK)
+            _put(given, name.removesuffix(LIST_MARK), [value for value in values if value])
+        elif marked:
             if values[-1] != "":
-                given.setdefault(field, {})[key] = values[-1]
+                held = given.get(field)
+                _put(given, field, {**held, key: values[-1]} if isinstance(held, dict) else {key: values[-1]})
         elif len(values) > 1:
-            given[name] = [value for value in values if value]
+            _put(given, name, [value for value in values if value])
         elif values[0] != "":
-            given[name] = values[0]
+            _put(given, name, values[0])
     return given
+
+
+def _put(given: dict[str, Any], field: str, value: str | list[str] | dict[str, str]) -> None:
+    if field in given and not (isinstance(given[field], dict) and isinstance(value, dict)):
+        raise ActionRefused(422, "{field} is sent in two ways.", "Send it as one text, as a list, or key by key.",
+                            field=field)
+    given[field] = value
 
 
 class NewSandboxForm(forms.Form):

@@ -1,9 +1,12 @@
-"""Two habits of every request: a session that lives on while it is used, and a sentence where the engine says no."""
+"""Habits of every request: what cannot be read is refused first, a session lives on while it is used, and where engine
+or database say no there is a sentence.
+"""
 
 import time
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.core.exceptions import TooManyFieldsSent
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.utils.translation import gettext
 
 from queueviz import refusals
@@ -12,6 +15,27 @@ from sandbox.kernel.errors import SandboxError
 
 TOUCHED = "touched"  # day of the last use, in the session
 DAY_S = 86_400
+
+
+class Readable:
+    """Too many fields, or a charset that is none of text: Django finds out wherever somebody reads the first field, and
+    again where the page that says so is drawn.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if (request.encoding or "utf-8").lower() not in ("utf-8", "utf8"):
+            request.encoding = "utf-8"
+            return errors.sentence(request, 415, error=gettext("This charset is not understood."),
+                                   hint=gettext("Send text as UTF-8."))  # fmt: skip
+        try:
+            _ = request.GET
+        except TooManyFieldsSent as why:
+            request.GET = QueryDict()
+            return errors.bad_request(request, why)
+        return self._get_response(request)
 
 
 class RollingSession:
@@ -30,7 +54,7 @@ class RollingSession:
 
 
 class EngineAnswers:
-    """What the engine refuses becomes a page, a partial or JSON with its own status: never a traceback."""
+    """What engine or database refuse becomes a page, a partial or JSON with its own status: never a traceback."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -42,7 +66,7 @@ class EngineAnswers:
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, SandboxError):
+        if not isinstance(error, (SandboxError, *refusals.OF_THE_DATABASE)):
             return None
         status, said = refusals.describe(error)
         return errors.sentence(request, status, **said)

@@ -1,12 +1,19 @@
 """A refusal in the reader's language: text and values travel apart until here."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import DataError, OperationalError
 from django.utils.translation import gettext
 
 from queueviz.access import Forbidden, NotFound
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
+
+log = logging.getLogger(__name__)
+
+OF_THE_DATABASE = (OperationalError, DataError)
+"""It is busy, or was given what it cannot hold: neither is a mistake of ours."""
 
 SPOKEN = frozenset({"kind", "limit", "problem", "state", "what", "why"})
 """Values that are words of ours, or of the operating system, and no names people gave: translated where they can be."""
@@ -30,6 +37,12 @@ def describe(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, SandboxError):
         said = {"error": filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})}
         return 503, said | {"hint": gettext("Try again in a moment.")}
+    if isinstance(error, OperationalError):
+        log.warning("the database: %s", error)
+        return 503, {"error": gettext("The database is busy."), "hint": gettext("Try again in a moment.")}
+    if isinstance(error, DataError):
+        return 400, {"error": gettext("This request holds a character that cannot be stored."),
+                     "hint": gettext("Write it without control characters.")}  # fmt: skip
     raise TypeError(f"no refusal: {error!r}")
 
 

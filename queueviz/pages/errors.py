@@ -1,8 +1,12 @@
 """Every error a person can meet, in the look of the site: a status, a sentence, what to do."""
 
 import logging
+import sys
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
@@ -17,6 +21,7 @@ SENTENCES = {
     403: (gettext_lazy("You may not do this here."), gettext_lazy("Ask the owner, or start a sandbox of your own.")),
     404: (gettext_lazy("There is nothing at this address."), gettext_lazy("Check it, or start from the first page.")),
     500: (gettext_lazy("Something broke on our side."), gettext_lazy("It is written to the log. Try again.")),
+    503: (gettext_lazy("The database is busy."), gettext_lazy("Try again in a moment.")),
 }
 
 
@@ -30,7 +35,23 @@ def sentence(request: HttpRequest, status: int, *, error: str, hint: str = "", f
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, RequestDataTooBig):
+        return sentence(request, 413, **too_big())
+    if isinstance(exception, TooManyFieldsSent):
+        return sentence(request, 400, **too_many())
     return _standing(request, 400)
+
+
+def too_big() -> dict[str, str]:
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return {"error": gettext("A request may have {most} bytes.").format(most=most),
+            "hint": gettext("Send it in smaller portions.")}  # fmt: skip
+
+
+def too_many() -> dict[str, str]:
+    most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    return {"error": gettext("A request may have {most} fields.").format(most=most),
+            "hint": gettext("Send fewer of them.")}  # fmt: skip
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -44,12 +65,13 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
+    status = 503 if isinstance(sys.exception(), OperationalError) else 500  # a session could not be kept
     try:
-        return _standing(request, 500)
+        return _standing(request, status)
     except Exception:  # the page of errors is itself broken: words alone still work
         log.exception("the error page failed")
-        message, hint = SENTENCES[500]
-        return HttpResponse(f"{message} {hint}", status=500, content_type="text/plain; charset=utf-8")
+        message, hint = SENTENCES[status]
+        return HttpResponse(f"{message} {hint}", status=status, content_type="text/plain; charset=utf-8")
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:

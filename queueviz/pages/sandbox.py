@@ -58,8 +58,8 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The answer to a question as a partial; a refusal stands where the answer would."""
     who = visitor.of_request(request)
     seat = access.seat_at(who, slug, "see")
-    given = forms.fields_of(request.GET)
     try:
+        given = forms.fields_of(request.GET)
         answer = acting.ask(who, slug, name, given)
     except SandboxError as refused:
         return refusal_beside(request, refused)

@@ -46,3 +46,10 @@ def own_database(request: pytest.FixtureRequest, tmp_path: Path, django_db_block
     made = postgresql() if request.param == "PostgreSQL" else nullcontext(sqlite(tmp_path))
     with made as database, django_db_blocker.unblock(), in_use(database):
         yield
+
+
+@pytest.fixture
+def own_sqlite(tmp_path: Path, django_db_blocker: Any) -> Iterator[Path]:
+    """A file of SQLite's, in use."""
+    with django_db_blocker.unblock(), in_use(sqlite(tmp_path)):
+        yield tmp_path / "web.sqlite3"
