@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from queueviz import environment
+from sandbox.control.limits import HostLimits
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 QUEUEVIZ_HOME = environment.directory("QUEUEVIZ_HOME", BASE_DIR / "var")
@@ -90,6 +91,9 @@ CHANNEL_LAYERS = {
     )
 }
 
+DATA_UPLOAD_MAX_MEMORY_SIZE = HostLimits().request_bytes
+DATA_UPLOAD_MAX_NUMBER_FIELDS = HostLimits().request_fields
+
 # --- Sessions, cookies, headers --------------------------------------------------------------------------------------
 
 BEHIND_HTTPS = environment.switch("QUEUEVIZ_HTTPS")  # a proxy in front speaks TLS and sets X-Forwarded-…
@@ -102,6 +106,17 @@ CSRF_FAILURE_VIEW = "queueviz.pages.errors.csrf_failed"
 if BEHIND_HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
+
+LOGIN_URL = "login"  # the one place where passwords are looked at, and attempts counted (pages.accounts)
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
+    )
+]
 
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"

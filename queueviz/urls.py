@@ -42,6 +42,7 @@ urlpatterns = [
     path("api/", api.urls),
     path("healthz", health.health, name="healthz"),
     path("healthz/live", health.live, name="healthz-live"),
+    path("admin/login/", accounts.to_administer, name="admin-login"),  # before the admin's own
     path("admin/", admin.site.urls),
 ]
 

@@ -1,7 +1,9 @@
 """Signing in and out: Django's own, in the look of the site.  Accounts are made in the admin."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
@@ -22,6 +24,13 @@ class SignIn(LoginView):
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         ATTEMPTS.demand(visitor.of_request(request).address)
         return super().post(request, *args, **kwargs)
+
+
+def to_administer(request: HttpRequest) -> HttpResponse:
+    """The admin's own form would look at passwords without counting attempts: it is this page's, too."""
+    if request.user.is_authenticated and not request.user.is_staff:
+        raise PermissionDenied
+    return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
 class SignOut(LogoutView):

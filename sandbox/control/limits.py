@@ -53,6 +53,11 @@ class HostLimits:
     counted_visitors: int = 10_000  # whom a rate remembers; those who did nothing for longest are forgotten
     sockets: int = 1_000
     sockets_per_address: int = 200
+    connections: int = 2_000  # of HTTP, sockets among them
+    connections_per_address: int = 400  # unless a proxy stands before the server
+    request_s: float = 60.0  # until a request is here whole; as long without one, and the connection is closed
+    request_bytes: int = 5 * MIB // 2  # of a body
+    request_fields: int = 1_000  # of a form or an address
     data_bytes: int = 20 * 1024 * MIB
     disk_share: float = 0.8
     unpacked_bytes: int = 4 * MIB  # of a compressed body, when it is looked at; of a longer one the beginning is shown

@@ -145,7 +145,7 @@ def test_a_form_acts_and_its_refusal_stands_beside_the_field(server: Server, own
     assert "illegal characters" in refused.text
 
 
-@pytest.mark.parametrize("address", ["/healthz", "/healthz/live", "/api/docs", "/api/openapi.json", "/admin/login/",
+@pytest.mark.parametrize("address", ["/healthz", "/healthz/live", "/api/docs", "/api/openapi.json", "/accounts/login/",
                                      "/fidelity/"])  # fmt: skip
 def test_the_other_addresses_answer(server: Server, address: str) -> None:
     assert httpx.get(server.url + address).status_code == 200

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from queueviz import acting, engine, landing
+from queueviz.pages import accounts
 from sandbox.hosting.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Job
@@ -27,7 +28,7 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_rates() -> None:
     """Nobody has done anything yet."""
-    for rate in (acting.ACTIONS, acting.QUESTIONS, landing.PRESSES):
+    for rate in (acting.ACTIONS, acting.QUESTIONS, landing.PRESSES, accounts.ATTEMPTS):
         rate.forget()
 
 

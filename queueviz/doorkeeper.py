@@ -1,0 +1,105 @@
+"""What an HTTP connection may take of the server before any page is asked: a place, a while, and some bytes.
+
+Daphne has options for sockets only, so these stand where it makes its factory (`doorkeeper`).
+"""
+
+from collections import Counter
+from typing import Any
+
+import daphne.server  # noqa: F401 first: it installs Twisted's reactor
+from daphne.http_protocol import HTTPFactory, WebRequest
+from django.conf import settings
+from twisted.internet.protocol import Protocol
+from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
+from twisted.web.http import HTTPChannel
+
+from queueviz.visitor import counted
+from sandbox.control.limits import HostLimits
+
+FULL = (b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\nRetry-After: 10\r\n\r\n"
+        b"Too many connections. Close some, or try again in a moment.\n")  # fmt: skip
+
+
+def doorkeeper(server: Any) -> "Doorkeeper":
+    """Daphne's factory of HTTP connections, behind the limits."""
+    return Doorkeeper(Pages(server), HostLimits())
+
+
+class Doorkeeper(WrappingFactory):
+    """So many connections at once, sockets among them, and so many of one address.
+
+    Behind a proxy all have the proxy's address: there only the whole is counted.
+    """
+
+    def __init__(self, wrapped: Any, limits: HostLimits) -> None:
+        super().__init__(wrapped)
+        self._limits = limits
+        self._of_address: Counter[str] = Counter()
+
+    def buildProtocol(self, addr: Any) -> Any:
+        of_one = 0 if settings.BEHIND_HTTPS else self._of_address[counted(addr.host)]
+        if len(self.protocols) >= self._limits.connections or of_one >= self._limits.connections_per_address:
+            return TurnedAway()
+        return super().buildProtocol(addr)
+
+    def registerProtocol(self, p: ProtocolWrapper) -> None:
+        super().registerProtocol(p)
+        self._of_address[counted(p.getPeer().host)] += 1
+
+    def unregisterProtocol(self, p: ProtocolWrapper) -> None:
+        super().unregisterProtocol(p)
+        address = counted(p.getPeer().host)
+        self._of_address[address] -= 1
+        if not self._of_address[address]:
+            del self._of_address[address]
+
+
+class TurnedAway(Protocol):
+    def connectionMade(self) -> None:
+        self.transport.write(FULL)
+        self.transport.loseConnection()
+
+
+class Impatient(HTTPChannel):
+    def resetTimeout(self) -> None:
+        """Not with each byte: one a minute would keep a connection for ever."""
+
+
+class Pages(HTTPFactory):
+    """A request is to be here whole within `request_s` of the connection, or of the answer before it."""
+
+    protocol = Impatient
+
+    def __init__(self, server: Any) -> None:
+        super().__init__(server)
+        self.timeOut = HostLimits().request_s
+
+    def buildProtocol(self, addr: Any) -> Any:
+        protocol = super().buildProtocol(addr)
+        protocol.requestFactory = Frugal
+        return protocol
+
+
+class Frugal(WebRequest):
+    """Nothing is kept of a body that is too large; Django sees how large it was, and refuses it with a sentence."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._parsePOSTFormSubmission = False  # Django's to do, with a limit of fields
+        self._body_bytes = 0
+
+    def gotLength(self, length: int | None) -> None:
+        super().gotLength(length if length is None or length <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE else 0)
+
+    def handleContentChunk(self, data: bytes) -> None:
+        self._body_bytes += len(data)
+        if self._body_bytes <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            super().handleContentChunk(data)
+        else:
+            self.content.seek(0)
+            self.content.truncate()
+
+    def process(self) -> Any:
+        if self._body_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            self.requestHeaders.setRawHeaders(b"Content-Length", [b"%d" % self._body_bytes])
+        return super().process()
