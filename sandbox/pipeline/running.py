@@ -191,7 +191,9 @@ def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> i
     if kind == "ndjson":
         writer.option("ignoreNullFields", "false").json(str(path))
     elif kind == "csv":
-        writer.option("header", "true").option("escape", '"').csv(str(path))  # as RFC 4180 has it
+        # as RFC 4180 has it, and with the blanks a value begins and ends with
+        writer.options(header="true", escape='"', ignoreLeadingWhiteSpace="false",
+                       ignoreTrailingWhiteSpace="false").csv(str(path))
     else:
         writer.parquet(str(path))
     return int(seen.get["rows"])

@@ -3,16 +3,22 @@
 import base64
 import csv
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
+from sandbox.message.compression import ZLIB_FLAGS, compress, decompress
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.results import NAME, manifest_of
 from sandbox.pipeline.sources.records import SCHEMA, rows_of
+from sandbox.store.reader import StoreReader
 from tests.golden.golden_stores import rows
 from tests.pipeline.conftest import Run
+from tests.pipeline.test_store_audit_clean import written
+from tests.unit.store.stores import Stores, message
 
 pytestmark = pytest.mark.pipeline
 
@@ -34,6 +40,43 @@ def test_ndjson_has_a_line_a_message_with_all_columns_and_the_body_as_base64(run
         if read is not None and read.get("body") is not None:
             assert base64.b64decode(row["body"]) == base64.b64decode(read["body"])
             assert row["properties"] == read["properties"]
+
+
+BODIES = [b"x", *(bytes(range(256))[:length] for length in (56, 57, 58, 114, 115)), bytes(range(256)) * 6,
+          "价格 €".encode(), b'"a",\r\n b ']
+ODD_KEYS = (" a b ", 'k"1,', "line\rend", "two\nlines", "back\\slash", "plain", "值", "\ttab", "'")
+
+
+def exact_store(root: Path) -> Path:
+    """Messages that a careless format would spoil; number n has `BODIES[n]`, two packed ones follow."""
+    stores = Stores()
+    store = stores.opened()
+    for number, (body, keys) in enumerate(zip(BODIES, ODD_KEYS, strict=True)):
+        stores.put(store, message(number, body=body, KEYS=keys, region=keys))
+    for number in (9, 10):
+        stores.put(store, message(number, body=compress(bytes(range(256)) * 20), flags=ZLIB_FLAGS))
+    store.close()
+    return written(stores.sim_disk.image(), root)
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "csv"])
+def test_strict_decoders_read_every_body_and_value_as_the_store_has_them(run: Run, tmp_path: Path, kind: str) -> None:
+    root = exact_store(tmp_path / "store")
+    *_, last = run("export", store=root, format=kind, topic="orders")
+    assert last["state"] == "done", last
+    [path] = (tmp_path / "out").glob("run-*/messages/part-*")
+    with path.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file)) if kind == "csv" else [json.loads(line) for line in file]
+    with StoreReader(root) as reader:
+        stored = list(reader.records())
+    assert [(base64.b64decode(row["body"], validate=True), row["keys"]) for row in found] == [
+        (decompress(one.body, one.sys_flag), one.properties["KEYS"]) for one in stored]
+    pairs = [json.loads(row["properties"]) if kind == "csv" else row["properties"] for row in found]
+    assert pairs == [one.properties for one in stored]
+    if kind == "ndjson" and (jq := shutil.which("jq")):
+        told = subprocess.run([jq, "-c", "[.queueOffset, .body, .keys]", path], check=True, capture_output=True).stdout
+        assert [json.loads(line) for line in told.splitlines()] == [
+            [row["queueOffset"], row["body"], row["keys"]] for row in found]
 
 
 def test_csv_and_parquet_hold_the_same_messages(run: Run, golden: Path, tmp_path: Path) -> None:
