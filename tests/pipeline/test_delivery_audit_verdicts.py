@@ -119,9 +119,21 @@ SKIPPED = FlowSkipped(1_000, 2_000, (), (), ((f"{GROUP} plain/broker-a/0", 5, 6)
 COMMITTED = OffsetCommitted(*QUEUE, offset=8, previous=None, by="timer", client_id="ours")
 
 
+def given_up(home: Path) -> Recorded:
+    """A group is moved to the end while its member works on the first of ten: what comes of that call, nobody heeds."""
+    with begun(home) as world:
+        member(world)
+        world.act("ChangeActor", actor="A", work_ms=[30_000])
+        sent(world, 10)
+        world.act("ResetOffsets", group=GROUP, topic="plain", target="latest", confirm=GROUP)
+        world.run(60)
+        return record(world, home)
+
+
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
-    stories = {"moved-on": moved_on, "choosy": choosy, "broadcasting": broadcasting, "poisoned": poisoned}
+    stories = {"moved-on": moved_on, "choosy": choosy, "broadcasting": broadcasting, "poisoned": poisoned,
+               "given-up": given_up}
     made = {name: story(tmp_path_factory.mktemp(name)) for name, story in stories.items()}
     known = [SUBSCRIBED, PULLED, CONSUMED, SKIPPED, COMMITTED]
     return made | {"strange": told_by(tmp_path_factory.mktemp("strange"), BEGIN_MS - 1_000, [OPENED, *known]),
@@ -158,6 +170,15 @@ def test_what_a_reset_skipped_is_lost_and_what_came_after_waits(out: Path, world
     [reset] = [entry.event for entry in map(from_row, rows_since(worlds["moved-on"].journal, 0))
                if isinstance(entry.event, OffsetsReset)]
     assert reset.skipped == 10
+
+
+def test_what_was_given_and_not_accepted_before_the_group_passed_it_by_is_lost(
+    out: Path, worlds: dict[str, Recorded],
+) -> None:
+    calls = [entry.event for entry in map(from_row, rows_since(worlds["given-up"].journal, 0))
+             if isinstance(entry.event, MessagesConsumed)]
+    assert {call.outcome for call in calls} == {"IGNORED"}
+    assert set(verdicts(out, "given-up").values()) == {"lost"}
 
 
 def test_what_a_group_does_not_ask_for_is_no_row(out: Path) -> None:

@@ -47,6 +47,7 @@ def messages_of(evidence: Evidence, *, heard: Sequence[str]) -> "DataFrame":
           for name in ("message_id", "keys", "store_ms", "wanted", "since_ms", "passed", "begins", "from_ms")),
         f.coalesce(f.sum("calls"), f.lit(0)).alias("calls"), f.coalesce(f.sum("repeats"), f.lit(0)).alias("repeats"),
         f.min("first_repeat").alias("first_repeat"), f.max("last_call").alias("last_call"),
+        f.max("accepted").alias("accepted"),
         f.min("first_ms").alias("first_ms"), f.max("last_ms").alias("last_ms"),
         f.min("first_seq").alias("first_seq"), f.max("last_seq").alias("last_seq"),
         f.max("skipped").alias("skipped"), f.count_if("handed").alias("handed"),
@@ -84,7 +85,8 @@ def _with_progress(records: "DataFrame", evidence: Evidence, is_heard: "Column")
     calls = evidence.calls.groupBy(*PLACE, "group").agg(
         f.count(f.lit(1)).alias("calls"), f.count_if("again").alias("repeats"),
         f.min(f.when(f.col("again"), moment)).alias("first_repeat"),
-        f.max(f.struct("seq", "outcome")).alias("last_call"), f.min("started_ms").alias("first_ms"),
+        f.max(f.struct("seq", "outcome")).alias("last_call"), f.max(f.col("outcome") == "SUCCESS").alias("accepted"),
+        f.min("started_ms").alias("first_ms"),
         f.max("at_ms").alias("last_ms"), f.min("seq").alias("first_seq"), f.max("seq").alias("last_seq"))
     found = (records.join(calls, [*PLACE, "group"], "left")
              .join(f.broadcast(evidence.ends), ["group", *QUEUE], "left")
@@ -112,7 +114,8 @@ def _verdict(is_heard: "Column") -> "Column":
 
     unsure = f.col("skipped") | f.coalesce(f.col("store_ms") < f.col("from_ms"), f.lit(False))
     comes_again = ~f.col("passed") | (f.col("copies_open") > 0) | (f.col("put_off") > f.col("copies"))
-    once = f.when((f.col("last_call.outcome") != "SUCCESS") & comes_again, f.lit("waiting")).otherwise(f.lit("once"))
+    once = (f.when((f.col("last_call.outcome") != "SUCCESS") & comes_again, f.lit("waiting"))
+            .when(f.col("accepted"), f.lit("once")).otherwise(f.lit("lost")))
     return (f.when((f.col("repeats") > 0) | (f.col("handed") > 1), f.lit("duplicate"))
             .when(is_heard & unsure, f.lit("unknown"))
             .when(f.col("calls") > 0, once)

@@ -10,11 +10,11 @@ Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
                   a later one of the same queue (key is null), or of the same sharding key
 
 Verdicts: `once`; `duplicate` with a cause (crash_before_commit, rebalance_hand_over, retry, reset, unknown); `waiting`:
-not given yet, or to come again; `lost`: the group has passed it by; `handed_over`: pulled by a member whose listener
-nobody hears, or, of a store alone, below what the group has committed; `unknown`: the journal's valve was closed, its
-segments of that time are gone, or only an SQL92 condition could say whether the group wants it.  A copy in the retry
-topic is its origin's further delivery.  Not among the rows: what a group does not subscribe to, and what was stored
-before it began, unless it was given that too.  `deliveries` counts ended calls of listeners and hand-overs.
+not given yet, or to come again; `lost`: the group has passed it by, and no call accepted it; `handed_over`: pulled by a
+member whose listener nobody hears, or, of a store alone, below what the group has committed; `unknown`: the journal's
+valve was closed, its segments of that time are gone, or only an SQL92 condition could say whether the group wants it.
+A copy in the retry topic is its origin's further delivery.  Not among the rows: what a group does not subscribe to, and
+what was stored before it began, unless it was given that too.  `deliveries` counts ended calls and hand-overs.
 """
 
 from collections.abc import Mapping
