@@ -18,7 +18,10 @@ from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, chosen_of, journals_of, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
 from sandbox.pipeline.sources.pushed import Columns, narrow
+from sandbox.pipeline.sources.store_options import check_names
 from sandbox.pipeline.sources.travel import reduced
+
+NAMES = ("path", "journals", "events", "linesOf", "startingOffsets", "maxBytesPerTrigger", "failOnDataLoss")
 
 
 class JournalSource(DataSource):
@@ -29,6 +32,7 @@ class JournalSource(DataSource):
         return "rocketmq-journal"
 
     def schema(self) -> str:
+        check_names(self.options, NAMES)
         return ddl_of(schema_of(chosen_of(self.options).events))
 
     def reader(self, schema: Any) -> "JournalReader":

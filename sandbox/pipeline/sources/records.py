@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from sandbox.message.compression import MAX_PLAIN_BYTES
 from sandbox.message.msg_id import host_text
 from sandbox.message.record import FIXED_BYTES, MAGIC, MAGIC_V2, V6_EXTRA_BYTES
 from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_HOST_V6
@@ -22,6 +24,8 @@ from sandbox.pipeline.sources.places import EVERYTHING, Log, Places, log_files, 
 from sandbox.pipeline.sources.property_columns import Properties
 
 BATCH_ROWS = 8_192
+UNPACKED_BYTES = 16 << 20  # of the bodies of a batch where some are packed; one alone may be larger
+BODY = "body"
 STORE = "store"  # the first column where several stores are read at once: the name of the one a message is in
 HEAD_BYTES = 88  # up to and with BODYLEN
 _HEAD = np.dtype([
@@ -54,13 +58,32 @@ def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | N
         piece = _Piece(data, log.start, found.part(slice(start, start + rows)))
         piece.keep_times(from_ms, to_ms)
         if len(piece.found):
-            yield pa.RecordBatch.from_arrays([_COLUMNS[name](piece) for name in columns],
-                                             schema=pa.schema([SCHEMA.field(name) for name in columns]))
+            yield from _made(piece, columns)
 
 
-def with_store(name: str | None, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """With the name of the store before all other columns, if it has one."""
-    return batch if name is None else batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
+def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """One batch, or more where bodies grow."""
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    arrays = {name: _COLUMNS[name](piece) for name in columns if name != BODY}
+    bodies = piece.bodies() if BODY in columns else iter([None])
+    start = 0
+    for part in bodies:
+        count = len(piece.found) if part is None else len(part)
+        yield pa.RecordBatch.from_arrays([part if name == BODY else arrays[name].slice(start, count)
+                                          for name in columns], schema=schema)
+        start += count
+
+
+def with_store(name: str | None, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    """With the name of the store where the columns have it, and those columns alone."""
+    if STORE in columns:
+        batch = batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
+    return batch.select(columns)
+
+
+def of_message(columns: Sequence[str]) -> list[str]:
+    """Without `store`, and one at least, or nobody knew how many rows there are."""
+    return [name for name in columns if name != STORE] or ["physicalOffset"]
 
 
 class _Piece:
@@ -79,6 +102,7 @@ class _Piece:
         magic = head["magic"]
         fits = (head["size"] == found.size) & (head["physical"] == found.physical) & (
             (magic == MAGIC) | (magic == MAGIC_V2)) & (head["queue_offset"] == found.queue_offset)
+        fits &= head["queue_id"] == np.array([queue_id for _, queue_id in found.queues], np.int64)[found.queue]
         if not fits.all():
             found, head, at = found.part(fits), head[fits], at[fits]
         self.found, self.head, self.at = found, head, at
@@ -114,6 +138,19 @@ class _Piece:
         self.properties_end = self.properties_at + properties_bytes
         self.body_end = self.body_at + body_bytes
         self._keep(sound & room & (self.properties_end == at + self.found.size))
+        self._keep(self._is_of_its_topic(every))
+
+    def _is_of_its_topic(self, every: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Where the record names the topic whose queue leads there."""
+        numbers = {topic: number for number, (topic, _) in enumerate(self.found.queues)}
+        topics = np.array([numbers[topic] for topic, _ in self.found.queues], np.int64)[self.found.queue]
+        same = np.zeros(len(topics), np.bool_)
+        for number in np.unique(topics):
+            name = np.frombuffer(self.found.queues[number][0].encode(), np.uint8)
+            rows = np.flatnonzero((topics == number) & (self.topic_end - self.topic_at == len(name)))
+            if len(rows):
+                same[rows] = (sliding_window_view(every, len(name))[self.topic_at[rows]] == name).all(axis=1)
+        return same
 
     def _keep(self, chosen: NDArray[np.bool_]) -> None:
         if chosen.all():
@@ -156,15 +193,22 @@ class _Piece:
         """Bytes that are no UTF-8 are replaced, as Java does."""
         return Properties(_text(self.pieces(self.properties_at, self.properties_end)))
 
-    def body(self) -> pa.Array:
-        bodies = self.pieces(self.body_at, self.body_end)
-        packed = np.flatnonzero(self.sys_flag & COMPRESSED)
-        if not len(packed):
-            return bodies
-        values = bodies.to_pylist()
-        for row in packed:
-            values[row] = _unpacked(values[row])
-        return pa.array(values, pa.binary())
+    def bodies(self) -> Iterator[pa.Array]:
+        """As applications sent them, in parts of a size that memory can bear, however much they grow."""
+        packed = self.pieces(self.body_at, self.body_end)
+        if not (self.sys_flag & COMPRESSED).any():
+            yield packed
+            return
+        values: list[bytes] = []
+        room = UNPACKED_BYTES
+        for body, flags in zip(packed, self.sys_flag.tolist(), strict=True):
+            values.append(_unpacked(body.as_py()) if flags & COMPRESSED else body.as_py())
+            room -= len(values[-1])
+            if room <= 0:
+                yield pa.array(values, pa.binary())
+                values, room = [], UNPACKED_BYTES
+        if values:
+            yield pa.array(values, pa.binary())
 
     def host(self, name: str, at: int, v6: int) -> pa.Array:
         """`ip:port`.  There are few different ones, and often one."""
@@ -200,7 +244,6 @@ _COLUMNS: dict[str, Callable[[_Piece], pa.Array]] = {
     "keys": lambda piece: piece.properties.value("KEYS"),
     "tags": lambda piece: piece.properties.value("TAGS"),
     "tagsCode": lambda piece: pa.array(piece.found.tags),
-    "body": lambda piece: piece.body(),
     "properties": lambda piece: piece.properties.column(),
     "bornTimestamp": lambda piece: piece.column("born_ms", np.int64),
     "storeTimestamp": lambda piece: pa.array(piece.store_ms),
@@ -209,7 +252,7 @@ _COLUMNS: dict[str, Callable[[_Piece], pa.Array]] = {
     "reconsumeTimes": lambda piece: piece.column("reconsume_times", np.int32),
     "sysFlag": lambda piece: pa.array(piece.sys_flag),
 }
-assert list(_COLUMNS) == SCHEMA.names
+assert {*_COLUMNS, BODY} == {*SCHEMA.names}
 assert FIXED_BYTES == HEAD_BYTES + 3
 assert HOSTS_V6 == BORN_HOST_V6 | STORE_HOST_V6
 
@@ -222,11 +265,13 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _unpacked(body: bytes) -> bytes:
-    """What zlib packed; what it did not stays as it is."""
+    """What zlib packed; what it did not, or what would grow without end, stays as it is."""
+    inflate = zlib.decompressobj()
     try:
-        return zlib.decompress(body)
+        plain = inflate.decompress(body, MAX_PLAIN_BYTES)
     except zlib.error:
         return body
+    return plain if inflate.eof else body
 
 
 def rows_of(root: Path, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.RecordBatch]:

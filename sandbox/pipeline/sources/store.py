@@ -19,16 +19,22 @@ from sandbox.pipeline.sources import store_offsets as offsets
 from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.places import Bounds, Log, Wanted, log_files, places
 from sandbox.pipeline.sources.pushed import Columns, narrow
-from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, with_store
+from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
-from sandbox.pipeline.sources.store_options import Root, columns_of, is_strict, roots_of, wanted_of
+from sandbox.pipeline.sources.store_options import (
+    DDL,
+    NAMES,
+    Root,
+    check_names,
+    columns_in,
+    columns_of,
+    is_strict,
+    roots_of,
+    wanted_of,
+)
 from sandbox.pipeline.sources.store_stream import StoreStreamReader
 from sandbox.pipeline.sources.store_stream import asked_of as stream_of
 from sandbox.pipeline.sources.travel import reduced
-
-DDL = {pa.string(): "STRING", pa.int32(): "INT", pa.int64(): "BIGINT", pa.binary(): "BINARY",
-       pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>"}
-
 
 TASK_BYTES = 128 << 20  # of a log; a larger file is cut
 SMALL_TASK_BYTES = 16 << 20  # small files are put together up to this
@@ -42,14 +48,15 @@ class StoreSource(DataSource):
         return "rocketmq-store"
 
     def schema(self) -> str:
+        check_names(self.options, NAMES)
         named = [f"{STORE} STRING"] if "stores" in self.options else []
         return ", ".join(named + [f"{name} {DDL[SCHEMA.field(name).type]}" for name in columns_of(self.options)])
 
     def reader(self, schema: Any) -> "StoreReader":
-        return StoreReader(asked_of(self.options))
+        return StoreReader(asked_of(self.options, schema))
 
     def streamReader(self, schema: Any) -> StoreStreamReader:
-        return StoreStreamReader(stream_of(self.options))
+        return StoreStreamReader(stream_of(self.options, schema))
 
     def __reduce__(self) -> Any:
         return reduced(self)
@@ -66,13 +73,17 @@ class Asked(NamedTuple):
     fail_on_data_loss: bool
 
 
-def asked_of(options: Mapping[str, str]) -> Asked:
+def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Raises ValueError, and StoreError where there is no store."""
+    check_names(options, NAMES)
     starting, ending = (offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"),
                                                                             ("endingOffsets", "latest")))
     if starting == "latest" or ending == "earliest":
         raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
-    return Asked(roots_of(options), columns_of(options), wanted_of(options), starting, ending, is_strict(options))
+    roots = roots_of(options)
+    offsets.check_queues("startingOffsets", starting, roots)
+    offsets.check_queues("endingOffsets", ending, roots)
+    return Asked(roots, columns_in(schema, options), wanted_of(options), starting, ending, is_strict(options))
 
 
 class Piece(NamedTuple):
@@ -140,7 +151,7 @@ class StoreReader(DataSourceReader):
         for piece in partition.pieces:
             try:
                 for batch in self._batches(piece):
-                    yield with_store(piece.root.name, batch)
+                    yield with_store(piece.root.name, batch, self.asked.columns)
             except FileNotFoundError:
                 if self.asked.fail_on_data_loss:
                     raise StoreError(f"{piece.log.path} was deleted while it was read, by retention or by hand. Read "
@@ -150,7 +161,8 @@ class StoreReader(DataSourceReader):
         """Raises FileNotFoundError when the file is gone."""
         found = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
         os.stat(piece.log.path)  # a broker takes a file of the log away before units that lead there
-        yield from batches(piece.log, found, self.asked.columns, from_ms=self.wanted.from_ms, to_ms=self.wanted.to_ms)
+        columns = of_message(self.asked.columns)
+        yield from batches(piece.log, found, columns, from_ms=self.wanted.from_ms, to_ms=self.wanted.to_ms)
 
 
 def names_in(asked: Filter) -> frozenset[Any]:

@@ -14,6 +14,7 @@ from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.places import Wanted
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
+from sandbox.store.reader_listing import queues_in
 from sandbox.store.reader_queue import is_filler
 
 EARLIEST, LATEST = -2, -1
@@ -189,6 +190,16 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
     except ValueError as why:
         shape = '{store: {topic: {"0": offset}}}' if named else '{topic: {"0": offset}}'
         raise ValueError(f"Option {option} has to be earliest, latest or JSON {shape}, and is not: {why}.") from None
+
+
+def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> None:
+    """Raises ValueError when the option names a queue, or a store, that is not there."""
+    if isinstance(asked, Position):
+        there = {root.name or "": set(queues_in(root.path)[0]) for root in roots}
+        for queue in sorted(asked.offsets):
+            if (queue.topic, queue.queue_id) not in there.get(queue.store, ()):
+                name = _name(queue)
+                raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, and there is none.")
 
 
 def resolved(asked: str | Position, found: Mapping[Queue, Extent], stores: frozenset[str], *,

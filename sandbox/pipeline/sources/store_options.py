@@ -1,16 +1,22 @@
 """What a reader of `rocketmq-store` was asked for, taken from its options; every mistake is one sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
+import pyarrow as pa
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.places import Wanted
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.store.reader import StoreReader
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+DDL = {pa.string(): "STRING", pa.int32(): "INT", pa.int64(): "BIGINT", pa.binary(): "BINARY",
+       pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>"}
 
 class Root(NamedTuple):
     """A store directory; `name` is None for the only one, which has no column of its own."""
@@ -44,6 +50,32 @@ def store_at(path: Path) -> Path:
         raise StoreError(f"{path} is no store: it has no directory commitlog. "
                          "Name the directory a broker writes to.") from None
     return path
+
+
+NAMES = ("path", "stores", "columns", "topic", "queueId", "startingOffsets", "endingOffsets", "maxOffsetsPerTrigger",
+         "failOnDataLoss")
+
+
+def check_names(options: Iterable[str], known: Sequence[str]) -> None:
+    """Raises ValueError for an option there is not; like Spark's own they may be written in any case."""
+    lower = {name.lower() for name in known}
+    if unknown := sorted(name for name in options if name.lower() not in lower):
+        raise ValueError(f"There is no option {', '.join(unknown)}. Options are: {', '.join(known)}.")
+
+
+def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
+    """Those of a schema, `store` among them; without one, what the options choose.  Raises ValueError."""
+    if schema is None:
+        return [STORE] * ("stores" in options) + columns_of(options)
+    types = {name: DDL[SCHEMA.field(name).type] for name in SCHEMA.names} | ({STORE: "STRING"} if "stores" in options
+                                                                              else {})
+    for field in schema.fields:
+        if (kind := types.get(field.name)) is None:
+            raise ValueError(f"There is no column {field.name}. Columns are: {', '.join(types)}.")
+        if "".join(kind.split()).lower() != field.dataType.simpleString():
+            raise ValueError(f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}: read it as "
+                             "that, and cast it.")
+    return [field.name for field in schema.fields]
 
 
 def columns_of(options: Mapping[str, str]) -> list[str]:

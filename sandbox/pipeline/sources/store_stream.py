@@ -16,10 +16,19 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.places import FILLER_BYTES, Log, Places, Wanted, log_files, slice_places
-from sandbox.pipeline.sources.records import batches, with_store
+from sandbox.pipeline.sources.places import FILLER_BYTES, NO_END, Log, Places, Wanted, log_files, slice_places
+from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
-from sandbox.pipeline.sources.store_options import Root, columns_of, is_strict, most_per_trigger, roots_of, wanted_of
+from sandbox.pipeline.sources.store_options import (
+    NAMES,
+    Root,
+    check_names,
+    columns_in,
+    is_strict,
+    most_per_trigger,
+    roots_of,
+    wanted_of,
+)
 
 MESSAGES_PER_TASK = 65_536
 
@@ -45,11 +54,12 @@ class Asked(NamedTuple):
         return offsets.LATEST in asked.offsets.values() if isinstance(asked, Position) else asked == "latest"
 
 
-def asked_of(options: Mapping[str, str]) -> Asked:
+def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Raises ValueError, and StoreError where there is no store."""
+    check_names(options, NAMES)
     if "endingOffsets" in options:
         raise ValueError("A stream has no end: option endingOffsets is for reading once.")
-    return Asked(roots_of(options), columns_of(options), wanted_of(options),
+    return Asked(roots_of(options), columns_in(schema, options), wanted_of(options),
                  offsets.asked_of(options, "startingOffsets", "earliest"), most_per_trigger(options),
                  is_strict(options))
 
@@ -72,6 +82,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:
         stores = frozenset(root.name or "" for root in self.asked.roots)
+        offsets.check_queues("startingOffsets", self.asked.starting, self.asked.roots)
         found = offsets.extents(self.asked.roots, self.asked.wanted)
         position = offsets.resolved(self.asked.starting, found, stores, otherwise="earliest")
         first = self._plain(position)
@@ -113,9 +124,9 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         paths = {root.name or "": root for root in self.asked.roots}
         for store, pieces in groupby(partition.pieces, lambda piece: piece.queue.store):
             root = paths[store]
-            for batch in rows(root.path, list(pieces), self.asked.columns,
+            for batch in rows(root.path, list(pieces), of_message(self.asked.columns),
                               fail_on_data_loss=self.asked.fail_on_data_loss):
-                yield with_store(root.name, batch)
+                yield with_store(root.name, batch, self.asked.columns)
 
     def _plain(self, position: Position) -> dict[str, Any]:
         return offsets.plain(position, named=self.asked.is_named)
@@ -134,16 +145,16 @@ def rows(root: Path, pieces: Sequence[Slice], columns: Sequence[str], *,
             if count < piece.end - piece.start:
                 raise offsets.lost(piece.queue, piece.start, piece.end - count)
     found = found.part((found.size > 0) & (found.size != FILLER_BYTES))
-    done = 0
-    for log, part in by_file(log_files(root), found):
-        done += len(part)
+    logs = log_files(root)
+    gone = found.part((found.physical >= 0) & (found.physical < (logs[0].start if logs else NO_END)))
+    if fail_on_data_loss and len(gone):
+        raise _removed(pieces, gone)
+    for log, part in by_file(logs, found):
         try:
             yield from batches(log, part, columns)
         except FileNotFoundError:
             if fail_on_data_loss:
                 raise _removed(pieces, part) from None
-    if fail_on_data_loss and done < len(found):
-        raise _removed(pieces, found)
 
 
 def by_file(logs: list[Log], found: Places) -> Iterator[tuple[Log, Places]]:

@@ -1,0 +1,82 @@
+"""Columns by a schema of one's own, and options and queues that are not there: told, not passed over."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql.types import BinaryType, IntegerType, LongType, MapType, StringType, StructField, StructType
+
+from sandbox.pipeline.sources.journal import JournalSource
+from sandbox.pipeline.sources.store import StoreSource
+from tests.pipeline.test_store_offsets import Broker
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    broker = Broker(tmp_path)
+    broker.put(3)
+    broker.store.crash()
+    return tmp_path
+
+
+def schema(**columns: Any) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+def read(source: StoreSource, asked: StructType) -> list[dict[str, Any]]:
+    reader = source.reader(asked)
+    return [row for part in reader.partitions() for made in reader.read(part) for row in made.to_pylist()]
+
+
+def test_a_schema_chooses_columns_in_its_own_order(root: Path) -> None:
+    asked = schema(queueOffset=LongType(), topic=StringType(), queueId=IntegerType())
+    rows = read(StoreSource({"path": str(root)}), asked)
+    assert [list(row.items()) for row in rows] == [
+        [("queueOffset", n), ("topic", "orders"), ("queueId", 0)] for n in range(3)]
+    stream = StoreSource({"path": str(root)}).streamReader(asked)
+    first = stream.initialOffset()
+    parts = stream.partitions(first, stream.latestOffset(first, stream.getDefaultReadLimit()))
+    assert [row for part in parts for made in stream.read(part) for row in made.to_pylist()] == rows
+
+
+def test_the_name_of_a_store_is_a_column_like_others(root: Path) -> None:
+    source = StoreSource({"stores": json.dumps({"a": str(root)})})
+    assert read(source, schema(topic=StringType(), store=StringType())) == [{"topic": "orders", "store": "a"}] * 3
+    assert read(source, schema(store=StringType())) == [{"store": "a"}] * 3
+    assert read(source, schema(body=BinaryType(), properties=MapType(StringType(), StringType())))[0]["body"]
+
+
+@pytest.mark.parametrize(("asked", "why"), [
+    (schema(topic=StringType(), colour=StringType()), "There is no column colour. Columns are: topic, queueId, "),
+    (schema(queueOffset=StringType()),
+     "Column queueOffset is BIGINT, not STRING: read it as that, and cast it."),
+])  # fmt: skip
+def test_a_schema_of_columns_that_are_not_there_is_answered(root: Path, asked: StructType, why: str) -> None:
+    with pytest.raises(ValueError) as said:
+        StoreSource({"path": str(root)}).reader(asked)
+    assert str(said.value).startswith(why)
+
+
+@pytest.mark.parametrize(("options", "why"), [
+    ({"starting": "latest", "Topics": "orders"}, "There is no option Topics, starting. Options are: path, stores, "),
+    ({"startingOffsets": '{"orders": {"1": 2}}'},
+     "Option startingOffsets names queue 1 of topic orders, and there is none."),
+    ({"startingOffsets": '{"order": {"0": 2}}'},
+     "Option startingOffsets names queue 0 of topic order, and there is none."),
+])  # fmt: skip
+def test_options_and_queues_that_are_not_there_are_told(root: Path, options: dict[str, str], why: str) -> None:
+    source = StoreSource({"path": str(root), **options})
+    for asked in (lambda: source.reader(None), lambda: source.streamReader(None).initialOffset()):
+        with pytest.raises(ValueError) as said:
+            asked()
+        assert str(said.value).startswith(why)
+
+
+def test_an_option_is_known_in_any_case(root: Path) -> None:
+    assert len(read(StoreSource({"path": str(root), "failondataloss": "false"}), schema(topic=StringType()))) == 3
+
+
+def test_a_journal_s_options_are_known_too() -> None:
+    with pytest.raises(ValueError, match=r"There is no option event\. Options are: path, journals, events, "):
+        JournalSource({"path": "/", "event": "OffsetCommitted"}).schema()
