@@ -18,6 +18,7 @@ from sandbox.message.message import StoredMessage
 from sandbox.message.record import Layout
 from sandbox.store.reader_files import FileRun, OpenFiles
 from sandbox.store.reader_index import MAX_FOUND, IndexFileReader, find_offsets, index_files, key_hash_of
+from sandbox.store.reader_listing import Odd, queues_in, small_file
 from sandbox.store.reader_log import LogReader
 from sandbox.store.reader_queue import ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
@@ -63,6 +64,7 @@ class StoreReader:
         _must_be_store(self.root)
         self._opened = OpenFiles()
         self.log = LogReader(FileRun(self.root / "commitlog", self._opened))
+        _must_be_readable(self.log.run.odd)
         self._queues: dict[tuple[str, int], ConsumeQueueReader] = {}
 
     def close(self) -> None:
@@ -101,16 +103,16 @@ class StoreReader:
 
     def queues(self) -> list[tuple[str, int]]:
         """Every topic and queue id that has a directory, sorted."""
-        found: list[tuple[str, int]] = []
-        for topic in _names(self.root / "consumequeue"):
-            found += [(topic, int(name)) for name in _names(self.root / "consumequeue" / topic) if name.isdecimal()]
-        return sorted(found)
+        found, odd = queues_in(self.root)
+        _must_be_readable(odd)
+        return found
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueueReader:
         """The queue; an empty one if it has no files."""
         queue = self._queues.get((topic, queue_id))
         if queue is None:
             run = FileRun(self.root / "consumequeue" / topic / str(queue_id), self._opened)
+            _must_be_readable(run.odd)
             queue = self._queues[topic, queue_id] = ConsumeQueueReader(run, self.log, topic, queue_id)
         return queue
 
@@ -131,9 +133,9 @@ class StoreReader:
         """The same with the unit of each message: its tags code is a delivery time in SCHEDULE_TOPIC_XXXX."""
         self.log.run.refresh()
         queue = self.queue(topic, queue_id)
-        for _, unit in queue.units(start, min(stop, queue.max_offset())):
+        for at, unit in queue.units(start, min(stop, queue.max_offset())):
             message = None if is_filler(unit) else self.log.message(unit.physical_offset, unit.store_bytes)
-            if message is not None:
+            if message is not None and (message.topic, message.queue_id, message.queue_offset) == (topic, queue_id, at):
                 yield unit, message
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
@@ -189,10 +191,10 @@ class StoreReader:
     def config(self, name: str) -> Any:
         """The value in `config/<name>.json`, or in its `.bak` if the file is missing or broken; None without either."""
         for path in (self.root / "config" / f"{name}.json", self.root / "config" / f"{name}.json.bak"):
-            try:
-                return loads(path.read_bytes())
-            except (FileNotFoundError, LooseJsonError):
-                continue
+            data = small_file(path)
+            with suppress(LooseJsonError):
+                if data is not None:
+                    return loads(data)
         return None
 
     def topics(self) -> dict[str, dict[str, Any]]:
@@ -213,11 +215,10 @@ class StoreReader:
         return _numbers(_table(self.config("delayOffset"), "offsetTable"))
 
     def checkpoint(self) -> Checkpoint | None:
-        try:
-            data = (self.root / "checkpoint").read_bytes()
-        except FileNotFoundError:
+        data = small_file(self.root / "checkpoint")
+        if data is None or len(data) < _CHECKPOINT.size:
             return None
-        return Checkpoint._make(_CHECKPOINT.unpack_from(data)) if len(data) >= _CHECKPOINT.size else None
+        return Checkpoint._make(_CHECKPOINT.unpack_from(data))
 
     @property
     def aborted(self) -> bool:
@@ -258,11 +259,11 @@ def _must_be_store(root: Path) -> None:
         raise StoreError(f"{root} is not a store: it has no directory commitlog")
 
 
-def _names(directory: Path) -> list[str]:
-    try:
-        return sorted(entry.name for entry in directory.iterdir() if entry.is_dir())
-    except FileNotFoundError:
-        return []
+def _must_be_readable(odd: list[Odd]) -> None:
+    """What is no store's is passed over; what we may not see could be."""
+    for one in odd:
+        if one.denied:
+            raise StoreError(f"{one.path} cannot be read: permission denied")
 
 
 def _table(config: Any, name: str) -> dict[str, Any]:

@@ -8,23 +8,10 @@ from bisect import bisect_right
 from collections import OrderedDict
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+
+from sandbox.store.reader_listing import Odd, StoreFile, files_in
 
 MAX_OPEN_FILES = 16  # per reader, least recently used first out
-
-_NAME_DIGITS = 20
-
-
-class StoreFile(NamedTuple):
-    """One file of a run; its name is where it begins (spec store-format 1)."""
-
-    path: str
-    start: int
-    size_bytes: int
-
-    @property
-    def end(self) -> int:
-        return self.start + self.size_bytes
 
 
 class OpenFiles:
@@ -72,19 +59,12 @@ class FileRun:
         self._opened = opened
         self._starts: list[int] = []
         self.files: list[StoreFile] = []
+        self.odd: list[Odd] = []
         self.refresh()
 
     def refresh(self) -> None:
         """Look again which files there are.  Positions keep their meaning."""
-        found: list[StoreFile] = []
-        try:
-            with os.scandir(self.directory) as entries:
-                for entry in entries:
-                    if len(entry.name) == _NAME_DIGITS and entry.name.isascii() and entry.name.isdigit():
-                        found.append(StoreFile(entry.path, int(entry.name), entry.stat().st_size))
-        except (FileNotFoundError, NotADirectoryError):
-            found = []
-        self.files = sorted(found, key=lambda file: file.start)
+        self.files, self.odd = files_in(self.directory)
         self._starts = [file.start for file in self.files]
 
     @property

@@ -9,17 +9,18 @@ from sandbox.message import properties as names
 from sandbox.message.message import StoredMessage
 from sandbox.message.string_hash import index_key_hash
 from sandbox.store.reader_files import OpenFiles
+from sandbox.store.reader_listing import named_files_in
 
 HEADER_BYTES = 40
 SLOT_BYTES = 4
 ENTRY_BYTES = 20
 MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
+NAME_DIGITS = 17
 KNOWN_SHAPES = ((5_000_000, 20_000_000), (1_000, 4_000), (97, 400))  # RocketMQ's, and the presets'
 
 _HEADER = Struct(">qqqqii")
 _SLOT = Struct(">i")
 _ENTRY = Struct(">iqii")
-_NAME_DIGITS = 17
 _ENTRIES_AT_ONCE = 2048
 _SLOTS_AT_ONCE = 16_384
 _PROBES = 16  # entries looked at to tell whether a number of slots fits
@@ -49,20 +50,22 @@ class IndexEntry(NamedTuple):
 class IndexFileReader:
     """One index file.  How many slots it has is not written in it: known shapes first, then what the entries say."""
 
-    def __init__(self, path: Path, opened: OpenFiles, slots: int | None = None) -> None:
+    def __init__(self, path: Path, size_bytes: int, opened: OpenFiles, slots: int | None = None) -> None:
         self.path = path
         self.name = path.name
         self._opened = opened
-        self.size_bytes = path.stat().st_size
+        self.size_bytes = size_bytes
         self.slots = slots or self._slots()
         self.entries = max(0, (self.size_bytes - HEADER_BYTES - self.slots * SLOT_BYTES) // ENTRY_BYTES)
 
     def header(self) -> IndexHeader:
-        data = self._opened.read(str(self.path), HEADER_BYTES, 0)
-        if len(data) < HEADER_BYTES:
-            return IndexHeader(0, 0, 0, 0, 0, 1)
-        header = IndexHeader._make(_HEADER.unpack(data))
+        """With a count of entries that the file has room for, and of 1 instead of nothing, as a broker reads it."""
+        header = self.header_as_it_stands()
         return header._replace(index_count=min(max(1, header.index_count), self.size_bytes // ENTRY_BYTES))
+
+    def header_as_it_stands(self) -> IndexHeader:
+        data = self._opened.read(str(self.path), HEADER_BYTES, 0)
+        return IndexHeader._make(_HEADER.unpack(data)) if len(data) == HEADER_BYTES else IndexHeader(0, 0, 0, 0, 0, 1)
 
     def slot(self, number: int) -> int:
         data = self._opened.read(str(self.path), SLOT_BYTES, HEADER_BYTES + number * SLOT_BYTES)
@@ -160,11 +163,8 @@ class IndexFileReader:
 
 def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:
     """All index files, oldest first: the name is the time of creation."""
-    try:
-        paths = sorted(path for path in directory.iterdir() if len(path.name) == _NAME_DIGITS and path.name.isdigit())
-        return [IndexFileReader(path, opened, slots) for path in paths]
-    except FileNotFoundError:
-        return []
+    found, _ = named_files_in(directory, NAME_DIGITS)
+    return [IndexFileReader(Path(path), size, opened, slots) for path, size in found]
 
 
 def keys_of(message: StoredMessage) -> list[str]:

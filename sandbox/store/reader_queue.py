@@ -1,10 +1,13 @@
 """One consume queue, read by somebody who does not own it (spec store-format 4)."""
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, pairwise
 from struct import Struct
 
 from sandbox.message.record import Layout
 from sandbox.store.reader_files import FileRun
+from sandbox.store.reader_listing import StoreFile
 from sandbox.store.reader_log import LogReader
 from sandbox.store.results import QueueUnit
 
@@ -14,6 +17,8 @@ FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a q
 _UNIT = Struct(">qiq")
 _UNITS_AT_ONCE = 2048
 _NOTHING = bytes(_UNITS_AT_ONCE * UNIT_BYTES)  # most of a young queue's files, and quickly told
+_HOLE_BLOCKS = 4  # so many blocks of zeros may stand before more units
+_WITNESSES = 64  # units asked together: most of them are right
 
 
 def is_filler(unit: QueueUnit) -> bool:
@@ -44,8 +49,16 @@ class ConsumeQueueReader:
 
     def units(self, start: int, stop: int) -> Iterator[tuple[int, QueueUnit]]:
         """Units from `start` up to `stop`, as they stand, without places never written."""
-        while start < stop and (file := self.run.find(start * UNIT_BYTES)) is not None:
+        while start < stop:
+            file = self.run.find(start * UNIT_BYTES)
+            if file is None:  # one may be missing between
+                later = (-(-one.start // UNIT_BYTES) for one in self.run.files)
+                start = next((place for place in later if place > start), stop)
+                continue
             count = min(stop - start, _UNITS_AT_ONCE, (file.end - start * UNIT_BYTES) // UNIT_BYTES)
+            if count == 0:  # it ends within a unit
+                start += 1
+                continue
             data = self.run.read(start * UNIT_BYTES, count * UNIT_BYTES)
             whole = len(data) // UNIT_BYTES
             if whole == 0:
@@ -69,17 +82,42 @@ class ConsumeQueueReader:
         """One beyond the last queue offset the files have room for."""
         return self.run.end // UNIT_BYTES
 
+    @property
+    def unbroken_end(self) -> int:
+        """The same, before the first file that is missing."""
+        gap = next((file for file, following in pairwise(self.run.files) if file.end < following.start), None)
+        return self.places_end if gap is None else gap.end // UNIT_BYTES
+
     def written_end(self) -> int:
-        """One beyond the last written unit, taking the written ones for one stretch from the first place on."""
-        return _first(self.first_place, self.places_end, lambda n: self.unit(n) is None)
+        """One beyond the last written unit; a few zeros before do not hide it."""
+        ends = (self._written_end(file) for file in reversed(self.run.files))
+        return next((end for end in ends if end is not None), self.first_place)
+
+    def _written_end(self, file: StoreFile) -> int | None:
+        """Of one file; None where nothing is written in it."""
+        first, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
+
+        def is_over(start: int) -> bool:
+            return next(self.units(start, min(end, start + (1 + _HOLE_BLOCKS) * _UNITS_AT_ONCE)), None) is None
+
+        blocks = range(first, end, _UNITS_AT_ONCE)
+        over = bisect_left(blocks, True, key=is_over)
+        if not over:
+            return None
+        begin = blocks[over - 1]
+        data = self.run.read(begin * UNIT_BYTES, _UNITS_AT_ONCE * UNIT_BYTES).rstrip(b"\0")
+        filled = range(begin, min(end, begin + -(-len(data) // UNIT_BYTES)))
+        return next((place + 1 for place in reversed(filled) if self.unit(place) is not None), None)
 
     def max_offset(self) -> int:
         """One beyond the last unit that can be trusted.  Looks at the files anew."""
         self.run.refresh()
-        end = self.written_end()
-        while end > self.first_place and not self.leads_home(end - 1):
-            end -= 1
-        return end
+        for file in reversed(self.run.files):
+            places = range(file.start // UNIT_BYTES, self._written_end(file) or 0)
+            trusted = next((place for place in reversed(places) if self.leads_home(place)), None)
+            if trusted is not None:
+                return trusted + 1
+        return self.first_place
 
     def min_offset(self) -> int:
         """The first unit whose record the log still has; 0 if there is none, as RocketMQ says (observed 1.2.8)."""
@@ -91,11 +129,17 @@ class ConsumeQueueReader:
         """The first unit below `end` whose record the log still has; `end` if there is none."""
         log_min = self._log.min_offset
 
-        def readable(n: int) -> bool:
-            unit = self.unit(n)
-            return unit is not None and not is_filler(unit) and unit.physical_offset >= log_min
+        def from_here(start: int, count: int) -> list[tuple[int, bool]]:
+            return [(place, not is_filler(unit) and unit.physical_offset >= log_min)
+                    for place, unit in islice(self.units(start, end), count)]
 
-        return _first(self.first_place, end, readable)
+        def most_are_there(start: int) -> bool:
+            found = [there for _, there in from_here(start, _WITNESSES)]
+            return 2 * sum(found) >= len(found)
+
+        near = from_here(_first(self.first_place, end, most_are_there), 2 * _WITNESSES)
+        cut = _cut([there for _, there in near])
+        return near[cut][0] if cut < len(near) else end
 
     def leads_home(self, queue_offset: int) -> bool:
         """The unit points to a record that says it is this very message, or to one deleted by rights."""
@@ -108,6 +152,17 @@ class ConsumeQueueReader:
         if item is None or not isinstance(item.found, Layout):
             return False
         return (item.found.queue_id, item.found.queue_offset, item.topic) == (self.queue_id, queue_offset, self.topic)
+
+
+def _cut(found: Sequence[bool]) -> int:
+    """Where the true ones begin: where fewest stand on the wrong side, so that single wrong ones do not move it."""
+    best = wrong = found.count(False)
+    cut = 0
+    for number, there in enumerate(found, 1):
+        wrong += 1 if there else -1
+        if wrong < best:
+            best, cut = wrong, number
+    return cut
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:

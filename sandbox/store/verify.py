@@ -68,7 +68,7 @@ class _Queue:
     def __init__(self, reader: ConsumeQueueReader) -> None:
         self.reader = reader
         self.first = reader.first_place
-        self.end = max((n + 1 for n, _ in reader.units(self.first, reader.places_end)), default=self.first)
+        self.end = max((n + 1 for n, _ in reader.units(self.first, reader.unbroken_end)), default=self.first)
         self.claimed = bytearray(self.end - self.first)
         self.where = f"consumequeue/{reader.topic}/{reader.queue_id}"
         first = reader.unit(self.first)

@@ -1,11 +1,10 @@
 """Where the messages of a store lie: from its consume queues, by NumPy, without reading the log (spec store-format 4).
 
-A queue is a run of 20-byte units in ascending physical order, so a slice of it is found by bisection, and a log file's
-share of every queue is a slice.  What was written last may be half there: a unit without a length ends its queue.
+A queue is a run of 20-byte units in ascending physical order, so a log file's share of every queue is found by
+bisection: over blocks, because a unit may be damaged, and then it must not cost those around it.
 """
 
 import mmap
-import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,10 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sandbox.store.reader_listing import files_in, queues_in
+
 UNIT_BYTES = 20
 FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a queue that began in the middle
-NAME_DIGITS = 20
 UNIT = np.dtype([("physical", ">i8"), ("size", ">i4"), ("tags", ">i8")])
+BLOCK = 2_048  # units looked at together: most of them are right
+HOLE_BLOCKS = 4  # so many blocks of zeros may stand before more units
 
 Longs = NDArray[np.int64]
 
@@ -63,7 +65,7 @@ class Log(NamedTuple):
 
 def log_files(root: Path) -> list[Log]:
     """Oldest first; none where there is no log."""
-    return [Log(path, start, start + size) for path, start, size in _numbered(root / "commitlog")]
+    return [Log(file.path, file.start, file.end) for file in files_in(root / "commitlog")[0]]
 
 
 EVERYTHING = Wanted()
@@ -73,40 +75,36 @@ Bounds = Mapping[tuple[str, int], tuple[int, int]]
 
 def queues_of(root: Path, wanted: Wanted = EVERYTHING) -> list[tuple[str, int]]:
     """Topic and id of every queue that has a directory, sorted."""
-    found = []
-    for topic in _directories(root / "consumequeue"):
-        if wanted.topics is not None and topic not in wanted.topics:
-            continue
-        for queue in _directories(root / "consumequeue" / topic):
-            if queue.isdigit() and (wanted.queue_ids is None or int(queue) in wanted.queue_ids):
-                found.append((topic, int(queue)))
-    return sorted(found)
+    return [(topic, queue_id) for topic, queue_id in queues_in(root)[0]
+            if (wanted.topics is None or topic in wanted.topics)
+            and (wanted.queue_ids is None or queue_id in wanted.queue_ids)]
 
 
 class QueueFiles:
     """The units of one queue, as they are on disk now."""
 
     def __init__(self, root: Path, topic: str, queue_id: int) -> None:
-        self._files = [(path, start // UNIT_BYTES, size // UNIT_BYTES)
-                       for path, start, size in _numbered(root / "consumequeue" / topic / str(queue_id))]
+        self._files = [(file.path, file.start // UNIT_BYTES, (file.end - file.start) // UNIT_BYTES)
+                       for file in files_in(root / "consumequeue" / topic / str(queue_id))[0]]
 
     def within(self, from_physical: int, to_physical: int, from_offset: int, to_offset: int) -> Iterator[
-            tuple[int, NDArray[Any]]]:
-        """Runs of real units in both ranges, with the queue offset of each run's first."""
+            tuple[Longs, NDArray[Any]]]:
+        """Real units in both ranges, with their queue offsets."""
         for first, units in self._mapped(from_offset, to_offset):
             low, high = max(0, from_offset - first), min(len(units), to_offset - first)
-            high = low + _written(units, low, high)
-            begin, end = _at(units, low, high, from_physical), _at(units, low, high, to_physical)
-            while begin < end and units["size"][begin] == FILLER_BYTES:
-                begin += 1
-            if begin < end:
-                yield first + begin, units[begin:end]
+            begin = low + max(0, _block_at(units[low:high], from_physical) - 1) * BLOCK
+            near = units[begin : min(high, low + (_block_at(units[low:high], to_physical) + 1) * BLOCK)]
+            chosen = np.flatnonzero(_is_message(near) & (near["physical"] >= from_physical)
+                                    & (near["physical"] < to_physical))
+            if len(chosen):
+                yield first + begin + chosen, near[chosen]
 
-    def slice(self, start: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Every unit of `[start, end)` that there is, whatever stands in it."""
+    def slice(self, start: int, end: int) -> Iterator[tuple[Longs, NDArray[Any]]]:
+        """Every unit of `[start, end)` that there is, whatever stands in it, with their queue offsets."""
         for first, units in self._mapped(start, end):
             low = max(start, first)
-            yield low, units[low - first : end - first]
+            part = units[low - first : end - first]
+            yield np.arange(low, low + len(part)), part
 
     def _mapped(self, start: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
         """Only files that have a part of the range: a mapped file holds a descriptor."""
@@ -115,8 +113,8 @@ class QueueFiles:
                 yield first, units
 
 
-Part = tuple[int, int, NDArray[Any]]
-"""The number of a queue, the offset of its first unit, and the units."""
+Part = tuple[int, Longs, NDArray[Any]]
+"""The number of a queue, queue offsets, and the units there."""
 
 
 def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | None = None) -> Places:
@@ -131,8 +129,8 @@ def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | No
     for number, queue in enumerate(queues):
         least, beyond = (0, NO_END) if bounds is None else bounds.get(queue, (0, 0))
         to_offset = beyond if wanted.to_offset is None else min(beyond, wanted.to_offset)
-        for first, units in QueueFiles(root, *queue).within(low, high, max(least, wanted.from_offset or 0), to_offset):
-            parts.append((number, first, units))
+        for at, units in QueueFiles(root, *queue).within(low, high, max(least, wanted.from_offset or 0), to_offset):
+            parts.append((number, at, units))
     return _sorted(queues, parts)
 
 
@@ -144,8 +142,8 @@ def slice_places(root: Path, queues: list[tuple[str, int]], slices: list[tuple[i
     parts: list[Part] = []
     counts = [0] * len(queues)
     for number, (queue, (start, end)) in enumerate(zip(queues, slices, strict=True)):
-        for first, units in QueueFiles(root, *queue).slice(start, end):
-            parts.append((number, first, units))
+        for at, units in QueueFiles(root, *queue).slice(start, end):
+            parts.append((number, at, units))
             counts[number] += len(units)
     return _sorted(queues, parts), counts
 
@@ -156,43 +154,29 @@ def _sorted(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
     columns = [np.concatenate([units[name] for _, _, units in parts]).astype(np.int64)
                for name in ("physical", "size", "tags")]
     columns.append(np.repeat(np.array([number for number, _, _ in parts]), [len(units) for *_, units in parts]))
-    columns.append(np.concatenate([np.arange(first, first + len(units)) for _, first, units in parts]))
+    columns.append(np.concatenate([at for _, at, _ in parts]))
     order = np.argsort(columns[0], kind="stable")
     return Places(queues, *(column[order] for column in columns))
 
 
-def _written(units: NDArray[Any], low: int, high: int) -> int:
-    """How many from `low` on have a length; the rest of a file was never written."""
-    sizes = units["size"]
-    count: int = bisect_left(range(low, high), 1, key=lambda n: int(sizes[n] <= 0))
-    return count
+def _is_message(units: NDArray[Any]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (units["size"] > 0) & (units["size"] != FILLER_BYTES)
+    return found
 
 
-def _at(units: NDArray[Any], low: int, high: int, physical: int) -> int:
-    """The first of `[low, high)` whose record does not begin before `physical`."""
-    column = units["physical"]
-    return low + bisect_left(range(low, high), physical, key=lambda n: int(column[n]))
+def _block_at(units: NDArray[Any], physical: int) -> int:
+    """The first block most of whose records do not begin before `physical`."""
+    count = -(-len(units) // BLOCK)
 
+    def is_beyond(block: int) -> bool:
+        for number in range(block, min(block + 1 + HOLE_BLOCKS, count)):
+            part = units[number * BLOCK : (number + 1) * BLOCK]
+            places = part["physical"][part["size"] > 0]
+            if len(places):
+                return bool(2 * int((places >= physical).sum()) > len(places))
+        return True  # nothing was written there
 
-def _numbered(directory: Path) -> list[tuple[str, int, int]]:
-    """Path, position that names it, and size of each file of a run; files may vanish while we look."""
-    found = []
-    try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if len(entry.name) == NAME_DIGITS and entry.name.isascii() and entry.name.isdigit():
-                    found.append((entry.path, int(entry.name), entry.stat().st_size))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(found, key=lambda file: file[1])
-
-
-def _directories(directory: Path) -> list[str]:
-    try:
-        with os.scandir(directory) as entries:
-            return [entry.name for entry in entries if entry.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    return bisect_left(range(count), True, key=is_beyond)
 
 
 def _mapped(path: str) -> NDArray[Any]:

@@ -150,7 +150,7 @@ def test_the_number_of_slots_is_found_out(slots: int, entries: int, tmp_path: Pa
     path = tmp_path / "20261120045824166"
     path.write_bytes(index_bytes(slots, entries, keys))
     with OpenFiles() as opened:
-        file = IndexFileReader(path, opened)
+        file = IndexFileReader(path, path.stat().st_size, opened)
         assert (file.slots, file.entries) == (slots, entries)
         for number, key in enumerate(keys, 1):
             assert 100 * number in file.find(hash_of_key("T", key), 32, 0, 2**62)
@@ -161,7 +161,8 @@ def test_a_chain_that_runs_in_a_circle_ends(tmp_path: Path) -> None:
     path.write_bytes(index_bytes(1_000, 4_000, ["a", "a", "a"]))
     overwrite(path, 40 + 4 * 1_000 + 20 * 1 + 16, struct.pack(">i", 3))
     with OpenFiles() as opened:
-        assert IndexFileReader(path, opened).find(hash_of_key("T", "a"), 32, 0, 2**62) == [300, 200, 100]
+        file = IndexFileReader(path, path.stat().st_size, opened)
+        assert file.find(hash_of_key("T", "a"), 32, 0, 2**62) == [300, 200, 100]
 
 
 def test_few_files_are_open_at_once(tmp_path: Path) -> None:

@@ -1,0 +1,158 @@
+"""What lies in a store's directories, looked at by somebody who does not own it: its files, and what is none of them.
+
+Anything may vanish while we look.  What may not be read, is no file, or has no name of a store's is odd: who reads
+passes it over, `store_audit` tells.
+"""
+
+import errno
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from math import gcd
+from pathlib import Path
+from typing import NamedTuple
+
+POSITION_DIGITS = 20
+BEYOND = 1 << 63
+LEAST_BYTES = 100  # no broker makes shorter files
+MAX_QUEUE_ID = (1 << 31) - 1
+
+_WHYS = {errno.ELOOP: "its links lead in a circle", errno.ENOTDIR: "it is no directory"}
+_DENIED = (errno.EACCES, errno.EPERM)
+
+
+class StoreFile(NamedTuple):
+    """One file of a run; its name is where it begins (spec store-format 1), and it ends where the next one begins."""
+
+    path: str
+    start: int
+    size_bytes: int
+    end: int
+
+
+class Odd(NamedTuple):
+    """What has no business there.  `denied`: it may have, but nobody lets us look."""
+
+    path: str
+    why: str
+    denied: bool = False
+
+
+def files_in(directory: Path) -> tuple[list[StoreFile], list[Odd]]:
+    """The files of a log or a queue, by position."""
+    found: list[tuple[int, int, str]] = []
+    odd: list[Odd] = []
+    for path, name, known in _looked_at(directory, odd):
+        if not stat.S_ISREG(known.st_mode):
+            odd.append(Odd(path, "it is no file"))
+        elif not _is_number(name, POSITION_DIGITS) or int(name) + known.st_size >= BEYOND:
+            odd.append(Odd(path, f"its name is no position of {POSITION_DIGITS} digits"))
+        elif not os.access(path, os.R_OK):
+            odd.append(Odd(path, "it may not be read", denied=True))
+        else:
+            found.append((int(name), known.st_size, path))
+    run: list[tuple[int, int, str]] = []
+    length = commonest_length((start, size) for start, size, _ in found)
+    for one in sorted(found):
+        if run and one[0] % length and one[0] < run[-1][0] + length:
+            odd.append(Odd(one[2], "it begins within the file before"))
+        else:
+            run.append(one)
+    return [StoreFile(path, start, size, start + size if after is None else min(start + size, after[0]))
+            for (start, size, path), after in zip_longest(run, run[1:])], odd
+
+
+def commonest_length(files: Iterable[tuple[int, int]]) -> int:
+    """What each file of a run should have, by position and size: the commonest of which all positions are multiples."""
+    files = list(files)
+    step = gcd(*(start for start, _ in files))
+    sizes = Counter(size for _, size in files if size >= LEAST_BYTES)
+    fitting = Counter({size: count for size, count in sizes.items() if step % size == 0}) or sizes
+    return max(fitting, key=lambda size: (fitting[size], size), default=1)
+
+
+def queues_in(root: Path) -> tuple[list[tuple[str, int]], list[Odd]]:
+    """Topic and id of every queue that has a directory, sorted."""
+    found: list[tuple[str, int]] = []
+    odd: list[Odd] = []
+    for topic_path, topic, _ in _directories(root / "consumequeue", odd):
+        if not _is_text(topic):
+            odd.append(Odd(topic_path, "its name is no UTF-8"))
+            continue
+        for path, name, _ in _directories(Path(topic_path), odd):
+            if not _is_number(name) or name != str(int(name)) or int(name) > MAX_QUEUE_ID:
+                odd.append(Odd(path, "its name is no queue id"))
+            else:
+                found.append((topic, int(name)))
+    return sorted(found), odd
+
+
+def named_files_in(directory: Path, digits: int) -> tuple[list[tuple[str, int]], list[Odd]]:
+    """Path and size of the files whose names are that many digits, by name."""
+    found: list[tuple[str, int]] = []
+    odd: list[Odd] = []
+    for path, name, known in _looked_at(directory, odd):
+        if not stat.S_ISREG(known.st_mode):
+            odd.append(Odd(path, "it is no file"))
+        elif not _is_number(name, digits):
+            odd.append(Odd(path, f"its name is no time of {digits} digits"))
+        elif not os.access(path, os.R_OK):
+            odd.append(Odd(path, "it may not be read", denied=True))
+        else:
+            found.append((path, known.st_size))
+    return sorted(found), odd
+
+
+def small_file(path: Path) -> bytes | None:
+    """What it holds; None where there is no file of that name, or what has it would never end (a pipe, a device)."""
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except FileNotFoundError:
+        return None
+
+
+def _directories(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os.stat_result]]:
+    for path, name, known in _looked_at(directory, odd):
+        if stat.S_ISDIR(known.st_mode):
+            yield path, name, known
+        else:
+            odd.append(Odd(path, "it is no directory"))
+
+
+def _looked_at(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os.stat_result]]:
+    """Path, name and state of each entry that is still there."""
+    try:
+        with os.scandir(directory) as listed:
+            entries = list(listed)
+    except FileNotFoundError:
+        return
+    except OSError as why:
+        odd.append(_odd(str(directory), why))
+        return
+    for entry in entries:
+        try:
+            yield entry.path, entry.name, entry.stat()
+        except FileNotFoundError as why:
+            if entry.is_symlink():  # else it has vanished since
+                odd.append(_odd(entry.path, why))
+        except OSError as why:
+            odd.append(_odd(entry.path, why))
+
+
+def _odd(path: str, why: OSError) -> Odd:
+    said = _WHYS.get(why.errno or 0, f"it cannot be looked at: {(why.strerror or 'no reason given').lower()}")
+    return Odd(path, said, denied=why.errno in _DENIED)
+
+
+def _is_number(name: str, digits: int | None = None) -> bool:
+    return name.isascii() and name.isdigit() and len(name) == (digits or len(name))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
