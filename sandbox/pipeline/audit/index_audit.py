@@ -4,7 +4,7 @@ An index file covers the log from its first entry's record to its last one's.  W
 a crash a broker deletes files that were not full, and dispatches again from where the queues need it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ AHEAD = 4_096  # entries looked at beyond those expected
 CHUNK = 65_536
 EDGE = 64  # entries where two files touch
 
-_BEGIN_AT, _END_MS_AT, _BEGIN_PHYSICAL_AT, _END_PHYSICAL_AT = 0, 8, 16, 24
+_BEGIN_AT, _END_MS_AT, _BEGIN_PHYSICAL_AT, _END_PHYSICAL_AT, _COUNT_AT = 0, 8, 16, 24, 36
 
 
 class Missing(NamedTuple):
@@ -44,18 +44,31 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
     notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
         every = _of_one_shape(place, opened)
+        miscounted = {file.name for file in every if not place.open and _is_miscounted(file)}
         for file in every:
             if file.name in names and file.size_bytes < HEADER_BYTES and not place.open:
                 notes.add(Found("file_sizes", f"index/{file.name}", file.size_bytes, "the file ends within its header"))
-        filled = [(file, header) for file in every if (header := file.header()).index_count > 1]
+            elif file.name in names and file.name in miscounted:
+                notes.add(Found("wrong_header", f"index/{file.name}", _COUNT_AT, "by the header the next entry is "
+                                f"{file.header_as_it_stands().index_count}, in a file with room for {file.entries}"))
+        filled = [(file, header) for file in every
+                  if (header := file.header()).index_count > 1 or file.name in miscounted]
         files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
         for number, (file, header) in enumerate(files):
-            if file.name not in names:
+            if file.name not in names or file.name in miscounted:
                 continue
             if file.slots > 1 or place.index_slots:
                 beside = frozenset(edge for i in (number - 1, number + 1) if 0 <= i < len(files)
                                    for edge in _edges(*files[i]))
-                _IndexAudit(place, notes, log, file, header, lost, into, beside).run()
+                torn = set[int]()  # records whose keys may be in a file that is missing
+                if number and _is_one_missing(log, *files[number - 1], file, header):
+                    notes.add(Found("missing_file", f"index/{file.name}", file.entry_position(1),
+                                    f"a file is missing behind {files[number - 1][0].name}: entry 1 does not count "
+                                    "from its end, and the log has keys between the two"))
+                    torn.add(header.begin_physical)
+                if number + 1 < len(files) and _is_one_missing(log, file, header, *files[number + 1]):
+                    torn.add(header.end_physical)
+                _IndexAudit(place, notes, log, file, header, lost, into, beside, torn).run()
             elif place.open:
                 notes.counts["index_files_unread"] += 1  # an entry is on its way into a file that has hardly any
             else:
@@ -64,12 +77,31 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
     return notes.part(place.name, into=into)
 
 
+def _is_miscounted(file: IndexFileReader) -> bool:
+    """Its header counts entries the file has no room for, or none though slots lead to some."""
+    count = file.header_as_it_stands().index_count
+    if count < 0 or file.slots <= 1:
+        return count < 0
+    return count > file.entries or (count <= 1 and next(file.used_slots(), None) is not None)
+
+
+def _is_one_missing(log: StoreLog, before: IndexFileReader, end: IndexHeader, after: IndexFileReader,
+                    begin: IndexHeader) -> bool:
+    """A file's first entry counts its seconds from the end of the file before, also when that one is gone."""
+    first = after.entry(1)
+    if _is_miscounted(before) or _is_miscounted(after) or first is None or (
+            first.time_diff_s == min(max(0, begin.begin_ms - end.end_ms) // 1_000, MAX_SECONDS)):
+        return False
+    between = keys_between(log, end.end_physical + 1, begin.begin_physical - 1)
+    return any(len(keys.hash) for keys in between)
+
+
 def _of_one_shape(place: Place, opened: OpenFiles) -> list[IndexFileReader]:
     """A file that does not tell its number of slots has as many as the others of its size."""
     files = index_files(place.root / "index", opened, place.index_slots)
     told = {file.size_bytes: file.slots for file in files if file.slots > 1}
     return [file if file.slots > 1 or file.size_bytes not in told else
-            IndexFileReader(file.path, opened, told[file.size_bytes]) for file in files]
+            IndexFileReader(file.path, file.size_bytes, opened, told[file.size_bytes]) for file in files]
 
 
 def _edges(file: IndexFileReader, header: IndexHeader) -> set[tuple[int, int]]:
@@ -80,13 +112,16 @@ def _edges(file: IndexFileReader, header: IndexHeader) -> set[tuple[int, int]]:
 
 
 class _IndexAudit:
-    """One file.  `beside`: entries where other files touch it; they may hold a part of a record's keys."""
+    """One file.  `beside`: entries where other files touch it, which may hold a part of a record's keys; of the records
+    `torn`, a file that is missing may.
+    """
 
     def __init__(self, place: Place, notes: Notes, log: StoreLog, file: IndexFileReader, header: IndexHeader,
                  lost: Lost, into: dict[int, tuple[int, int]],
-                 beside: frozenset[tuple[int, int]]) -> None:
+                 beside: frozenset[tuple[int, int]], torn: Set[int]) -> None:
         self._place, self._notes, self._log = place, notes, log
         self._file, self._header, self._lost, self._into, self._beside = file, header, lost, into, beside
+        self._torn = torn
         self._path = f"index/{file.name}"
         self._next = 1
         self._missing: list[Missing] = []
@@ -179,7 +214,8 @@ class _IndexAudit:
             met = numbers.get((physical, key_hash))
             if met is not None:
                 after = max(after, met)
-            elif (physical, key_hash) not in expected and (physical, key_hash) not in self._beside:
+            elif (physical, key_hash) not in expected and (physical, key_hash) not in self._beside and (
+                    physical not in self._torn):
                 self._missing.append(Missing(after, key_hash, physical))
             expected[physical, key_hash] = second
         known: list[tuple[int, int, int]] = []

@@ -29,7 +29,7 @@ class Place(NamedTuple):
     """A store and its log as they were when the work was divided; `open`: not closed, so its end may be on its way.
 
     `delay_levels_ms`: None where nobody told; then a due time counts if it is whole seconds after the store time.
-    `index_slots`: None where the files have to say it themselves.
+    `index_slots`: None where the files have to say it themselves.  `around`: what names and sizes alone have told.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Place(NamedTuple):
     open: bool
     delay_levels_ms: tuple[int, ...] | None
     index_slots: int | None
+    around: tuple[Found, ...]
 
 
 def audit_log(place: Place, logs: Sequence[Log]) -> Part:
@@ -140,7 +141,9 @@ class _LogAudit:
         if not different.any():
             self._notes.counts["units"] += len(found)
             return
-        gone = (offsets < queue.first) | (expected["physical"] < self._begin(name))
+        before = offsets < queue.first
+        gone = before if self._place.open else np.zeros(len(found), np.bool_)
+        gone |= ~before & (expected["physical"] < self._begin(name))
         self._notes.counts["before_queue"] += int(gone.sum())
         self._notes.counts["units"] += int((~gone & ~different).sum())
         rows = np.flatnonzero(different & ~gone)

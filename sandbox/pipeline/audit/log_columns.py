@@ -65,7 +65,7 @@ class LogFile:
         with open(log.path, "rb") as file:
             held: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if log.end > log.start else b""
         self._held = held
-        self.view = memoryview(held)
+        self.view = memoryview(held)[: log.end - log.start]
         self.bytes = np.frombuffer(self.view, np.uint8)
 
     def records(self, at: int) -> Iterator[Records | Stop]:

@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from sandbox.pipeline.audit.around import around, length_of
 from sandbox.pipeline.audit.found import Part
 from sandbox.pipeline.audit.index_audit import audit_index
 from sandbox.pipeline.audit.log_audit import Place, audit_log
 from sandbox.pipeline.audit.lost import Lost
 from sandbox.pipeline.audit.queue_audit import QueueFile, audit_queues
-from sandbox.pipeline.sources.places import Log, log_files, queues_of
-from sandbox.store.reader_files import FileRun, OpenFiles
+from sandbox.pipeline.sources.places import Log
+from sandbox.store.reader_index import NAME_DIGITS
+from sandbox.store.reader_listing import files_in, named_files_in, queues_in
 
 PIECE_BYTES = 64 * 1024 * 1024  # of log files; smaller files share a piece
 QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which looks into the log
@@ -55,8 +57,16 @@ Piece = LogPiece | QueuePiece | IndexPiece
 
 def places_of(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None,
               index_slots: int | None = None) -> list[Place]:
-    return [Place(name, root, tuple(log_files(root)), (root / "abort").exists(), delay_levels_ms, index_slots)
-            for name, root in sorted(stores.items())]
+    return [_place(name, root, delay_levels_ms, index_slots) for name, root in sorted(stores.items())]
+
+
+def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index_slots: int | None) -> Place:
+    """A file of the log that is longer than the others is read as far as they are."""
+    files, _ = files_in(root / "commitlog")
+    size = length_of(files)
+    logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
+    is_open = (root / "abort").exists()
+    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, tuple(around(root, is_open=is_open)))
 
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:
@@ -77,16 +87,12 @@ def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Pi
 
 
 def _queue_files(root: Path) -> list[QueueFile]:
-    with OpenFiles() as opened:
-        return [QueueFile(topic, queue_id, file.start, file.size_bytes) for topic, queue_id in queues_of(root)
-                for file in FileRun(root / "consumequeue" / topic / str(queue_id), opened).files]
+    return [QueueFile(topic, queue_id, file.start, file.end - file.start) for topic, queue_id in queues_in(root)[0]
+            for file in files_in(root / "consumequeue" / topic / str(queue_id))[0]]
 
 
 def _index_names(root: Path) -> list[str]:
-    try:
-        return sorted(path.name for path in (root / "index").iterdir() if path.name.isdigit())
-    except FileNotFoundError:
-        return []
+    return [Path(path).name for path, _ in named_files_in(root / "index", NAME_DIGITS)[0]]
 
 
 def _shared(files: Sequence[T], limit: int, size_of: Callable[[T], int]) -> list[list[T]]:

@@ -89,7 +89,7 @@ class QueueUnits:
     def _end(self) -> int:
         """One beyond the last written unit; a few zeros before do not hide it."""
         for file in reversed(self.run.files):
-            first, room = file.start // UNIT_BYTES, file.size_bytes // UNIT_BYTES
+            first, room = file.start // UNIT_BYTES, (file.end - file.start) // UNIT_BYTES
             low, high = 0, -(-room // BLOCK)  # the first block with nothing in it
             while low < high:
                 middle = (low + high) // 2

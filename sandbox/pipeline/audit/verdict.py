@@ -60,8 +60,10 @@ def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> V
         for begin, (units, entries) in part.into.items():
             before = into.get(begin, (0, 0))
             into[begin] = before[0] + units, before[1] + entries
-    findings = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
-    findings = sorted(joined(findings), key=lambda found: (found.file, found.position))
+    told = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
+    lacking = {found.file for found in told if found.kind == "missing_unit"}
+    told += [found for found in place.around if found.kind != "file_sizes" or found.file not in lacking]
+    findings = sorted(joined(told), key=lambda found: (found.file, found.position))
     counts["omitted"] = sum(part.omitted for part in (*first, *second)) + max(0, len(findings) - MAX_FINDINGS)
     counts["log_start"] = StoreLog(place.root, place.logs).start
     return Verdict(place.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})
@@ -107,6 +109,8 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
         if not any(stop.position <= before < (stop.resume or 0) for stop in stops):
             findings.append(Found("gap", f"commitlog/{before:020}", 0,
                                   f"the next file begins at {after}{_leading(into, before)}"))
+    findings += [Found("torn_tail", f"commitlog/{stop.position:020}", 0, torn_tail_text(stop.why))
+                 for stop in _rubbish_behind(place, parts)]
     if beyond is not None and (leading := _leading(into, beyond)):
         findings.append(Found("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
     findings += [Found("file_sizes", f"commitlog/{start:020}", one.end - one.start, FILE_SIZES_TEXT)
@@ -120,10 +124,10 @@ def _leading(into: dict[int, tuple[int, int]], begin: int) -> str:
 
 
 def _beyond(place: Place, stops: Sequence[Stopped]) -> int | None:
-    """Where the log of a closed store is over without a stop: its last file is full, and what came after it is gone."""
-    if place.open or not place.logs or (stops and stops[-1].resume is None):
-        return None
-    return place.logs[-1].end
+    """Where the log is over without a stop: it has no files at all, or its last one is full in a closed store."""
+    if not place.logs:
+        return 0
+    return None if place.open or (stops and stops[-1].resume is None) else place.logs[-1].end
 
 
 def _said(stop: Stopped, *, torn: bool, open_now: bool) -> tuple[str, str] | None:
@@ -146,6 +150,16 @@ def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
     if not kept or kept[-1].resume is not None:
         return kept, False
     return kept, any(part.pointed_at for part in parts if kept[-1] in part.stops)
+
+
+def _rubbish_behind(place: Place, parts: Sequence[Part]) -> list[Stopped]:
+    """Files behind the end of a closed store's log that were never to be written yet, and are not empty."""
+    stops, _ = _ends(parts)
+    if place.open or not stops or stops[-1].resume is not None:
+        return []
+    starts = {log.start for log in place.logs}
+    return [stop for part in parts for stop in part.stops
+            if stop.position > stops[-1].position and stop.position in starts and not stop.untouched]
 
 
 def _gaps(place: Place) -> list[tuple[int, int]]:

@@ -1,0 +1,96 @@
+"""What names, sizes and the small files of a store tell, before its log is read: entries that are no store's, files of
+another length than the others, a checkpoint or a configuration that nobody can read.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from struct import Struct
+
+from sandbox.kernel.loose_json import LooseJsonError, loads
+from sandbox.pipeline.audit.found import Found
+from sandbox.store.findings import FILE_SIZES_TEXT
+from sandbox.store.reader_index import NAME_DIGITS
+from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
+
+CONFIGS = ("consumerFilter", "consumerOffset", "delayOffset", "subscriptionGroup", "topics")
+CHECKPOINT_TIMES = Struct(">5q")  # RocketMQ 5 has five, of which two are places in the log
+CHECKPOINT_BYTES = 4_096
+NO_FILE = b"?"  # neither times nor JSON
+LAST_MS = 1 << 43  # in the year 2248: no store's time
+
+
+def around(root: Path, *, is_open: bool) -> Iterator[Found]:
+    """What is not as it must be."""
+    files, odd = files_in(root / "commitlog")
+    size = length_of(files)
+    for file in files:
+        if file.size_bytes > size:
+            yield Found("file_sizes", f"commitlog/{file.start:020}", size, FILE_SIZES_TEXT)
+    queues, strange = queues_in(root)
+    odd += strange + named_files_in(root / "index", NAME_DIGITS)[1]
+    queue_files: list[StoreFile] = []
+    for topic, queue_id in queues:
+        for kind in ("consumequeue", "consumequeue_ext"):
+            found, strange = files_in(root / kind / topic / str(queue_id))
+            odd += strange
+            queue_files += found if kind == "consumequeue" else []
+    yield from (Found("odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
+    if is_open:
+        return  # files may be on their way
+    if queue_files:
+        yield from _queue_sizes(root, queue_files)
+    yield from _small_files(root)
+
+
+def length_of(files: Sequence[StoreFile]) -> int:
+    """What each file of a log should have."""
+    return commonest_length((file.start, file.size_bytes) for file in files)
+
+
+def _queue_sizes(root: Path, files: Sequence[StoreFile]) -> Iterator[Found]:
+    sizes = Counter(file.size_bytes for file in files)
+    size = max(sizes, key=lambda one: (sizes[one], one))
+    for file in files:
+        if file.size_bytes != size:
+            yield Found("file_sizes", _shown(root, file.path), min(size, file.size_bytes), FILE_SIZES_TEXT)
+
+
+def _small_files(root: Path) -> Iterator[Found]:
+    """A checkpoint and configurations; one that is not there is no finding, because a young store has none."""
+    if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
+        yield Found("garbled", "checkpoint", 0, "it holds no times of messages")
+    for name in (f"config/{name}.json{end}" for name in CONFIGS for end in ("", ".bak")):
+        if (data := _content(root / name)) is not None and not _is_object(data):
+            yield Found("garbled", name, 0, "it holds no JSON object")
+
+
+def _content(path: Path) -> bytes | None:
+    """Nothing where something stands there that is no file, or may not be read."""
+    try:
+        return small_file(path) if path.is_file() or not os.path.lexists(path) else NO_FILE
+    except OSError:
+        return NO_FILE
+
+
+def _is_checkpoint(data: bytes) -> bool:
+    """Zeros are a young store's, which may not have come to write all of them."""
+    if not any(data):
+        return True
+    if len(data) != CHECKPOINT_BYTES or any(data[CHECKPOINT_TIMES.size :]):
+        return False
+    *times, flushed, confirmed = CHECKPOINT_TIMES.unpack_from(data)
+    return all(0 <= time < LAST_MS for time in times) and min(flushed, confirmed) >= 0
+
+
+def _is_object(data: bytes) -> bool:
+    try:
+        return isinstance(loads(data), dict)
+    except LooseJsonError:
+        return False
+
+
+def _shown(root: Path, path: str) -> str:
+    """Below the store, as text whatever its bytes are."""
+    return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "replace")
