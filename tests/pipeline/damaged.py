@@ -1,0 +1,257 @@
+"""Stores damaged from a seed: flips, cuts, swaps, foreign files, odd names; and which messages none of it touched.
+
+`python -m tests.pipeline.damaged FROM TO` reads so many with everything that reads stores, and prints what went wrong
+and how much memory it took, as JSON.
+"""
+
+import json
+import os
+import resource
+import struct
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.sql.datasource import EqualTo, In
+
+from sandbox.hosting.store_rows import summary_row
+from sandbox.kernel.chance import Chance
+from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.sources.records import rows_of
+from sandbox.pipeline.sources.store import StoreSource
+from sandbox.store.reader import StoreReader
+from sandbox.store.verify import verify
+from tests.pipeline.test_store_audit_clean import written
+from tests.pipeline.test_store_offsets import Stream
+from tests.unit.store.stores import Stores, message
+
+MESSAGES = 240
+LOG_BYTES, QUEUE_BYTES = 8_192, 800
+Name = tuple[str, int, int]
+
+
+class Stretch(NamedTuple):
+    """Bytes of a file."""
+
+    file: str
+    at: int
+    size: int
+
+
+class Sound(NamedTuple):
+    """The store before: its files, and where the record and the unit of each message stand."""
+
+    files: dict[str, bytes]
+    messages: dict[Name, tuple[Stretch, Stretch]]
+
+    def untouched(self, root: Path) -> set[Name]:
+        """Messages whose record and unit are as they were."""
+        def is_there(part: Stretch) -> bool:
+            path = root / part.file
+            try:
+                with path.open("rb") if path.is_file() else open(os.devnull, "rb") as file:
+                    file.seek(part.at)
+                    return file.read(part.size) == self.files[part.file][part.at : part.at + part.size]
+            except OSError:
+                return False
+
+        return {name for name, parts in self.messages.items() if all(map(is_there, parts))}
+
+
+@cache
+def sound() -> Sound:
+    """Two topics with three queues each, in many small files."""
+    stores = Stores(commit_log_file_bytes=LOG_BYTES, consume_queue_file_entries=QUEUE_BYTES // 20, index_entries=100,
+                    index_slots=25)
+    store = stores.opened()
+    for n in range(MESSAGES):
+        stores.put(store, message(n, topic=("orders", "payments")[n % 2], queue_id=n % 3, UNIQ_KEY=f"{n:032X}",
+                                  body=bytes([n % 251]) * (20 + n % 90)))
+    store.close()
+    files = stores.sim_disk.image()
+    places: dict[Name, tuple[Stretch, Stretch]] = {}
+    with tempfile.TemporaryDirectory() as home, StoreReader(written(files, Path(home))) as reader:
+        for one in reader.records():
+            start = one.physical_offset // LOG_BYTES * LOG_BYTES
+            unit = 20 * one.queue_offset // QUEUE_BYTES * QUEUE_BYTES
+            places[one.topic, one.queue_id, one.queue_offset] = (
+                Stretch(f"commitlog/{start:020}", one.physical_offset - start, one.store_bytes),
+                Stretch(f"consumequeue/{one.topic}/{one.queue_id}/{unit:020}", 20 * one.queue_offset - unit, 20))
+    assert len(places) == MESSAGES
+    return Sound(files, places)
+
+
+class Damage(NamedTuple):
+    """What was done, and the files of which one has to have a finding."""
+
+    what: str
+    files: frozenset[str]
+
+
+def damaged(seed: int, root: Path) -> list[Damage]:
+    """One to four damages, each to another part of the store."""
+    written(sound().files, root)
+    chance = Chance(seed)
+    parts = [of_log, of_queues, of_index, of_names, of_small_files]
+    return [parts.pop(chance.below(len(parts)))(root, chance) for _ in range(1 + chance.below(4))]
+
+
+def of_log(root: Path, chance: Chance) -> Damage:
+    record, unit = chance.choice(sorted(sound().messages.values()))
+    path = root / record.file
+    what = chance.choice(["body", "head", "cut", "page", "swap", "longer"])
+    logs = sorted({record.file for record, _ in sound().messages.values()})
+    other = root / chance.choice([log for log in logs if log != record.file])
+    if what == "body":
+        _flip(path, record.at + 88 + chance.below(20), chance)
+    elif what == "head":
+        _flip(path, record.at + chance.choice([*range(12), *range(20, 36), *range(84, 88)]), chance)
+    elif what == "cut":
+        os.truncate(path, record.at + chance.below(record.size))
+    elif what == "page":
+        _write(path, record.at // 512 * 512, bytes(512))
+    elif what == "swap":
+        _swap(path, other)
+    else:
+        path.write_bytes(path.read_bytes() + other.read_bytes()[: 1 + chance.below(LOG_BYTES)])
+    touched = {record.file, unit.file} | ({other.relative_to(root).as_posix()} if what == "swap" else set())
+    return Damage(f"log {what}", frozenset(touched))
+
+
+def of_queues(root: Path, chance: Chance) -> Damage:
+    _, unit = chance.choice(sorted(sound().messages.values()))
+    path = root / unit.file
+    what = chance.choice(["flip", "garbage", "zeros", "cut", "swap", "longer", "gone"])
+    others = sorted({unit.file for _, unit in sound().messages.values() if (root / unit.file).parent != path.parent})
+    other = root / chance.choice(others)
+    if what == "flip":
+        _flip(path, unit.at + chance.below(20), chance)
+    elif what == "garbage":
+        _write(path, unit.at, struct.pack(">qiq", chance.below(1 << 62), chance.below(1 << 31), 0))
+    elif what == "zeros":
+        _write(path, unit.at, bytes(20 * (1 + chance.below(3))))
+    elif what == "cut":
+        os.truncate(path, unit.at + chance.below(20))
+    elif what == "swap":
+        _swap(path, other)
+    elif what == "longer":
+        path.write_bytes(path.read_bytes() + b"\x01" * (1 + chance.below(100)))
+    else:
+        path.unlink()
+    return Damage(f"queue {what}", frozenset({unit.file, other.relative_to(root).as_posix()}))
+
+
+def of_index(root: Path, chance: Chance) -> Damage:
+    path = chance.choice(sorted((root / "index").iterdir())[1:-1])
+    what = chance.choice(["count", "entry", "slot", "cut", "rubbish"])
+    entry = 40 + 4 * 25 + 20 * (1 + chance.below(98))
+    if what == "count":
+        _write(path, 36, struct.pack(">i", chance.choice([-1, 0, 101, (1 << 31) - 1])))
+    elif what == "entry":
+        _write(path, entry, struct.pack(">iq", chance.below(1 << 31), chance.below(1 << 62)))
+    elif what == "slot":
+        _write(path, 40 + 4 * chance.below(25), struct.pack(">i", 1 << 30))
+    elif what == "cut":
+        os.truncate(path, chance.below(40 + 4 * 25 + 20 * 100))
+    else:
+        path.write_bytes(b"\x5a" * path.stat().st_size)
+    return Damage(f"index {what}", frozenset({path.relative_to(root).as_posix()}))
+
+
+def of_names(root: Path, chance: Chance) -> Damage:
+    place = chance.choice(["commitlog", "index", "consumequeue", "consumequeue/orders", "consumequeue/orders/1"])
+    name = chance.choice(["notes.txt", "²", "9" * 29, "00", "9" * 20, "\udcff\udcfe", "٣", "-1", "0" * 19 + "7"])
+    path = root / place / name
+    made: Callable[[], object] = chance.choice([
+        lambda: path.write_bytes(b"by hand"), lambda: path.symlink_to(path), lambda: os.mkfifo(path),
+        *([path.mkdir] if place != "consumequeue" or name == "\udcff\udcfe" else [])])
+    made()
+    shown = os.fsencode(path.relative_to(root)).decode("utf-8", "replace")
+    return Damage(f"name {name!a}", frozenset({shown}))
+
+
+def of_small_files(root: Path, chance: Chance) -> Damage:
+    name = chance.choice(["checkpoint", "config/topics.json", "config/consumerOffset.json"])
+    path = root / name
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    made: Callable[[], object] = chance.choice([
+        lambda: path.write_bytes(b"\x7f\xff" * (1 + chance.below(2_000))), lambda: os.mkfifo(path), path.mkdir,
+        lambda: path.symlink_to(path)])
+    made()
+    return Damage(f"small {name}", frozenset({name}))
+
+
+def _flip(path: Path, at: int, chance: Chance) -> None:
+    _write(path, at, bytes([path.read_bytes()[at] ^ 1 << chance.below(8)]))
+
+
+def _write(path: Path, at: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+def _swap(one: Path, other: Path) -> None:
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+
+
+def wrong_with(seed: int, root: Path) -> list[str]:
+    """What auditing and reading the store of this seed got wrong."""
+    damages = damaged(seed, root)
+    good = sound().untouched(root)
+    found = {one.file for one in audit({"s": root})[0].findings}
+    said = [f"no finding of {damage}" for damage in damages if not damage.files & found]
+    batch = _batch(root)
+    told = {"batch": [_name(row) for row in batch],
+            "rows": [_name(row) for made in rows_of(root) for row in made.to_pylist()],
+            "stream": [(topic, queue_id, offset) for _, topic, queue_id, offset, _ in
+                       Stream(path=str(root), failOnDataLoss="false").run()]}
+    with StoreReader(root) as reader:
+        told["reader"] = [(one.topic, one.queue_id, one.queue_offset) for queue in reader.queues()
+                          for one in reader.read(*queue, 0, 1_000)]
+        summary_row(reader)
+        verify(reader)
+    for who, names in told.items():
+        said += [f"{who} lost {name}" for name in sorted(good - set(names))]
+        said += [f"{who} has {name} twice" for name in sorted(set(names)) if names.count(name) > 1]
+        said += [f"{who} has {name}, which never was" for name in sorted(set(names) - set(sound().messages))]
+        if sorted(names) != sorted(told["batch"]):
+            said.append(f"{who} and batch disagree about {sorted(set(names) ^ set(told['batch']))}")
+    for asked, keeps in FILTERS:
+        if _batch(root, asked) != [row for row in batch if keeps(row)]:
+            said.append(f"{asked} pushed down chooses other rows than Spark does")
+    return [f"seed {seed}, {', '.join(one.what for one in damages)}: {one}" for one in said]
+
+
+FILTERS: list[tuple[Any, Callable[[dict[str, Any]], bool]]] = [
+    (EqualTo(("topic",), "orders"), lambda row: row["topic"] == "orders"),
+    (In(("queueId",), (0, 2)), lambda row: row["queueId"] in (0, 2)),
+    (EqualTo(("queueOffset",), 7), lambda row: row["queueOffset"] == 7)]
+
+
+def _batch(root: Path, *filters: Any) -> list[dict[str, Any]]:
+    reader = StoreSource({"path": str(root)}).reader(None)
+    list(reader.pushFilters(list(filters)))
+    return [row for part in reader.partitions() for made in reader.read(part) for row in made.to_pylist()]
+
+
+def _name(row: dict[str, Any]) -> Name:
+    return row["topic"], row["queueId"], row["queueOffset"]
+
+
+def main(begin: int, end: int) -> None:
+    wrong: list[str] = []
+    for seed in range(begin, end):
+        with tempfile.TemporaryDirectory() as home:
+            wrong += wrong_with(seed, Path(home))
+    print(json.dumps({"wrong": wrong, "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1_024}))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
