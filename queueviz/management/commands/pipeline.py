@@ -15,11 +15,14 @@ from django.core.management import BaseCommand, CommandError
 from tqdm import tqdm
 
 from queueviz.runs.places import sources_of, sources_of_class
+from queueviz.runs.printed import lines_of
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sentences import sentence_of
 
 INTERRUPTED = 130
+SHOWN = 20
 IMPORT = "import"  # reads files, which its option path names
 
 
@@ -42,7 +45,8 @@ class Command(BaseCommand):
         add("--format", help="of export and import: ndjson, csv or parquet")
         add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
         add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
-        add("--json", action="store_true", help="print the outcome as JSON")
+        add("--show", type=_count, default=SHOWN, metavar="N", help=f"rows of each table to print (default: {SHOWN})")
+        add("--json", action="store_true", help="print the outcome as JSON, and no rows")
 
     def handle(self, *args: Any, **given: Any) -> None:
         home = Path(settings.QUEUEVIZ_HOME)
@@ -55,8 +59,10 @@ class Command(BaseCommand):
         if ended["state"] != "done":
             raise CommandError(ended.get("why", "It was cancelled."), returncode=1)
         if not given["json"]:
-            for table, rows in ended["tables"].items():
-                self.stdout.write(f"{table}: {rows} rows in {order.out}")
+            manifest = manifest_of(Path(order.out))
+            for name in ended["tables"] if manifest is not None else ():
+                for line in lines_of(Path(order.out), name, manifest.tables[name], given["show"]):
+                    self.stdout.write(line)
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
         """What it said last.  Raises CommandError where it said nothing that ends a run."""
@@ -69,8 +75,7 @@ class Command(BaseCommand):
                 with suppress(BrokenPipeError):  # gone already
                     child.order(order)
                 if (ended := self._heard(child, order, quiet=quiet)) is not None:
-                    log.unlink()
-                    return ended
+                    return self._with_words(ended, log)
             code = child.exit_code
         except KeyboardInterrupt:
             raise CommandError("It was interrupted; the last result is as it was.", returncode=INTERRUPTED) from None
@@ -81,6 +86,13 @@ class Command(BaseCommand):
             raise CommandError(sentence_of(why), returncode=1) from None
         how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
         raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
+
+    def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
+        """What Spark said is kept where a run failed and it said something."""
+        if ended["state"] == "failed" and log.stat().st_size:
+            return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
+        log.unlink()
+        return ended
 
     def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
         """Ctrl-C ends a run that follows, and it is done then; any other it cuts off."""
@@ -124,6 +136,12 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
         if sources is None:
             raise CommandError(f"There is no sandbox {name} in {home}.", returncode=1)
     return *sources, name
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no number of rows, such as 0 or 20")
+    return int(text)
 
 
 def options_of(given: dict[str, Any]) -> dict[str, str]:

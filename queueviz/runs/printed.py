@@ -1,0 +1,45 @@
+"""The tables of a result as text for a terminal: names above, columns side by side, long values cut."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.pipeline.results import Table
+
+WIDEST = 60
+
+
+def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
+    """The first rows; the last line says how many there are and where.  Other files than Parquet are only counted."""
+    rows = list(islice(_rows(out / table.path), most)) if most else []
+    if rows:
+        yield from _aligned(rows)
+    more = f", {len(rows)} of them shown" if 0 < len(rows) < table.rows else ""
+    yield f"{name}: {table.rows} rows{more}, in {out}"
+
+
+def _rows(directory: Path) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet
+
+    for path in sorted(directory.rglob("*.parquet")):
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=1_024):
+            yield from batch.to_pylist()
+
+
+def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:
+    texts = [list(rows[0]), *([_text(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _text(value: Any) -> str:
+    """In one line of characters a terminal shows as they are."""
+    if value is None:
+        return "-"
+    told = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
+    shown = "".join(character if character.isprintable() else "·" for character in told)
+    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 1]}…"
