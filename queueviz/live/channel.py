@@ -55,10 +55,19 @@ class Channel:
         self._snapshot: str | None = None
 
     def due_at_s(self) -> float | None:
-        """When it may be read next; None while nobody looks."""
-        if all(viewer.hidden for viewer in self.viewers):
+        """When it may be read next, for who looks and costs no more than its share.  None while nobody looks."""
+        served_s = min((viewer.served_from_s for viewer in self.lookers), default=None)
+        if served_s is None:
             return None
-        return self.read_at_s + (self.interval_s if self.dirty else max(self.interval_s, IDLE_REREAD_S))
+        return max(served_s, self.read_at_s + (self.interval_s if self.dirty else max(self.interval_s, IDLE_REREAD_S)))
+
+    def cost(self, now_s: float) -> float:
+        """Of the viewer who has cost least."""
+        return min((viewer.cost(now_s) for viewer in self.lookers), default=0.0)
+
+    @property
+    def lookers(self) -> list[Viewer]:
+        return [viewer for viewer in self.viewers if not viewer.hidden]
 
     async def publish(self, reading: Any, now_s: float) -> str | None:
         """Send what changed.  Returns the reason when the channel must end instead."""

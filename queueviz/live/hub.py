@@ -16,6 +16,7 @@ from queueviz.live import frames
 from queueviz.live.bells import Bells
 from queueviz.live.channel import FACTS, Channel, slug_of
 from queueviz.live.fact_channel import MOST_ROWS, FactChannel
+from queueviz.live.fairness import in_fair_order
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
@@ -59,6 +60,8 @@ class Hub:
         self._joining: Counter[str] = Counter()  # slug -> viewers on their way to it
         self._bells = Bells(port, self._loop, self._heard)
         self._newest: dict[str, int] = {}  # slug -> seq, for the beat
+        self._served_s: dict[str, float] = {}  # slug -> when a board of it was read
+        self._rest_until_s = 0.0  # the engine has other work, too
         self._news = asyncio.Event()
         self._beat_at_s = 0.0
         self._task: asyncio.Task[None] | None = None
@@ -184,7 +187,8 @@ class Hub:
 
     async def _turn(self) -> None:
         now_s = self._now()
-        await self._read_boards([c for c in self._channels.values() if _is_due(c, now_s)], now_s)
+        if now_s >= self._rest_until_s:
+            await self._read_boards([c for c in self._channels.values() if _is_due(c, now_s)], now_s)
         for facts in [f for f in self._facts.values() if _is_due(f, now_s)]:
             await self._read_facts(facts, now_s)
         if now_s >= self._beat_at_s:
@@ -193,8 +197,9 @@ class Hub:
 
     async def _wait(self) -> None:
         """Until something is due: a beat, a channel that is dirty, a re-read."""
-        times = [channel.due_at_s() for channel in self._all()]
-        soonest_s = min([at for at in times if at is not None] + [self._beat_at_s])
+        boards = [at for channel in self._channels.values() if (at := channel.due_at_s()) is not None]
+        facts = [at for channel in self._facts.values() if (at := channel.due_at_s()) is not None]
+        soonest_s = min([max(at, self._rest_until_s) for at in boards] + facts + [self._beat_at_s])
         alarm = self._loop.call_later(max(0.0, soonest_s - self._now()), self._news.set)
         await self._news.wait()
         alarm.cancel()
@@ -203,20 +208,40 @@ class Hub:
     async def _read_boards(self, due: list[Channel], now_s: float) -> None:
         if not due:
             return
+        due = in_fair_order(due, self._served_s, now_s)
+        before_s = {channel: channel.read_at_s for channel in due}
+        payers = {channel: channel.lookers for channel in due}
         for channel in due:
             channel.dirty, channel.read_at_s = False, now_s
             self._bells.listen_again(channel.slug)
         self.figures.reads += 1
-        readings = await self._ask(self.port.read([channel.name for channel in due]))
-        for channel, reading in zip(due, readings or (), strict=False):
-            reason = getattr(reading, "reason", None)
-            if reason == "waking":
-                continue  # read again when it is open, or has failed
-            if reason is None:
-                self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
-                reason = await channel.publish(reading, self._now())
-            if reason is not None:
-                await self._end(channel, reason)
+        found = await self._ask(self.port.read_within([channel.name for channel in due], self.host.read_turn_ms / 1000))
+        if found is None:
+            return
+        for channel in due[len(found):]:  # there was no time for these
+            channel.dirty, channel.read_at_s = True, before_s[channel]
+        cost_s = 0.0
+        for channel, read in zip(due, found, strict=False):
+            began_s = self._now()
+            await self._show(channel, read.answer)
+            own_s = read.took_s + self._now() - began_s
+            for viewer in payers[channel]:
+                viewer.charge(own_s / len(payers[channel]), now_s)
+            cost_s += own_s
+        self._rest_until_s = now_s + cost_s / self.host.read_share
+
+    async def _show(self, channel: Channel, reading: Any) -> None:
+        if not channel.viewers:
+            return  # they have left meanwhile
+        self._served_s[channel.slug] = self._now()
+        reason = getattr(reading, "reason", None)
+        if reason == "waking":
+            return  # read again when it is open, or has failed
+        if reason is None:
+            self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
+            reason = await channel.publish(reading, self._now())
+        if reason is not None:
+            await self._end(channel, reason)
 
     async def _read_facts(self, facts: FactChannel, now_s: float) -> None:
         facts.dirty, facts.read_at_s = False, now_s
@@ -265,7 +290,7 @@ class Hub:
 
     async def _start_of_facts(self, slug: str, after: int | None) -> FactStart:
         """History first, but at most one frame of it: who was away for longer hears what is told, without steps."""
-        end = await self._newest_seq(slug)
+        end = int(await self._ask(self.port.newest_seq(slug)) or 0)
         if after is None or after >= end:
             return FactStart(end)
         found = await self._ask(self.port.look_back(slug, Wanted("facts"), after=after, most=MOST_ROWS + 1))
@@ -286,10 +311,6 @@ class Hub:
                 break
         return rows[::-1]
 
-    async def _newest_seq(self, slug: str) -> int:
-        snapshot = await self._ask(self.port.snapshot(slug))
-        return int((snapshot or {}).get("seq") or 0)
-
     # --- bells -------------------------------------------------------------------------------------------------------
 
     def _heard(self, slug: str) -> None:
@@ -305,6 +326,7 @@ class Hub:
         if not self._places.get(slug):
             self._places.pop(slug, None)
             self._newest.pop(slug, None)
+            self._served_s.pop(slug, None)
             if slug in self._bells:
                 self._bells.drop(slug)
 

@@ -1,6 +1,7 @@
 """One socket as the hub sees it: what it watches, what it has painted, whether it keeps up."""
 
 import logging
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -11,6 +12,7 @@ log = logging.getLogger(__name__)
 
 BEHIND_GAP_S = 0.25  # between snapshots for a viewer that is behind: about one acknowledgement
 SLOW_GAP_S = 0.5  # two frames a second
+COST_MEMORY_S = 1.0  # what a viewer cost is forgotten like exp(-t / this)
 
 
 class Sent(NamedTuple):
@@ -53,6 +55,7 @@ class Viewer:
         self.limits = limits
         self.watches: dict[str, Watch] = {}
         self.fact_cursors: dict[str, int] = {}  # facts channel -> newest seq sent
+        self._cost, self._cost_at_s = 0.0, 0.0  # seconds a second, and when that was so
         self.hidden = False
         self.closed = False
         self.home: str | None = None  # slug of its first channel: whose beat it hears
@@ -73,6 +76,20 @@ class Viewer:
         if not self.closed:
             self.closed = True
             await self._close(code)
+
+    def charge(self, cost_s: float, now_s: float) -> None:
+        """For boards that were read for it."""
+        self._cost, self._cost_at_s = self.cost(now_s) + cost_s / COST_MEMORY_S, now_s
+
+    def cost(self, now_s: float) -> float:
+        """Of late: seconds of the engine's time and of our own, a second."""
+        return self._cost * math.exp((self._cost_at_s - now_s) / COST_MEMORY_S)
+
+    @property
+    def served_from_s(self) -> float:
+        """When it costs no more than its share."""
+        over = self._cost / (self.limits.read_ms_per_s / 1000)
+        return self._cost_at_s + COST_MEMORY_S * math.log(over) if over > 1 else float("-inf")
 
     def hide(self, *, hidden: bool) -> None:
         """A hidden tab gets no frames; shown again, it starts from the newest snapshot."""

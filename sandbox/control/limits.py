@@ -60,6 +60,8 @@ class HostLimits:
     request_fields: int = 1_000  # of a form or an address
     data_bytes: int = 20 * 1024 * MIB
     disk_share: float = 0.8
+    read_turn_ms: float = 10.0  # the engine reads boards of live sockets; what is left is read in the next turn
+    read_share: float = 0.5  # of the engine's time goes to them
     unpacked_bytes: int = 4 * MIB  # of a compressed body, when it is looked at; of a longer one the beginning is shown
     pipeline_runs_waiting: int = 20
     pipeline_runs_per_visitor: int = 2  # waiting or at work
@@ -76,6 +78,7 @@ class SocketLimits:
     board_bytes_per_s: int = 36_000  # of deltas; a board that changes by more is sent less often
     snapshot_bytes: int = 128 * 1024
     messages_per_s: int = 20
+    read_ms_per_s: float = 100.0  # of the engine; who costs more is served less often
     waiting_messages: int = 32  # sub and unsub, while the engine is slow
     behind_after_s: float = 1.0  # oldest unacknowledged frame: the next frame is a snapshot
     slow_after_s: float = 5.0  # two frames a second from here on

@@ -23,7 +23,7 @@ from sandbox.hosting.diary import DIRECTORY, page_of
 from sandbox.hosting.ground import Ground
 from sandbox.hosting.looking_back import look_back
 from sandbox.hosting.message_rows import finish, unfinished
-from sandbox.hosting.port import Entries, LookedBack, Reading, Refusal
+from sandbox.hosting.port import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.snapshot.channels import read_channel
@@ -218,6 +218,20 @@ class Host:
                 await self._finish(reading.data)
         return found
 
+    async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
+        """One after the other, so that a dear one delays none but those behind it."""
+        now_s = self._ground.wall.monotonic
+        began_s = before_s = now_s()
+        found: list[Read] = []
+        for channel in channels:
+            [answer] = await self.read([channel])
+            after_s = now_s()
+            found.append(Read(answer, after_s - before_s))
+            before_s = after_s
+            if after_s - began_s >= budget_s:
+                break
+        return found
+
     async def _finish(self, answer: dict[str, Any]) -> None:
         if rows := unfinished(answer):
             await self._ground.lend(lambda: finish(rows, self._config.limits.unpacked_bytes))
@@ -247,6 +261,14 @@ class Host:
         kept = hibernate.load_snapshot(self._registry.directory(slug)) or {}
         kept["sandbox"] = {**kept.get("sandbox", {}), **slot.identity(), "state": slot.state, "failed": slot.why_failed}
         return kept
+
+    def newest_seq(self, slug: str) -> int:
+        if is_attached(slug):
+            return self.clusters.get(slug).journal.next_seq - 1
+        slot = self._registry.get(slug)
+        if slot.sandbox is not None:
+            return slot.sandbox.journal.next_seq - 1
+        return int((hibernate.load_snapshot(self._registry.directory(slug)) or {}).get("seq") or 0)
 
     async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
                       longs_as_text: bool = True) -> Entries:

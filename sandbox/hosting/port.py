@@ -52,6 +52,13 @@ class Refusal(NamedTuple):
     reason: str
 
 
+class Read(NamedTuple):
+    """One of several boards, and how long reading it took."""
+
+    answer: Reading | Refusal
+    took_s: float
+
+
 class Entries(NamedTuple):
     """A piece of the journal.  `first_seq`: the oldest there is; `next_seq`: ask from here on."""
 
@@ -148,6 +155,15 @@ class EnginePort:
         """Several boards in one turn, in the order asked; names as in catalogue 10, parts percent-encoded."""
         names = list(channels)
         return self._story(lambda: self._host.read(names))
+
+    def read_within(self, channels: Sequence[str], budget_s: float) -> "Future[list[Read]]":
+        """As `read`, but no further one is begun after `budget_s`: the list may be shorter than what was asked for."""
+        names = list(channels)
+        return self._story(lambda: self._host.read_within(names, budget_s))
+
+    def newest_seq(self, slug: str) -> "Future[int]":
+        """Of its newest event; of a sleeping sandbox, as it fell asleep."""
+        return self._turn(lambda: self._host.newest_seq(slug))
 
     def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
         """The whole sandbox as catalogue 9 draws it; of a sleeping one, as it fell asleep."""

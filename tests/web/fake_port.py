@@ -1,12 +1,12 @@
 """A door with nothing behind it: answers at once, remembers what was asked, and refuses what a test tells it to."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
-from sandbox.hosting.port import Actor, Entries, LookedBack, Reading, Refusal
+from sandbox.hosting.port import Actor, Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.templates import template_of
 from sandbox.hosting.wanted import FLOW_NAMES, Wanted
 from sandbox.kernel.errors import ActionRefused
@@ -60,6 +60,8 @@ class FakePort:
         self.silent: set[str] = set()  # verbs that never answer
         self.bells: dict[str, list[Any]] = {}
         self.read_count = 0
+        self.costs_s: dict[str, float] = {}  # channel -> how long reading it takes
+        self.call_later: Callable[[float, Callable[[], Any]], Any] | None = None  # of a loop, where that takes time
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was told last
 
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None) -> "Future[Any]":
@@ -120,6 +122,32 @@ class FakePort:
             return [self._seen(name) for name in channels]
 
         return self._do("read", work)
+
+    def read_within(self, channels: Sequence[str], budget_s: float) -> "Future[list[Read]]":
+        """Takes as long as the boards cost."""
+
+        def work() -> list[Read]:
+            self.read_count += 1
+            found: list[Read] = []
+            for name in channels:
+                if found and sum(read.took_s for read in found) >= budget_s:
+                    break
+                found.append(Read(self._seen(name), self.costs_s.get(name, 0.0)))
+            return found
+
+        future = self._do("read", work)
+        took_s = sum(read.took_s for read in future.result()) if self.costs_s and future.done() else 0.0
+        return self._after(took_s, future)
+
+    def _after(self, seconds: float, done: "Future[Any]") -> "Future[Any]":
+        if not seconds or self.call_later is None:
+            return done
+        late: Future[Any] = Future()
+        self.call_later(seconds, lambda: late.cancelled() or late.set_result(done.result()))
+        return late
+
+    def newest_seq(self, slug: str) -> "Future[int]":
+        return self._do("newest_seq", lambda: int(self.rows[-1]["seq"] if self.rows else SNAPSHOT["seq"]))
 
     def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
         def work() -> dict[str, Any]:

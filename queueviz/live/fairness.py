@@ -1,0 +1,17 @@
+"""Which boards are read first where the engine has no time for all: nobody's many boards starve another's one."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from queueviz.live.channel import Channel
+
+
+def in_fair_order(due: Iterable[Channel], served_s: Mapping[str, float], now_s: float) -> list[Channel]:
+    """Round after round one board of each sandbox, first of the one that was served longest ago; within a sandbox
+    first the board of the viewer who has cost least of late."""
+    of_slug: dict[str, list[Channel]] = defaultdict(list)
+    for channel in sorted(due, key=lambda channel: (channel.cost(now_s), channel.read_at_s)):
+        of_slug[channel.slug].append(channel)
+    slugs = sorted(of_slug, key=lambda slug: served_s.get(slug, float("-inf")))
+    rounds = max(map(len, of_slug.values()), default=0)
+    return [of_slug[slug][n] for n in range(rounds) for slug in slugs if n < len(of_slug[slug])]
