@@ -49,16 +49,12 @@ class Sound(NamedTuple):
 
     def untouched(self, root: Path) -> set[Name]:
         """Messages whose record and unit are as they were."""
-        def is_there(part: Stretch) -> bool:
-            path = root / part.file
-            try:
-                with path.open("rb") if path.is_file() else open(os.devnull, "rb") as file:
-                    file.seek(part.at)
-                    return file.read(part.size) == self.files[part.file][part.at : part.at + part.size]
-            except OSError:
-                return False
+        return {name for name, parts in self.messages.items() if all(self.is_there(root, part) for part in parts)}
 
-        return {name for name, parts in self.messages.items() if all(map(is_there, parts))}
+    def is_there(self, root: Path, part: Stretch) -> bool:
+        path = root / part.file
+        data = path.read_bytes() if path.is_file() else b""
+        return data[part.at : part.at + part.size] == self.files[part.file][part.at : part.at + part.size]
 
 
 @cache
@@ -85,10 +81,11 @@ def sound() -> Sound:
 
 
 class Damage(NamedTuple):
-    """What was done, and the files of which one has to have a finding."""
+    """What was done, and the files of which one has to have a finding, as long as the record is there that tells."""
 
     what: str
     files: frozenset[str]
+    record: Stretch | None = None
 
 
 def damaged(seed: int, root: Path) -> list[Damage]:
@@ -122,7 +119,7 @@ def of_log(root: Path, chance: Chance) -> Damage:
 
 
 def of_queues(root: Path, chance: Chance) -> Damage:
-    _, unit = chance.choice(sorted(sound().messages.values()))
+    record, unit = chance.choice(sorted(sound().messages.values()))
     path = root / unit.file
     what = chance.choice(["flip", "garbage", "zeros", "cut", "swap", "longer", "gone"])
     others = sorted({unit.file for _, unit in sound().messages.values() if (root / unit.file).parent != path.parent})
@@ -141,7 +138,7 @@ def of_queues(root: Path, chance: Chance) -> Damage:
         path.write_bytes(path.read_bytes() + b"\x01" * (1 + chance.below(100)))
     else:
         path.unlink()
-    return Damage(f"queue {what}", frozenset({unit.file, other.relative_to(root).as_posix()}))
+    return Damage(f"queue {what}", frozenset({unit.file, other.relative_to(root).as_posix()}), record)
 
 
 def of_index(root: Path, chance: Chance) -> Damage:
@@ -153,7 +150,8 @@ def of_index(root: Path, chance: Chance) -> Damage:
     elif what == "entry":
         _write(path, entry, struct.pack(">iq", chance.below(1 << 31), chance.below(1 << 62)))
     elif what == "slot":
-        _write(path, 40 + 4 * chance.below(25), struct.pack(">i", 1 << 30))
+        used = [at for at in range(40, 140, 4) if any(path.read_bytes()[at : at + 4])]
+        _write(path, chance.choice(used), struct.pack(">i", 1 << 30))
     elif what == "cut":
         os.truncate(path, chance.below(40 + 4 * 25 + 20 * 100))
     else:
@@ -206,7 +204,8 @@ def wrong_with(seed: int, root: Path) -> list[str]:
     damages = damaged(seed, root)
     good = sound().untouched(root)
     found = {one.file for one in audit({"s": root})[0].findings}
-    said = [f"no finding of {damage}" for damage in damages if not damage.files & found]
+    said = [f"no finding of {damage}" for damage in damages if not damage.files & found
+            and (damage.record is None or sound().is_there(root, damage.record))]
     batch = _batch(root)
     told = {"batch": [_name(row) for row in batch],
             "rows": [_name(row) for made in rows_of(root) for row in made.to_pylist()],
