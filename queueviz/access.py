@@ -4,12 +4,13 @@ An unknown one and one that is not for this visitor answer alike: strangers lear
 """
 
 import secrets
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.contrib.auth.signals import user_logged_in
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.dispatch import receiver
 from django.http import Http404, HttpRequest
 from django.utils import timezone
@@ -82,7 +83,7 @@ def seat_at(visitor: Visitor, slug: str, verb: str) -> Seat:
 def _at_sandbox(visitor: Visitor, slug: str) -> Seat:
     sandbox = Sandbox.objects.filter(slug=slug).first()
     role = _role(visitor, sandbox) if sandbox else None
-    if sandbox is None or role is None or (role != "owner" and _has_expired(sandbox)):
+    if sandbox is None or role is None:
         raise NotFound("There is no sandbox with this address.")
     return Seat(sandbox, role)
 
@@ -94,6 +95,28 @@ def _at_cluster(visitor: Visitor, slug: str) -> Seat:
     if cluster is None or role is None:
         raise NotFound("There is no cluster with this address.")
     return Seat(cluster, role)
+
+
+def may_see(asked: Sequence[tuple[Visitor, str]]) -> list[bool]:
+    """Of many visitors and slugs at once, with as many queries as for one."""
+    slugs = {slug for _, slug in asked}
+    live = Prefetch("grants", Grant.objects.filter(live_grants(timezone.now())), to_attr="live")
+    sandboxes = Sandbox.objects.filter(slug__in=slugs).prefetch_related(live)
+    places: dict[str, Any] = {sandbox.slug: sandbox for sandbox in sandboxes}
+    if names := {name for slug in slugs if (name := attached_name(slug)) is not None}:
+        clusters = Cluster.objects.filter(name__in=names).prefetch_related("operators", "viewers")
+        places |= {cluster.slug: cluster for cluster in clusters}
+    return [_may_see(visitor, places.get(slug)) for visitor, slug in asked]
+
+
+def _may_see(visitor: Visitor, place: Any) -> bool:
+    if place is None:
+        return False
+    if isinstance(place, Cluster):
+        return _role_at_cluster(visitor, place) is not None
+    held = _held(visitor)
+    granted = [grant.role for grant in place.live if held and all(getattr(grant, k) == v for k, v in held.items())]
+    return _role_with(visitor, place, granted) is not None
 
 
 def forbidden(visitor: Visitor, seat: Seat) -> Forbidden:
@@ -210,12 +233,21 @@ def _owned(visitor: Visitor) -> QuerySet[Sandbox]:
 
 
 def _role(visitor: Visitor, sandbox: Sandbox) -> str | None:
-    """The strongest role: owner by account, session or token; editor by grant; viewer by address."""
+    return _role_with(visitor, sandbox, _granted(visitor).filter(sandbox=sandbox).values_list("role", flat=True))
+
+
+def _role_with(visitor: Visitor, sandbox: Sandbox, granted: Iterable[str]) -> str | None:
+    """The strongest role: owner by account, session or token; editor by grant; viewer by address.  An expired sandbox
+    is its owner's alone."""
+    role = _role_ever(visitor, sandbox, set(granted))
+    return role if role == "owner" or not _has_expired(sandbox) else None
+
+
+def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> str | None:
     if sandbox.of_host:
         return "viewer"
     if visitor.is_signed_in and sandbox.owner_id == visitor.user.pk:
         return "owner"
-    granted = set(_granted(visitor).filter(sandbox=sandbox).values_list("role", flat=True))
     if granted:
         return "owner" if "owner" in granted else granted.pop()
     return "viewer" if sandbox.visibility == Sandbox.Visibility.LINK else None
@@ -224,26 +256,30 @@ def _role(visitor: Visitor, sandbox: Sandbox) -> str | None:
 def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> str | None:
     """Operators are named, never implied; who administers clusters may look at them.  API tokens are of sandboxes."""
     if visitor.is_signed_in:
-        if cluster.operators.filter(pk=visitor.user.pk).exists():
+        if visitor.user in cluster.operators.all():
             return "operator"
         named = cluster.audience == Cluster.Audience.NAMED
-        if not named or cluster.viewers.filter(pk=visitor.user.pk).exists():
+        if not named or visitor.user in cluster.viewers.all():
             return "viewer"
         return "viewer" if visitor.user.is_staff and visitor.user.has_perm("queueviz.view_cluster") else None
     return "viewer" if cluster.audience == Cluster.Audience.EVERYONE else None
 
 
 def _granted(visitor: Visitor) -> QuerySet[Grant]:
-    """What is still good of what the visitor was given: its token, its account, its browser."""
+    """What is still good of what the visitor was given."""
+    held = _held(visitor)
+    return Grant.objects.filter(live_grants(timezone.now()), **held) if held else Grant.objects.none()
+
+
+def _held(visitor: Visitor) -> dict[str, Any] | None:
+    """The fields of grants given to the visitor: to its token, its account or its browser."""
     if visitor.token is not None:
-        held = Q(kind=Grant.Kind.TOKEN, digest=digest(visitor.token))
-    elif visitor.is_signed_in:
-        held = Q(kind=Grant.Kind.EDITOR, user=visitor.user)
-    elif visitor.session is not None and HOLDER in visitor.session:
-        held = Q(kind=Grant.Kind.SESSION, holder=digest(visitor.session[HOLDER]))
-    else:
-        return Grant.objects.none()
-    return Grant.objects.filter(live_grants(timezone.now()), held)
+        return {"kind": Grant.Kind.TOKEN, "digest": digest(visitor.token)}
+    if visitor.is_signed_in:
+        return {"kind": Grant.Kind.EDITOR, "user_id": visitor.user.pk}
+    if visitor.session is not None and HOLDER in visitor.session:
+        return {"kind": Grant.Kind.SESSION, "holder": digest(visitor.session[HOLDER])}
+    return None
 
 
 def live_grants(now: datetime) -> Q:

@@ -9,44 +9,41 @@ import logging
 import time
 import weakref
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from contextvars import Context
-from typing import Any, NamedTuple
+from typing import Any
 
-from queueviz.live import frames
+from channels.db import database_sync_to_async
+
+from queueviz.live import frames, rights
 from queueviz.live.bells import Bells
 from queueviz.live.channel import FACTS, Channel, slug_of
 from queueviz.live.fact_channel import MOST_ROWS, FactChannel
+from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
-from sandbox.hosting.wanted import Wanted
 from sandbox.kernel.errors import SandboxError
 
 log = logging.getLogger(__name__)
 
 BEAT_S = 1.0
 PATIENCE_S = 2.0  # for the engine
-TOLD_ENOUGH = 6  # facts to begin with: as many as the Board's panel shows
-TOLD_PAGES = 4  # of the journal, for so many
 TOO_SLOW = 4408
 TOO_MANY = 4429
 
-
-class FactStart(NamedTuple):
-    """Facts are sent after `after`; `rows` are those before it, None where nobody asked for them; `is_cut`: not all."""
-
-    after: int
-    rows: list[dict[str, Any]] | None = None
-    is_cut: bool = False
+StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[bool]]]  # of visitors and slugs
 
 
 class Hub:
     """Channels, their viewers and the one task that reads for them."""
 
     def __init__(self, port: Any, *, socket: SocketLimits | None = None, host: HostLimits | None = None,
-                 viewers_per_sandbox: int = SandboxLimits().viewers) -> None:  # fmt: skip
+                 viewers_per_sandbox: int = SandboxLimits().viewers,
+                 still_see: StillSee | None = None) -> None:  # fmt: skip
         self.port = port
+        self.still_see = still_see
         self.limits = socket or SocketLimits()
         self.host = host or HostLimits()
         self.figures = Figures()
@@ -65,6 +62,7 @@ class Hub:
         self._news = asyncio.Event()
         self._beat_at_s = 0.0
         self._task: asyncio.Task[None] | None = None
+        self._rights: asyncio.Task[None] | None = None
 
     # --- viewers -----------------------------------------------------------------------------------------------------
 
@@ -76,6 +74,8 @@ class Hub:
         self._viewers[viewer] = None
         if self._task is None or self._task.done():
             self._task = self._loop.create_task(self._run())
+        if self.still_see is not None and (self._rights is None or self._rights.done()):
+            self._rights = self._loop.create_task(self._check_rights(self.still_see))
 
     def forget(self, viewer: Viewer) -> None:
         """The socket is gone.  Nothing is waited for: whoever ends it may be killed at its next await."""
@@ -103,7 +103,7 @@ class Hub:
             self._drop_unwatched(slug)
 
     async def _join(self, viewer: Viewer, name: str, slug: str, after: int | None) -> None:
-        start = await self._start_of_facts(slug, after) if name.startswith(f"{FACTS}/") else None
+        start = await start_of_facts(self.port, self._ask, slug, after) if name.startswith(f"{FACTS}/") else None
         if not await self._bells.listen(slug, PATIENCE_S):
             return await viewer.send(frames.end(name, "unknown"))
         if viewer.closed:
@@ -156,12 +156,28 @@ class Hub:
 
     async def recheck(self, slug: str) -> None:
         """Rights to `slug` changed: who lost them sees it end."""
-        for viewer in list(self._viewers):
-            names = [name for name in [*viewer.watches, *viewer.fact_cursors] if slug_of(name) == slug]
-            if names and not await viewer.may_see(slug):
-                for name in names:
-                    self.leave(viewer, name)
-                    await viewer.send(frames.end(name, "forbidden"))
+        for viewer in list(self._places.get(slug, ())):
+            if not await viewer.may_see(slug):
+                await self._send_away(viewer, slug)
+
+    async def _check_rights(self, still_see: StillSee) -> None:
+        """What ended without a word to us: a session, a grant, a sandbox's time.  Not in the beat: that may be late."""
+        while self._viewers:
+            await asyncio.sleep(BEAT_S)
+            asked = [(viewer, slug) for slug, there in self._places.items() for viewer in there]
+            try:
+                allowed = await still_see([(viewer.who, slug) for viewer, slug in asked]) if asked else []
+            except Exception as why:  # a database that is busy now is asked again in a moment
+                log.warning("rights could not be checked: %s", why)
+                continue
+            for (viewer, slug), may in zip(asked, allowed, strict=True):
+                if not may:
+                    await self._send_away(viewer, slug)
+
+    async def _send_away(self, viewer: Viewer, slug: str) -> None:
+        for name in [name for name in (*viewer.watches, *viewer.fact_cursors) if slug_of(name) == slug]:
+            self.leave(viewer, name)
+            await viewer.send(frames.end(name, "forbidden"))
 
     def oldest_age_s(self) -> float:
         now_s = self._now()
@@ -288,29 +304,6 @@ class Hub:
             self._places.setdefault(channel.slug, Counter())[viewer] += 1
         channel.dirty = True
 
-    async def _start_of_facts(self, slug: str, after: int | None) -> FactStart:
-        """History first, but at most one frame of it: who was away for longer hears what is told, without steps."""
-        end = int(await self._ask(self.port.newest_seq(slug)) or 0)
-        if after is None or after >= end:
-            return FactStart(end)
-        found = await self._ask(self.port.look_back(slug, Wanted("facts"), after=after, most=MOST_ROWS + 1))
-        if found is not None and found.before is None and len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
-            return FactStart(int(found.rows[0]["seq"]) if found.rows else after, found.rows[::-1])
-        return FactStart(end, await self._told(slug, end, after), is_cut=True)
-
-    async def _told(self, slug: str, end: int, after: int) -> list[dict[str, Any]]:
-        """The newest facts that are told, oldest first; where they are rare, a few, and not from long ago."""
-        rows: list[dict[str, Any]] = []
-        before: int | None = end + 1
-        for _ in range(TOLD_PAGES):
-            most = MOST_ROWS - len(rows)
-            found = await self._ask(self.port.look_back(slug, Wanted("told"), before=before, after=after, most=most))
-            rows += found.rows if found is not None else []
-            before = found.before if found is not None else None
-            if before is None or len(rows) >= TOLD_ENOUGH:
-                break
-        return rows[::-1]
-
     # --- bells -------------------------------------------------------------------------------------------------------
 
     def _heard(self, slug: str) -> None:
@@ -359,7 +352,7 @@ def hub_of_this_loop(port: Any) -> Hub:
     """The hub of the running loop, made with its first socket."""
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
-        _hubs[loop] = Hub(port)
+        _hubs[loop] = Hub(port, still_see=database_sync_to_async(rights.still_see))
     return _hubs[loop]
 
 

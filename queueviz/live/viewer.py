@@ -4,7 +4,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.control.limits import SocketLimits
 
@@ -47,10 +47,12 @@ class Viewer:
     """A socket.  `send` hands one text to the server's write buffer; it never waits for the reader."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]], close: Callable[[int], Awaitable[None]],
-                 may_see: Callable[[str], Awaitable[bool]], address: str, limits: SocketLimits) -> None:  # fmt: skip
+                 may_see: Callable[[str], Awaitable[bool]], address: str, limits: SocketLimits,
+                 who: Any = None) -> None:  # fmt: skip
         self._send = send
         self._close = close
         self.may_see = may_see
+        self.who = who  # the visitor, for `Hub.still_see`
         self.address = address
         self.limits = limits
         self.watches: dict[str, Watch] = {}

@@ -3,78 +3,23 @@
 import asyncio
 from typing import Any
 
-import orjson
 import pytest
-from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
-from django.contrib.sessions.backends.db import SessionStore
-from django.utils import timezone
 
-from queueviz import access
-from queueviz.asgi import application
-from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.live.hub import hub_of_this_loop
 from queueviz.models import Sandbox
-from queueviz.visitor import Visitor
 from sandbox.control.limits import SocketLimits
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
+from tests.web.tabs import BOARD, OWN, SLUG, closing, hear, kept, opened, say, session_of_the_owner, socket
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-OWN = (b"origin", b"http://testserver")
-HOST = (b"host", b"testserver")
-BOARD = "board/calm-owl-aaaaaa/g/t"
-SLUG = "calm-owl-aaaaaa"
-
-
-def socket(*headers: tuple[bytes, bytes], protocol: str = SUBPROTOCOL) -> WebsocketCommunicator:
-    return WebsocketCommunicator(application, "/ws/live/", headers=[HOST, *headers], subprotocols=[protocol])
-
-
-async def opened(*headers: tuple[bytes, bytes]) -> WebsocketCommunicator:
-    made = socket(*(headers or (OWN,)))
-    accepted, protocol = await made.connect()
-    assert (accepted, protocol) == (True, SUBPROTOCOL)
-    return made
-
-
-async def say(made: WebsocketCommunicator, **message: Any) -> None:
-    await made.send_to(text_data=orjson.dumps(message).decode())
-
-
-async def hear(made: WebsocketCommunicator) -> dict[str, Any]:
-    """The next message that is no beat."""
-    while True:
-        heard = orjson.loads(await made.receive_from(timeout=2))
-        if heard["k"] != "beat":
-            return dict(heard)
-
-
-async def closing(made: WebsocketCommunicator) -> int:
-    while True:
-        output = await made.receive_output(timeout=2)
-        if output["type"] == "websocket.close":
-            return int(output.get("code", 1000))
-
 
 @pytest.fixture
 def board(port: FakePort) -> FakePort:
     port.sandboxes[SLUG] = "live"
     port.show(BOARD, {"queues": {"broker-a:0": {"max": "1"}}}, seq=1)
     return port
-
-
-async def kept(visibility: str = Sandbox.Visibility.LINK) -> Sandbox:
-    return await Sandbox.objects.acreate(slug=SLUG, name=SLUG, template="orders", visibility=visibility,
-                                         visited_at=timezone.now())  # fmt: skip
-
-
-async def session_of_the_owner() -> SessionStore:
-    session = SessionStore()
-    await sync_to_async(access.remember)(Visitor(session=session), await Sandbox.objects.aget(slug=SLUG))
-    await session.asave()
-    return session
 
 
 async def test_a_tab_of_our_own_page_sees_a_board(board: FakePort) -> None:

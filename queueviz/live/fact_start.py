@@ -1,0 +1,45 @@
+"""What a viewer of facts hears first."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from queueviz.live.fact_channel import MOST_ROWS
+from sandbox.hosting.wanted import Wanted
+
+TOLD_ENOUGH = 6  # facts to begin with: as many as the Board's panel shows
+TOLD_PAGES = 4  # of the journal, for so many
+
+Ask = Callable[[Any], Awaitable[Any]]  # a future of the engine; None where it does not answer
+
+
+class FactStart(NamedTuple):
+    """Facts are sent after `after`; `rows` are those before it, None where nobody asked for them; `is_cut`: not all."""
+
+    after: int
+    rows: list[dict[str, Any]] | None = None
+    is_cut: bool = False
+
+
+async def start_of_facts(port: Any, ask: Ask, slug: str, after: int | None) -> FactStart:
+    """History first, but at most one frame of it: who was away for longer hears what is told, without steps."""
+    end = int(await ask(port.newest_seq(slug)) or 0)
+    if after is None or after >= end:
+        return FactStart(end)
+    found = await ask(port.look_back(slug, Wanted("facts"), after=after, most=MOST_ROWS + 1))
+    if found is not None and found.before is None and len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
+        return FactStart(int(found.rows[0]["seq"]) if found.rows else after, found.rows[::-1])
+    return FactStart(end, await _told(port, ask, slug, end, after), is_cut=True)
+
+
+async def _told(port: Any, ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
+    """The newest facts that are told, oldest first; where they are rare, a few, and not from long ago."""
+    rows: list[dict[str, Any]] = []
+    before: int | None = end + 1
+    for _ in range(TOLD_PAGES):
+        most = MOST_ROWS - len(rows)
+        found = await ask(port.look_back(slug, Wanted("told"), before=before, after=after, most=most))
+        rows += found.rows if found is not None else []
+        before = found.before if found is not None else None
+        if before is None or len(rows) >= TOLD_ENOUGH:
+            break
+    return rows[::-1]

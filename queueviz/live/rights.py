@@ -1,0 +1,58 @@
+"""Who of all sockets may still see what it watches: asked again and again, for all together."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
+from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from queueviz import access
+from queueviz.visitor import SESSIONS, Visitor
+
+DECODED_KEPT = 2_048
+
+
+def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[bool]:
+    """One answer for each visitor and slug.  The number of queries does not grow with their number."""
+    keys = {who.session.session_key for who, _ in asked if who.session is not None}
+    sessions = _sessions(keys - {None})
+    users = _users({session[SESSION_KEY] for session in sessions.values() if SESSION_KEY in session})
+    return access.may_see([(_afresh(who, sessions, users), slug) for who, slug in asked])
+
+
+def _afresh(who: Visitor, sessions: dict[str, dict[str, Any]], users: dict[str, Any]) -> Visitor:
+    """As `visitor.afresh`."""
+    if who.session is None:
+        return who
+    session = sessions.get(who.session.session_key, {})
+    user = users.get(session.get(SESSION_KEY, ""))
+    return who._replace(session=session, user=user if user is not None and _is_of(session, user) else AnonymousUser())
+
+
+def _sessions(keys: set[str]) -> dict[str, dict[str, Any]]:
+    rows = SESSIONS.SessionStore.get_model_class().objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+    return {key: _decoded(data) for key, data in rows.values_list("session_key", "session_data")} if keys else {}
+
+
+@lru_cache(maxsize=DECODED_KEPT)
+def _decoded(data: str) -> dict[str, Any]:
+    return dict(SESSIONS.SessionStore().decode(data))
+
+
+def _users(keys: set[str]) -> dict[str, Any]:
+    """Accounts that may sign in, by what a session calls them."""
+    model = get_user_model()
+    found = model.objects.filter(pk__in=keys, is_active=True) if keys else ()
+    return {model._meta.pk.value_to_string(user): user for user in found}
+
+
+def _is_of(session: dict[str, Any], user: Any) -> bool:
+    """A changed password ends sessions (`django.contrib.auth.get_user`)."""
+    known = session.get(HASH_SESSION_KEY, "")
+    hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
+    return session.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS and any(
+        constant_time_compare(known, each) for each in hashes)

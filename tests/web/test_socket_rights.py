@@ -1,0 +1,139 @@
+"""A socket's right ends when its session, its grant or its sandbox's time does."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.backends.db import SessionStore
+from django.utils import timezone
+
+from queueviz.live import hub
+from queueviz.live.rights import still_see
+from queueviz.models import Cluster, Grant, Sandbox
+from queueviz.visitor import Visitor, digest
+from tests.web.fake_port import FakePort
+from tests.web.tabs import BOARD, OWN, SLUG, hear, kept, opened, say, session_of_the_owner
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ENDED = {"k": "end", "ch": BOARD, "reason": "forbidden"}
+PRIVATE, LINK = Sandbox.Visibility.PRIVATE, Sandbox.Visibility.LINK
+
+
+@pytest.fixture
+def board(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> FakePort:
+    monkeypatch.setattr(hub, "BEAT_S", 0.02)
+    port.sandboxes[SLUG] = "live"
+    port.show(BOARD, {"queues": {}}, seq=1)
+    return port
+
+
+def session_of(user: User) -> SessionStore:
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    return session
+
+
+async def watching(*headers: tuple[bytes, bytes]) -> WebsocketCommunicator:
+    tab = await opened(*headers)
+    await say(tab, k="sub", ch=BOARD)
+    assert (await hear(tab))["k"] == "snap"
+    return tab
+
+
+async def signed_in(user: User) -> WebsocketCommunicator:
+    session = await sync_to_async(session_of)(user)
+    return await watching(OWN, cookie(session))
+
+
+def cookie(session: SessionStore) -> tuple[bytes, bytes]:
+    return (b"cookie", f"sessionid={session.session_key}".encode())
+
+
+async def test_after_logout(board: FakePort) -> None:
+    await kept(PRIVATE)
+    session, another = await session_of_the_owner(), await session_of_the_owner()
+    tab, stays = await watching(OWN, cookie(session)), await watching(OWN, cookie(another))
+    await session.aflush()
+    assert await hear(tab) == ENDED
+    board.show(BOARD, {"queues": {"broker-a:0": {}}}, seq=2)
+    assert (await hear(stays))["k"] == "delta"
+    for each in (tab, stays):
+        await each.disconnect()
+
+
+async def test_after_a_grant_is_deleted(board: FakePort) -> None:
+    sandbox = await kept(PRIVATE)
+    grant = await Grant.objects.acreate(sandbox=sandbox, kind=Grant.Kind.TOKEN, role="owner", digest=digest("qv_t"))
+    tab = await watching((b"authorization", b"Bearer qv_t"))
+    await grant.adelete()
+    assert await hear(tab) == ENDED
+    await tab.disconnect()
+
+
+@pytest.mark.parametrize("field", ["expires_at", "revoked_at"])
+async def test_after_a_share_expires_or_is_revoked(board: FakePort, field: str) -> None:
+    sandbox = await kept(PRIVATE)
+    user = await User.objects.acreate(username="ada")
+    grant = await Grant.objects.acreate(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="editor", user=user)
+    tab = await signed_in(user)
+    await Grant.objects.filter(pk=grant.pk).aupdate(**{field: timezone.now() - timedelta(seconds=1)})
+    assert await hear(tab) == ENDED
+    await tab.disconnect()
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"password": "another"}])
+async def test_after_an_account_is_closed_or_has_another_password(board: FakePort, change: dict[str, Any]) -> None:
+    user = await User.objects.acreate(username="ada")
+    sandbox = await kept(PRIVATE)
+    await Sandbox.objects.filter(pk=sandbox.pk).aupdate(owner=user)
+    tab = await signed_in(user)
+    await User.objects.filter(pk=user.pk).aupdate(**change)
+    assert await hear(tab) == ENDED
+    await tab.disconnect()
+
+
+async def test_after_the_sandbox_expires_its_owner_alone_goes_on(board: FakePort) -> None:
+    user = await User.objects.acreate(username="ada")
+    sandbox = await kept(LINK)
+    await Sandbox.objects.filter(pk=sandbox.pk).aupdate(owner=user)
+    owner, viewer = await signed_in(user), await watching()
+    await Sandbox.objects.filter(pk=sandbox.pk).aupdate(expires_at=timezone.now() - timedelta(seconds=1))
+    assert await hear(viewer) == ENDED
+    board.show(BOARD, {"queues": {"broker-a:0": {}}}, seq=2)
+    assert (await hear(owner))["k"] == "delta"
+    for each in (owner, viewer):
+        await each.disconnect()
+
+
+async def test_after_the_sandbox_is_deleted_in_the_admin(board: FakePort) -> None:
+    sandbox = await kept(LINK)
+    tab = await watching()
+    await sandbox.adelete()
+    assert await hear(tab) == ENDED
+    await tab.disconnect()
+
+
+def test_many_sockets_cost_as_many_queries_as_one(django_assert_num_queries: Any) -> None:
+    users = [User.objects.create(username=f"user-{n}") for n in range(20)]
+    asked = []
+    for n, user in enumerate(users):
+        sandbox = Sandbox.objects.create(slug=f"s-{n}", name="s", template="orders", visibility=PRIVATE,
+                                         visited_at=timezone.now())  # fmt: skip
+        Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="editor", user=user)
+        cluster = Cluster.objects.create(name=f"c-{n}", name_servers="10.0.0.9:9876")
+        cluster.viewers.add(user)
+        who = Visitor(user=user, session=session_of(user))
+        asked += [(who, sandbox.slug), (who, cluster.slug), (Visitor(AnonymousUser()), sandbox.slug)]
+    with django_assert_num_queries(7):
+        assert still_see(asked) == [True, True, False] * 20
+    with django_assert_num_queries(7):
+        assert still_see(asked[:3]) == [True, True, False]
