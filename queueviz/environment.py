@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,16 @@ def names(name: str, default: str = "") -> list[str]:
 def directory(name: str, default: Path) -> Path:
     """A directory that is there, made if need be; the process ends with a sentence where it cannot be."""
     path = Path(text(name, str(default))).resolve()
+    make(path, name)
+    return path
+
+
+def make(path: Path, name: str = "QUEUEVIZ_HOME") -> None:
+    """See that the directory is there; the process ends with a sentence about `name` where it cannot be."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as why:
         raise SystemExit(f"{name}: {path} cannot be a directory: {why.strerror.lower()}. Choose another.") from None
-    return path
 
 
 def database(name: str, default: str) -> dict[str, Any]:
@@ -65,15 +71,26 @@ def database(name: str, default: str) -> dict[str, Any]:
 def kept_secret(home: Path) -> str:
     """The secret of this data home: made with the first start, readable by its owner alone, then kept.
 
-    Sessions and signed links survive a restart, and no two homes share a key.
+    Sessions and signed links survive a restart, and no two homes share a key.  The process ends with a sentence where
+    it cannot be kept.
     """
-    home.mkdir(parents=True, exist_ok=True)
     path = home / SECRET_FILE
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+        home.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            _write_new(path, secrets.token_urlsafe(48))
         return path.read_text().strip()
-    key = secrets.token_urlsafe(48)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(key)
-    return key
+    except OSError as why:
+        raise SystemExit(f"{path} cannot be kept: {why.strerror.lower()}. Make room there and see to its rights, or "
+                         "choose another home in the variable QUEUEVIZ_HOME.") from None
+
+
+def _write_new(path: Path, key: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(descriptor, key.encode())
+    except OSError:
+        path.unlink()  # an empty one would be taken for the secret from then on
+        raise
+    finally:
+        os.close(descriptor)

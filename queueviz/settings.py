@@ -138,7 +138,7 @@ CONTENT_SECURITY_POLICY = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = QUEUEVIZ_HOME / "static"
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+environment.make(STATIC_ROOT)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Hashed names where the files are collected, or are about to be; elsewhere they are found where they are written.
 COLLECTS = sys.argv[1:2] in (["collectstatic"], ["serve"])

@@ -42,6 +42,12 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     return {"cluster": state_of(place.snapshot)}
 
 
+TROUBLE = Part(
+    name="trouble", template="queueviz/partials/trouble.html", channels=lambda place: [],
+    context=lambda place, readings: {},
+)
+"""What everybody who looks at a sandbox should know; nothing, on most days."""
+
 STATE = Part(
     name="cluster-state",
     template="queueviz/partials/cluster_state.html",

@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, PEEK, RAIL, WHY
 from queueviz.boards.client import CLIENT
-from queueviz.boards.cluster import STATE
+from queueviz.boards.cluster import STATE, TROUBLE
 from queueviz.boards.connect import CONNECT
 from queueviz.boards.frames import FRAMES
 from queueviz.boards.groups import GROUPS
@@ -40,7 +40,7 @@ BOARDS: dict[str, BoardPage] = {
                                  SETTINGS, CLIENT, FRAMES, CONNECT, MESSAGES, MESSAGE)
 }
 PARTS: dict[str, Part] = {part.name: part for part in (RAIL, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP,
-                                                 PANEL, STATE, LIFE)}
+                                                 PANEL, STATE, TROUBLE, LIFE)}
 TABS = (
     Tab("board", "", _("Board")),
     Tab("groups", "groups/", pgettext_lazy("page", "Groups")),

@@ -48,6 +48,7 @@ class BrokerNode:
         self._ended = "stopped"
         self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
         self._disk = around.ground.disk(around.directory / record.directory, around.clock)
+        self._disk.refused = lambda why, asked_bytes: around.disk_refused(why, asked_bytes)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
         self._unanswered = Unanswered()  # by the last process
         self.broker: Broker | None = None
@@ -139,10 +140,21 @@ class BrokerNode:
         self.ballast_bytes = 0
         self._load_disk(self.running.store)
 
+    def has_room(self, size: int) -> bool:
+        """Does its disk take so many bytes?"""
+        space = self._disk.space()
+        return space is None or space[1] >= size
+
+    def look_at_home(self) -> None:
+        """Whether the data home is full may have changed."""
+        if self.broker is not None:
+            self._load_disk(self.broker.store)
+
     def _load_disk(self, store: MessageStore) -> None:
-        if store.cleaning.ballast_bytes != self.ballast_bytes:
-            store.cleaning.ballast_bytes = self.ballast_bytes
-            store.cleaning.check_disk()
+        cleaning, home_full = store.cleaning, self._around.home_full
+        if (cleaning.ballast_bytes, cleaning.home_full) != (self.ballast_bytes, home_full):
+            cleaning.ballast_bytes, cleaning.home_full = self.ballast_bytes, home_full
+            cleaning.check_disk()
 
     def stop(self) -> None:
         """Cleanly: everything flushed, unregistered, connections closed."""

@@ -52,7 +52,7 @@ class Engine:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> "Engine":
-        """Raises Locked when another process has this data home."""
+        """Raises Locked when another process has this data home, OSError when it cannot be used."""
         assert self._thread is None, "an engine is started once"
         self._home.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(self._home / LOCK_NAME)
@@ -60,6 +60,8 @@ class Engine:
         self._thread = threading.Thread(target=self._run, args=(ready,), name="queueviz-engine", daemon=True)
         self._thread.start()
         if not ready.wait(START_TIMEOUT_S) or self._failed is not None:
+            if isinstance(self._failed, OSError):
+                raise self._failed
             raise EngineBusy("The engine did not start.") from self._failed
         return self
 
@@ -82,7 +84,7 @@ class Engine:
             asyncio.run(self._live(ready))
         except BaseException as why:
             self._failed = why
-            log.exception("the engine's thread ended")
+            log.error("the engine's thread ended: %s", why, exc_info=None if isinstance(why, OSError) else why)
         finally:
             gc.unfreeze()
             if self._lock is not None:

@@ -19,6 +19,7 @@ from sandbox.hosting.bell import Bell
 from sandbox.hosting.birth import new_record
 from sandbox.hosting.channel_names import ChannelUnknown, parse_channel
 from sandbox.hosting.config import HostConfig
+from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.diary import DIRECTORY, page_of
 from sandbox.hosting.ground import Ground
 from sandbox.hosting.looking_back import look_back
@@ -27,6 +28,7 @@ from sandbox.hosting.port import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.hosting.snapshot.channels import read_channel
+from sandbox.hosting.standstill import said_by
 from sandbox.hosting.wanted import Wanted
 from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
@@ -46,6 +48,8 @@ class Host:
         self._config = config
         self._ground = ground
         self._registry = Registry(home / "sandboxes")
+        self._data_home = DataHome(home / "sandboxes", config.limits)
+        self._measuring = asyncio.Lock()
         self.clusters = Clusters(ground.wall)
         self._stories: set[asyncio.Task[None]] = set()
         self.cap = awake_cap(config)
@@ -97,13 +101,32 @@ class Host:
                                 field="slug", slug=slug)
         if slug in self._registry:
             raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
+        await self._measure()
+        if (full := self._data_home.full) is not None:
+            raise ActionRefused(503, "All sandboxes of this server together take {used} MiB of the {allowed} MiB they "
+                                "may.", "Delete one you no longer need, or come back later.", **full.values)
         record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
                             config=self._config, ports_taken=self._registry.ports(), now_ms=self._ground.wall.now_ms())
         directory = self._registry.directory(slug)
-        directory.mkdir(parents=True)
-        hibernate.save(directory, record)
+        try:
+            directory.mkdir(parents=True)
+            hibernate.save(directory, record)
+        except OSError as why:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
+                                why=said_by(why)) from why
         self._registry.add(slug, record)
         return await self.wake(slug)
+
+    async def _measure(self) -> None:
+        """Look how much all take together, and tell who is awake."""
+        async with self._measuring:
+            slugs = [slot.slug for slot in self._registry.all()]
+            awake = {slot.slug for slot in self._registry.awake()}
+            await self._ground.lend(lambda: self._data_home.measure(slugs, awake))
+        for slot in self._registry.awake():
+            if slot.sandbox is not None:
+                slot.sandbox.tell_home(self._data_home.full)
 
     async def wake(self, slug: str) -> dict[str, Any]:
         if is_attached(slug):
@@ -127,10 +150,11 @@ class Host:
         try:
             slot.state = "waking"
             sandbox = Sandbox(self._registry.directory(slot.slug), self._config, self._ground, home=self._home)
+            sandbox.tell_home(self._data_home.full)
             await sandbox.open()
             slot.opened(sandbox)
         except Exception as why:
-            expected = isinstance(why, SandboxError)
+            expected = isinstance(why, SandboxError | OSError)
             log.error("opening %s failed: %s", slot.slug, why, exc_info=None if expected else why)
             slot.failed(str(why) if expected else f"{type(why).__name__}: {why}")
             raise ActionRefused(409, "The sandbox cannot be opened: {why}.", "Try again, or delete it in its settings.",
@@ -259,7 +283,8 @@ class Host:
             self._touch(slot)
             return slot.sandbox.snapshot()
         kept = hibernate.load_snapshot(self._registry.directory(slug)) or {}
-        kept["sandbox"] = {**kept.get("sandbox", {}), **slot.identity(), "state": slot.state, "failed": slot.why_failed}
+        kept["sandbox"] = {**kept.get("sandbox", {}), **slot.identity(), "state": slot.state,
+                           "failed": slot.why_failed, "trouble": None, "trouble_why": None, "notices": []}
         return kept
 
     def newest_seq(self, slug: str) -> int:
@@ -322,6 +347,8 @@ class Host:
                 slot.looked_s = now_s
             elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.limits.sleep_after_idle_s:
                 self.tell(self.sleep(slot.slug, "idle"), Future())
+        if not self._measuring.locked():
+            self.tell(self._measure(), Future())
         self._ground.wall.call_later(self._config.look_around_s, self._look_around)
 
 

@@ -1,5 +1,6 @@
 """A tenant with walls: name server, brokers, actors, clock, journal, directory, limits."""
 
+import errno
 import logging
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from sandbox.hosting.ask import answer
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.console import Console
+from sandbox.hosting.data_home import Notice
 from sandbox.hosting.execute import prepare
 from sandbox.hosting.ground import Ground
 from sandbox.hosting.links import Links
@@ -23,7 +25,7 @@ from sandbox.hosting.nodes import Nodes
 from sandbox.hosting.presets import Preset, preset_of
 from sandbox.hosting.recent_lag import RecentLag
 from sandbox.hosting.snapshot.whole import draw_snapshot
-from sandbox.hosting.standstill import Standstill
+from sandbox.hosting.standstill import GO_ON_BYTES, Standstill
 from sandbox.hosting.steps import Steps
 from sandbox.hosting.surroundings import Surroundings
 from sandbox.hosting.templates import template_of
@@ -43,6 +45,7 @@ log = logging.getLogger(__name__)
 BEHIND_MS = 1_000  # of a clock that is not worth a jump
 AFTER_CRASH_MS = 1_000  # the newest stored message may be younger than what the journal still knows
 HEX = "0123456789abcdef"
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Sandbox:
@@ -90,7 +93,9 @@ class Sandbox:
         self.console = Console(around, self.actors, self.nodes.addresses)
         self.standstill = Standstill(self.clock, ground.wall, self.journal, self.steps, try_again=self._disk_takes)
         self.diary.refused = self.standstill.begin
+        around.disk_refused = self._disk_refused
         self.recent_lag = RecentLag(self)
+        self._home_full: Notice | None = None
         self._restored = False
         self.ended = False  # closed or crashed: another object is the next life
 
@@ -206,6 +211,18 @@ class Sandbox:
         """Why the sandbox stands still, when it is not by anybody's wish."""
         return self.standstill.sentence
 
+    def tell_home(self, full: Notice | None) -> None:
+        """Whether all sandboxes together take too much; then brokers take nothing more."""
+        self._home_full = full
+        self.around.home_full = full is not None
+        for broker in self.nodes.brokers:
+            broker.look_at_home()
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What everybody who looks should know, beside `trouble`."""
+        return [] if self._home_full is None else [self._home_full]
+
     def ask(self, question: Question) -> dict[str, Any]:
         return answer(self, question)
 
@@ -308,10 +325,15 @@ class Sandbox:
         except OSError as why:
             log.error("keeping how %s fell asleep failed: %s", self.slug, why)
 
+    def _disk_refused(self, why: OSError, asked_bytes: int) -> None:
+        if why.errno in NO_ROOM:
+            self.standstill.begin(why, asked_bytes)
+
     def _disk_takes(self) -> bool:
-        """Does the data home take what waits to be kept?"""
+        """Does the data home take what waits to be kept, and what comes next?"""
         self.diary.flush()
-        if self.diary.is_refused:
+        wanted = self.standstill.refused_bytes + GO_ON_BYTES
+        if self.diary.is_refused or not all(broker.has_room(wanted) for broker in self.nodes.brokers):
             return False
         try:
             hibernate.save(self.directory, self.record)

@@ -12,7 +12,13 @@ from sandbox.kernel.errors import ActionRefused
 log = logging.getLogger(__name__)
 
 TRY_AGAIN_S = 1.0  # of the machine
+GO_ON_BYTES = 4 * 1024 * 1024  # that must be free beside what was refused, or it would stand still again at once
 NOTHING_MORE = "The data home takes nothing more: {why}."
+
+
+def said_by(why: OSError) -> str:
+    """The words of the operating system, to stand within a sentence."""
+    return (why.strerror or str(why)).lower()
 
 
 class Standstill:
@@ -33,11 +39,13 @@ class Standstill:
         self._over = False
         self.why: str | None = None
         self.rate_before: float | None = None
+        self.refused_bytes = 0  # the most that was asked for in vain
 
-    def begin(self, why: OSError) -> None:
+    def begin(self, why: OSError, asked_bytes: int = 0) -> None:
         """The disk refused.  The clock stops in the next turn, as the journal may be in the middle of an entry."""
+        self.refused_bytes = max(self.refused_bytes, asked_bytes)
         if self.why is None and not self._over:
-            self.why = (why.strerror or str(why)).lower()
+            self.why = said_by(why)
             log.error("standing still: %s", why)
             self._timer = self._wall.call_later(0, self._stop)
 
@@ -71,5 +79,6 @@ class Standstill:
             self._timer = self._wall.call_later(TRY_AGAIN_S, self._look)
             return
         rate, self.rate_before, self.why, self._timer = self.rate_before or 0.0, None, None, None
+        self.refused_bytes = 0
         self._clock.set_rate(rate)
         self._journal.write(ClockChanged(rate, "disk", self._wall.now_ms()))

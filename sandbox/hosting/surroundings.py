@@ -1,5 +1,6 @@
 """What everything inside one sandbox shares."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from sandbox.control.limits import SandboxLimits
@@ -25,3 +26,5 @@ class Surroundings:
         self.preset = preset
         self.limits = limits
         self.listening = listening
+        self.disk_refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None  # by the disk of a broker
+        self.home_full = False  # what all sandboxes may take together is used up

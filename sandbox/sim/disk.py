@@ -8,6 +8,7 @@ disk, and of the latest changes of names any number from the first on (as a jour
 import errno
 import os
 from collections import deque
+from collections.abc import Callable
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
@@ -78,6 +79,7 @@ class SimDisk:
         self._name_states: deque[dict[str, _File]] = deque([{}], maxlen=NAME_STATES)  # oldest: surely on disk
         self._held: set[str] = set()
         self.capacity_bytes = capacity_bytes
+        self.refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None
         self.broken_sync = False  # every flush fails with EIO
         self.operations = 0
         self.crash_at: int | None = None
@@ -170,6 +172,12 @@ class SimDisk:
             raise ValueError(f"{path} has {len(file.cache)} bytes, {size} cannot be mapped")
         return SimMapped(file.cache, size)
 
+    def reserve(self, path: str, start: int, end: int) -> None:
+        """A file takes all its room when it is made."""
+
+    def used_end(self, path: str, start: int) -> int:
+        return max(start, len(self._file(path).cache.rstrip(b"\0")))
+
     def sync(self, path: str) -> None:
         self._operation()
         file = self._files.get(path)
@@ -241,7 +249,9 @@ class SimDisk:
 
     def _reserve(self, growth: int, what: str) -> None:
         if self.capacity_bytes is not None and growth > 0 and self.used_bytes + growth > self.capacity_bytes:
-            raise StoreFull(f"{what}: {os.strerror(errno.ENOSPC)}")
+            why = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.refused(why, growth)
+            raise StoreFull(f"{what}: {why.strerror}") from why
 
     def _renamed(self) -> None:
         self._name_states.append(dict(self._files))

@@ -69,9 +69,9 @@ class CommitLog:
         return now_ms
 
     def append(self, m: InboundMessage, size: int, topic: bytes, queue_offset: int) -> Appended:
-        """Write one record of `size` bytes.  Raises StoreFull when there is no room for a new file."""
+        """Write one record of `size` bytes.  Raises StoreFull when there is no room for it."""
         files = self._all
-        if not files or (at := (file := files[-1]).wrote) + size + _BLANK_BYTES > file.size:
+        if not files or (at := (file := files[-1]).wrote) + size + _BLANK_BYTES > file.reserved:
             file = self._file_for(size)
             at = file.wrote
         now_ms = self._turn_ms or self._now_ms()
@@ -106,19 +106,20 @@ class CommitLog:
         """
         if self.files.files and physical_offset != self.max_offset:
             return False
-        file = self.files.find(physical_offset) or self._replica_file(physical_offset)
+        file = self.files.find(physical_offset) or self._replica_file(physical_offset, len(data))
         at = physical_offset - file.base
         if at + len(data) > file.size:
             return False
+        self.files.pool.reserve(file, at, at + len(data))
         self.files.pool.view(file)[at : at + len(data)] = data
         file.store_ms = store_ms
         file.wrote = at + len(data)
         return True
 
-    def _replica_file(self, physical_offset: int) -> MappedFile:
+    def _replica_file(self, physical_offset: int, room: int) -> MappedFile:
         """The next file, begun because the master's bytes have filled the last one."""
         last = self._all[-1] if self._all else None
-        file = self.files.create(physical_offset)
+        file = self.files.create(physical_offset, room)
         if last is not None:
             self.files.seal(last, self._clock.now_ms())
             self._rolled(file)
@@ -126,15 +127,18 @@ class CommitLog:
 
     def _file_for(self, size: int) -> MappedFile:
         """The file that takes the next `size` bytes, after a roll if they do not fit."""
-        files = self.files.files
+        files, pool = self.files.files, self.files.pool
+        room = size + record.BLANK_BYTES
         if not files:
-            return self.files.create(0)
+            return self.files.create(0, room)
         file = files[-1]
-        if file.wrote + size + record.BLANK_BYTES <= file.size:
+        if file.wrote + room <= file.size:
+            pool.reserve(file, file.wrote, file.wrote + room)
             return file
-        following = self.files.create(file.base + file.size)  # first: without room nothing may change
+        pool.reserve(file, file.wrote, min(file.size, file.wrote + record.BLANK_BYTES))
+        following = self.files.create(file.base + file.size, room)  # first: without room nothing may change
         if file.wrote < file.size:
-            record.write_blank(self.files.pool.view(file), file.wrote, file.size - file.wrote)
+            record.write_blank(pool.view(file), file.wrote, file.size - file.wrote)
             file.wrote = file.size
         self.files.seal(file, self._clock.now_ms())
         self._rolled(following)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from struct import Struct
 
+from sandbox.kernel.errors import StoreFull
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.mapped_file import MappedFile
 from sandbox.store.mapped_file_queue import MappedFileQueue
@@ -60,11 +61,23 @@ class ConsumeQueue:
                 return
             log.warning("queue %s/%d: offset %d leaves a gap after %d", self.topic, self.queue_id, queue_offset,
                         self.max_offset)
+        try:
+            file = self._append(queue_offset, units, store_ms)
+        except StoreFull:
+            self.files.truncate(self.max_offset * UNIT_BYTES)  # all of it or nothing: the run comes again
+            raise
+        self.max_physical = physical_end
+        self.max_offset = (file.base + file.wrote) // UNIT_BYTES
+
+    def _append(self, queue_offset: int, units: bytes, store_ms: int) -> MappedFile:
+        """Write units over as many files as it takes; returns the last of them."""
         done, end = 0, len(units)
         while done < end:
             file = self._file_for(queue_offset + done // UNIT_BYTES)
             at = file.wrote
             fit = min(end - done, file.size - at)
+            if at + fit > file.reserved:
+                self.files.pool.reserve(file, at, at + fit)
             view = file.view
             if view is None:
                 view = self.files.pool.view(file)
@@ -73,8 +86,7 @@ class ConsumeQueue:
             file.modified_ms = store_ms
             file.wrote = at + fit
             done += fit
-        self.max_physical = physical_end
-        self.max_offset = (file.base + file.wrote) // UNIT_BYTES
+        return file
 
     def _file_for(self, queue_offset: int) -> MappedFile:
         files = self.files
@@ -83,13 +95,15 @@ class ConsumeQueue:
         if files.files:
             full = files.files[-1]
             files.seal(full, full.modified_ms)
-            return files.create(full.base + full.size)
+            return files.create(full.base + full.size, UNIT_BYTES)
         return self._begin_at(queue_offset)
 
     def _begin_at(self, queue_offset: int) -> MappedFile:
         """The first file of all.  A queue that begins in the middle is filled up with fillers."""
-        file = self.files.create(queue_offset * UNIT_BYTES)
-        file.wrote = queue_offset * UNIT_BYTES - file.base
+        begin = queue_offset * UNIT_BYTES
+        filled = begin % self.files.file_bytes
+        file = self.files.create(begin - filled, filled + UNIT_BYTES)
+        file.wrote = filled
         if queue_offset:
             self.files.pool.view(file)[: file.wrote] = _FILLER * (file.wrote // UNIT_BYTES)
             self.min_offset = queue_offset

@@ -9,11 +9,12 @@ import fcntl
 import mmap
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from sandbox.kernel.errors import Locked, StoreFull
+from sandbox.store import blocks
 
 LOCK_TEXT = b"lock"
 _LARGE_PAGES = getattr(mmap, "MADV_HUGEPAGE", None)  # Linux
@@ -39,7 +40,9 @@ class Lock(Protocol):
 
 
 class Disk(Protocol):
-    """What a store asks of a file system."""
+    """What a store asks of a file system.  `refused` is told why it takes no more, and of how many bytes."""
+
+    refused: Callable[[OSError, int], None]
 
     def names(self, path: str) -> list[str]:
         """What stands in a directory, sorted; nothing when there is none."""
@@ -54,6 +57,14 @@ class Disk(Protocol):
 
     def map(self, path: str, size: int) -> Mapped:
         """Map a file whole; one that is not there is created, full of zeros.  Raises StoreFull."""
+        ...
+
+    def reserve(self, path: str, start: int, end: int) -> None:
+        """Make room for these bytes of a mapped file; elsewhere nothing may be stored.  Raises StoreFull."""
+        ...
+
+    def used_end(self, path: str, start: int) -> int:
+        """Where the last byte of a file from `start` on that is not zero ends; `start` when there is none."""
         ...
 
     def sync(self, path: str) -> None:
@@ -168,13 +179,21 @@ class FileLock:
 class FileDisk:
     """A directory of a real file system.
 
-    A file is created sparse, but only while the file system has room for all of it: a write into
-    a hole of a full disk would end the process.
+    A file is created sparse, but only while the file system has room for all of it; its blocks come with `reserve`.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None
         root.mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def _asking(self, what: str, size: int) -> Iterator[None]:
+        try:
+            yield
+        except OSError as why:
+            self.refused(why, size)
+            raise StoreFull(f"{what}: {why.strerror}") from why
 
     def names(self, path: str) -> list[str]:
         try:
@@ -197,12 +216,18 @@ class FileDisk:
 
     def map(self, path: str, size: int) -> MappedBytes:
         full = self.root / path
-        try:
+        with self._asking(f"cannot map {path} of {size} bytes", size):
             if new := not full.exists():
                 self._create(full, size)
             return MappedBytes(full, size, new=new)
-        except OSError as why:
-            raise StoreFull(f"cannot map {path} of {size} bytes: {why.strerror}") from why
+
+    def reserve(self, path: str, start: int, end: int) -> None:
+        with self._asking(f"cannot write {path}", end - start), (self.root / path).open("r+b", buffering=0) as file:
+            blocks.reserve(file.fileno(), start, end)
+
+    def used_end(self, path: str, start: int) -> int:
+        with (self.root / path).open("rb", buffering=0) as file:
+            return blocks.used_end(file.fileno(), start)
 
     def _create(self, full: Path, size: int) -> None:
         full.parent.mkdir(parents=True, exist_ok=True)
@@ -229,16 +254,16 @@ class FileDisk:
 
     def write(self, path: str, data: bytes) -> None:
         full = self.root / path
-        try:
+        with self._asking(f"cannot write {path}", len(data)):
             full.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(full, os.O_WRONLY | os.O_CREAT, 0o644)
             try:
-                os.write(descriptor, data)
+                done = 0
+                while done < len(data):  # a disk that fills up takes a part first, and refuses the rest
+                    done += os.write(descriptor, data[done:])
                 os.ftruncate(descriptor, len(data))
             finally:
                 os.close(descriptor)
-        except OSError as why:
-            raise StoreFull(f"cannot write {path}: {why.strerror}") from why
 
     def rename(self, old: str, new: str) -> None:
         os.replace(self.root / old, self.root / new)

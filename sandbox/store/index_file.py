@@ -86,25 +86,35 @@ class IndexFile:
         self.index_count = max(count, 1)
 
     def begin_after(self, before: "IndexFile | None") -> None:
-        """Preset the header from the file before; the first put overwrites its begin."""
+        """Preset the header from the file before; the first put overwrites its begin.  Raises StoreFull."""
         if before is not None:
             self.begin_ms = self.end_ms = before.end_ms
             self.begin_physical = self.end_physical = before.end_physical
-        self._write_header(self._pool.view(self.file))
+        view = self._pool.view(self.file)
+        self._reserve(1)
+        self._write_header(view)
 
     def put(self, keys: IndexKeys, start: int = 0) -> int:
-        """Add entries from number `start` on until the file is full; returns how many went in."""
+        """Add entries from number `start` on until the file is full; returns how many went in.
+
+        Raises StoreFull, and then none did.
+        """
         view = self.file.view
         if view is None:
             view = self._pool.view(self.file)
         self.file.used = True
         count = min(len(keys.hashes) - start, self.entries - self.index_count)
+        self._reserve(count)
         if count == 1 or self.index_count == 1:
             # the first entry of a file still counts its seconds from the preset begin, as in RocketMQ
             self._put_one(view, keys.hashes[start], keys.physicals[start], keys.times[start])
             return 1 + (self.put(keys, start + 1) if count > 1 else 0)
         self._put_many(view, keys if count == len(keys.hashes) else keys.part(start, start + count))
         return count
+
+    def _reserve(self, count: int) -> None:
+        """Room for so many entries more, behind all slots: any of them may be met."""
+        self._pool.reserve(self.file, 0, self._entries_at + (self.index_count + count) * ENTRY_BYTES)
 
     def _put_many(self, view: memoryview, keys: IndexKeys) -> None:
         """A run of entries: all slots, then all entries as one piece, then the header; until then none of it counts.

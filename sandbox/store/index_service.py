@@ -91,7 +91,11 @@ class IndexService:
         while self._disk.size_of(f"{DIRECTORY}/{(name := stamp(now_ms, self._config.utc_offset_minutes))}") is not None:
             now_ms += 1  # names must differ
         file = self._open(name)
-        file.begin_after(before)
+        try:
+            file.begin_after(before)
+        except StoreFull:
+            self._delete(file)
+            raise
         self.files.append(file)
         if before is not None:
             self._rolled(before, file)

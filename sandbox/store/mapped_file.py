@@ -4,6 +4,8 @@ from sandbox.store.disk import Disk, Mapped
 
 FILES_PER_QUEUE = 2  # mapped at once: the one written to, and one that is read
 PAGE_BYTES = 4096
+LEAST_STEP_BYTES = 64 * 1024  # blocks are reserved in steps: a sixteenth of the file, between these
+MOST_STEP_BYTES = 1024 * 1024
 _ZEROS = bytes(64 * 1024)
 
 
@@ -16,11 +18,12 @@ class MappedFile:
     """A file that begins at `base` of an endless file.  RocketMQ: `MappedFile`.
 
     `view` is None while it is not mapped: take `pool.view(file)` then.  Below `wrote` it has
-    content, below `flushed` that content survives a power cut.
+    content, below `flushed` that content survives a power cut.  Beyond `reserved` nothing may be stored into
+    `view` before `pool.reserve`.
     """
 
-    __slots__ = ("base", "directory", "flushed", "large_pages", "mapped", "modified_ms", "path", "size", "store_ms",
-                 "used", "view", "wrote")
+    __slots__ = ("base", "directory", "flushed", "large_pages", "mapped", "modified_ms", "path", "reserved", "size",
+                 "store_ms", "used", "view", "wrote")
 
     def __init__(self, directory: str, base: int, size: int, *, modified_ms: int = 0,
                  large_pages: bool = False) -> None:
@@ -30,6 +33,7 @@ class MappedFile:
         self.size = size
         self.wrote = 0
         self.flushed = 0
+        self.reserved = 0  # whatever an earlier process had; asking again is cheap
         self.modified_ms = modified_ms
         self.store_ms = 0  # store time of the newest message in it, as far as this run knows
         self.used = False
@@ -77,6 +81,18 @@ class MapPool:
         file.view = file.mapped.view
         self._files[file] = None
         return file.view
+
+    def reserve(self, file: MappedFile, start: int, end: int) -> None:
+        """See to it that `start` to `end` can be stored, and more with it.  Raises StoreFull.
+
+        In steps, as a call costs 10 us; not the whole file, as most sandboxes never fill it.
+        """
+        if end <= file.reserved:
+            return
+        step = max(LEAST_STEP_BYTES, min(MOST_STEP_BYTES, file.size // 16) // LEAST_STEP_BYTES * LEAST_STEP_BYTES)
+        until = min(file.size, -(-end // step) * step)
+        self._disk.reserve(file.path, max(file.reserved, start - start % PAGE_BYTES), until)
+        file.reserved = until
 
     def unmap(self, file: MappedFile) -> None:
         if file.mapped is not None:

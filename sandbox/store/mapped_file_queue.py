@@ -2,7 +2,7 @@
 
 import logging
 
-from sandbox.kernel.errors import StoreError
+from sandbox.kernel.errors import StoreError, StoreFull
 from sandbox.store.disk import Disk
 from sandbox.store.mapped_file import MappedFile, MapPool, wipe
 
@@ -58,11 +58,20 @@ class MappedFileQueue:
             offset = file.base + file.flushed
         return offset
 
-    def create(self, at_offset: int) -> MappedFile:
-        """The file that holds `at_offset`, after all others.  Raises StoreFull."""
-        base = at_offset - at_offset % self.file_bytes
-        file = MappedFile(self.directory, base, self.file_bytes, large_pages=self.large_pages)
+    def create(self, at_offset: int, room: int) -> MappedFile:
+        """The file that holds `at_offset`, after all others, with room for so many bytes there.
+
+        Raises StoreFull, and then there is no such file.
+        """
+        at = at_offset % self.file_bytes
+        file = MappedFile(self.directory, at_offset - at, self.file_bytes, large_pages=self.large_pages)
         self.pool.view(file)
+        try:
+            self.pool.reserve(file, at, at + room)
+        except StoreFull:
+            self.pool.unmap(file)
+            self.disk.remove(file.path)
+            raise
         self.files.append(file)
         return file
 
@@ -106,7 +115,7 @@ class MappedFileQueue:
             file = self.files[-1]
             keep = offset - file.base
             if clear:
-                wipe(self.pool.view(file), keep, file.size)
+                wipe(self.pool.view(file), keep, self.disk.used_end(file.path, keep))
             file.wrote = keep
             file.flushed = min(file.flushed, keep)
         return max(0, before - offset)

@@ -135,7 +135,7 @@ class Recovery:
         for file in files.files:
             beyond = max(0, end - file.base)
             if beyond < file.size and not clean:
-                lost += _used_bytes(files.pool.view(file), beyond)
+                lost += files.disk.used_end(file.path, beyond) - beyond
             file.wrote = file.size
         files.truncate(end, clear=not clean)
         for file in files.files:
@@ -169,17 +169,6 @@ class Recovery:
 
 def _kind(clean: bool) -> str:
     return "normal" if clean else "abnormal"
-
-
-def _used_bytes(view: memoryview, start: int) -> int:
-    """How many bytes from `start` on are in use, up to the last that is not zero."""
-    step = 64 * 1024
-    zeros = bytes(step)
-    for stop in range(len(view), start, -step):
-        begin = max(start, stop - step)
-        if view[begin:stop] != zeros[: stop - begin]:
-            return begin + len(bytes(view[begin:stop]).rstrip(b"\0")) - start
-    return 0
 
 
 def recover_queue(queue: ConsumeQueue) -> None:

@@ -19,7 +19,7 @@ FLOORS = ("sandbox/control", "sandbox/hosting", "sandbox/kernel", "sandbox/clien
 SAYING = {  # what raises or tells a refusal -> which arguments people read
     "ActionRefused": {1: "message", 2: "hint"}, "TooManyOwned": {1: "message", 2: "hint"},
     "Refusal": {0: "message", 1: "hint"}, "EngineBusy": {0: "message"},
-    "Forbidden": {0: "message"}, "NotFound": {0: "message"},
+    "Forbidden": {0: "message"}, "NotFound": {0: "message"}, "Notice": {0: "message"},
 }
 GETTEXT = {"gettext": 1, "gettext_lazy": 1, "_": 1, "ngettext": 2}
 IN_TEMPLATE = re.compile(r"""\{%\s*translate\s+(?:"([^"]+)"|'([^']+)')""")

@@ -14,6 +14,7 @@ from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE
 from tests.pipeline.test_errors import WITHIN_S
 from tests.server.server import ROOT, environment, until
+from tests.small_disk import mounted
 
 pytestmark = pytest.mark.pipeline
 
@@ -22,15 +23,8 @@ SMALL_BYTES = 16 * 1024 * 1024
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with little room."""
-    directory = tmp_path / "small"
-    directory.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL_BYTES}", "tmpfs", directory], check=False,
-                             capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("only root may mount a file system here")
-    yield directory
-    subprocess.run(["umount", "-l", directory], check=True)
+    with mounted(tmp_path / "small", SMALL_BYTES) as directory:
+        yield directory
 
 
 def children(process: int) -> dict[int, str]:

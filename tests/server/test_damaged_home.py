@@ -1,14 +1,18 @@
 """A data home somebody has been at: what is damaged says so and can be deleted; the rest is not touched by it."""
 
 import shutil
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.server.server import PATIENCE_S, ROOT, Driver, Server, environment, stored
+from tests.server.server import PATIENCE_S, ROOT, Driver, Server, environment, free_port, stored
+from tests.small_disk import mounted
 
 
 def first_log_file(server: Server, sandbox: Driver) -> Path:
@@ -84,3 +88,49 @@ def test_a_server_that_cannot_start_says_why(
     assert said.returncode in (1, 2)
     assert says in said.stderr
     assert "Traceback" not in said.stderr
+
+
+def start_on(home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "manage.py", "serve", "--port", str(free_port()), "--without-worker"],
+                          cwd=ROOT, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S,
+                          check=False)  # fmt: skip
+
+
+def assert_says(said: subprocess.CompletedProcess[str], *parts: str) -> None:
+    """In one line, and it is an error."""
+    assert said.returncode == 1
+    assert "Traceback" not in said.stderr
+    last = said.stderr.strip().splitlines()[-1]
+    for part in parts:
+        assert part in last, said.stderr
+
+
+@pytest.mark.parametrize("how", ["garbage", "torn"])
+def test_a_database_that_is_damaged_is_named(own_home: Callable[[], Path], how: str) -> None:
+    home = own_home()
+    database = home / "web.sqlite3"
+    if how == "garbage":
+        database.write_bytes(b"no database " * 1_000)
+    else:
+        with closing(sqlite3.connect(database)) as made:
+            made.execute("CREATE TABLE t (x TEXT)")
+            made.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 200)
+            made.commit()
+        with database.open("rb+") as file:
+            file.seek(8_192)
+            file.write(bytes([255]) * 40_000)
+    assert_says(start_on(home), f"the database {database} cannot be used", "put back a copy")
+
+
+def test_a_full_disk_is_told_at_the_start(tmp_path: Path) -> None:
+    with mounted(tmp_path / "home", 1 << 20) as home:
+        (home / "other").write_bytes(bytes(shutil.disk_usage(home).free - 4_096))
+        assert_says(start_on(home), f"{home}", "no space left on device", "Make room there")
+
+
+def test_a_data_home_that_is_only_read_is_told_at_the_start(tmp_path: Path) -> None:
+    with mounted(tmp_path / "home", 1 << 20) as home:
+        (home / "static").mkdir()
+        (home / "secret_key").write_text("known")
+        subprocess.run(["mount", "-o", "remount,ro", home], check=True)
+        assert_says(start_on(home), f"{home} cannot be written", "read-only file system", "see to its rights")

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, call_command
 from django.core.management.base import CommandParser
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from queueviz.runs.beside import WorkerBeside
@@ -38,10 +38,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, without_worker: bool = False, **options: Any) -> None:
         refuse_a_busy_port(host, port)
-        Path(settings.QUEUEVIZ_HOME).mkdir(parents=True, exist_ok=True)
-        start_engine()  # first: until the data home is ours, nothing in it may be changed
-        migrate_if_needed()
-        collect_static_if_needed()
+        prepare()
         worker = None if without_worker else WorkerBeside().start()
         try:
             self.serve(host, port)
@@ -88,15 +85,37 @@ def end_beside_stuck_requests() -> None:
         os._exit(0)  # the engine has stopped and everything is written
 
 
-def start_engine() -> None:
-    """Before the first visitor asks for it, so that he need not wait.  One process per data home."""
+def prepare() -> None:
+    """Engine, database and static files, or a sentence that says what to do.  One process per data home."""
     from queueviz import engine
 
+    home = Path(settings.QUEUEVIZ_HOME)
     try:
-        engine.port()
+        home.mkdir(parents=True, exist_ok=True)
+        engine.port()  # first: until the data home is ours, nothing in it may be changed
+        migrate_if_needed()
+        collect_static_if_needed()
     except Locked as why:
         hint = "Stop that one, or give this one another home in the variable QUEUEVIZ_HOME."
         raise CommandError(f"Cannot start: {why}. {hint}") from why
+    except DatabaseError as why:
+        hint = "Make room and see to its rights; if it is damaged, put back a copy. Sandboxes are not in it."
+        raise CommandError(f"Cannot start: the database {database_name()} cannot be used: {one_line(why)}. {hint}"
+                           ) from why  # fmt: skip
+    except OSError as why:
+        hint = "Make room there and see to its rights, or choose another home in the variable QUEUEVIZ_HOME."
+        raise CommandError(f"Cannot start: the data home {home} cannot be written: {one_line(why)}. {hint}") from why
+
+
+def database_name() -> str:
+    """A file, or a name at a host; never its password."""
+    values = settings.DATABASES[DEFAULT_DB_ALIAS]
+    return f"{values['NAME']} at {values['HOST']}" if values.get("HOST") else str(values["NAME"])
+
+
+def one_line(why: Exception) -> str:
+    said = why.strerror.lower() if isinstance(why, OSError) and why.strerror else str(why)
+    return " ".join(said.split()).removesuffix(".")
 
 
 def port_number(text: str) -> int:
@@ -118,6 +137,11 @@ def refuse_a_busy_port(host: str, port: int) -> None:
 
 
 def migrate_if_needed() -> None:
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            [found] = cursor.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise DatabaseError(found)
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)

@@ -34,6 +34,7 @@ def draw_snapshot(sandbox: "Sandbox") -> Row:
         "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
                     "state": "live", "expires_at": None, "trouble": sandbox.trouble,
                     "trouble_why": sandbox.standstill.why,
+                    "notices": [notice._asdict() for notice in sandbox.notices],
                     "client_rebalance_interval_ms": sandbox.preset.client_rebalance_interval_ms},
         "epoch": record.epoch, "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(),
         "wall_ms": sandbox.ground.wall.now_ms(), "rate": sandbox.clock.rate,

@@ -1,0 +1,58 @@
+"""What all sandboxes of a server take of its disk together, and whether that is too much."""
+
+import os
+import shutil
+from collections.abc import Container, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sandbox.control.limits import MIB, HostLimits
+
+HOME_FULL = ("All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
+             "again, brokers refuse messages as with a full disk.")
+
+
+class Notice(NamedTuple):
+    """A sentence for every page of a sandbox, in English; who translates fills `pattern` with `values`."""
+
+    pattern: str
+    values: dict[str, Any]
+
+
+class DataHome:
+    """RocketMQ watches one disk for one broker; here many share one, and each sees its own `store_bytes` alone.
+
+    They may take `data_bytes`, and no more than `disk_share` of the disk.  `full` says what was found last.
+    """
+
+    def __init__(self, root: Path, limits: HostLimits) -> None:
+        self._root = root
+        self._limits = limits
+        self._sizes: dict[str, int] = {}
+        self.full: Notice | None = None
+
+    def measure(self, slugs: Iterable[str], awake: Container[str]) -> None:
+        """Add up the blocks of all; what sleeps does not grow, and is walked through once.  Takes a thread's time."""
+        known = self._sizes
+        self._sizes = {slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
+                       for slug in slugs}
+        used = sum(self._sizes.values())
+        allowed = min(self._limits.data_bytes, int(shutil.disk_usage(self._root).total * self._limits.disk_share))
+        values = {"used": -(-used // MIB), "allowed": allowed // MIB}
+        self.full = Notice(HOME_FULL, values) if used >= allowed else None
+
+
+def taken_bytes(directory: Path) -> int:
+    """Blocks of all files below, as `du` counts them; what vanishes meanwhile takes none."""
+    taken, left = 0, [str(directory)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+                    else:
+                        taken += entry.stat(follow_symlinks=False).st_blocks * 512
+        except OSError:
+            continue
+    return taken

@@ -1,0 +1,153 @@
+"""A data home that fills up: refusals in words, sandboxes that stand still and go on, and nobody's process ends."""
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.control.actions import CreateTopic, SendMessages
+from sandbox.control.limits import MIB, HostLimits
+from sandbox.hosting import data_home, hibernate
+from sandbox.hosting.config import HostConfig
+from sandbox.hosting.engine import Engine
+from sandbox.hosting.port import Actor, EnginePort
+from sandbox.hosting.power import MachineDisk
+from sandbox.hosting.world import SimGround, World
+from sandbox.journal.events import ClockChanged, SendFailed
+from sandbox.kernel.errors import ActionRefused
+from sandbox.store import blocks
+from sandbox.store.disk import FileDisk
+from sandbox.store.message_store import MessageStore
+from sandbox.store.reader import StoreReader
+from sandbox.store.verify import verify
+
+WAIT_S = 20
+OWNER = Actor("owner", "otter")
+ALLOWED_MIB = 16
+
+
+class Room:
+    """Whether the disk gives blocks; what it gave it cannot take back."""
+
+    full = False
+
+    def allocate(self, descriptor: int, start: int, length: int) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.posix_fallocate(descriptor, start, length)
+
+    def space(self) -> tuple[int, int]:
+        return 64 * MIB, 0 if self.full else 32 * MIB
+
+
+@pytest.fixture
+def room(monkeypatch: pytest.MonkeyPatch) -> Room:
+    made = Room()
+    monkeypatch.setattr(SimGround, "disk", lambda self, root, clock: MachineDisk(root, clock))
+    monkeypatch.setattr(blocks, "_allocate", made.allocate)
+    monkeypatch.setattr(FileDisk, "space", lambda self: made.space())
+    return made
+
+
+@pytest.fixture
+def world(tmp_path: Path, room: Room) -> Iterator[World]:
+    with World(tmp_path) as made:
+        made.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
+        made.act("StartConsumer", group="g", subscriptions=[["orders", "*"]], work_ms=[1])
+        made.act("StartProducer", actor="shop", topic="orders", rate_per_s=100, body_bytes=1_000)
+        made.run(10)
+        yield made
+
+
+def store_of(world: World) -> MessageStore:
+    return world.sandbox.nodes.broker("broker-a").running.store
+
+
+def test_a_log_that_gets_no_blocks_makes_the_sandbox_stand_still_until_there_are_some(world: World, room: Room) -> None:
+    room.full = True
+    world.run_until(lambda: world.sandbox.clock.rate == 0, within_s=10)
+    seen = world.snapshot()["sandbox"]
+    assert seen["trouble"] == "The data home takes nothing more: no space left on device."
+    stood_ms, stored = world.sandbox.clock.now_ms(), store_of(world).max_offset("orders", 0)
+    world.run(30)
+    assert (world.sandbox.clock.now_ms(), store_of(world).max_offset("orders", 0)) == (stood_ms, stored)
+    told = [entry.event.reason for entry in world.entries(ClockChanged)]
+    assert told.count("disk") == 1, "it does not go on to be stopped again"
+    room.full = False
+    world.run_until(lambda: world.sandbox.clock.rate == 1, within_s=5)
+    assert world.snapshot()["sandbox"]["trouble"] is None
+    world.run_until(lambda: store_of(world).max_offset("orders", 0) > stored + 200, within_s=30)
+    assert [entry.event.status for entry in world.entries(SendFailed)], "producers were told"
+    root = world.sandbox.directory / "broker-a"
+    world.sandbox.nodes.broker("broker-a").stop()
+    with StoreReader(root) as reader:
+        assert verify(reader).findings == []
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[EnginePort]:
+    engine = Engine(tmp_path, HostConfig(limits=HostLimits(data_bytes=ALLOWED_MIB * MIB), look_around_s=3_600)).start()
+    yield engine.port
+    assert engine.stop()
+
+
+def create(port: EnginePort, slug: str) -> dict[str, Any]:
+    return port.create(slug, "empty", seed=1).result(WAIT_S)
+
+
+def test_what_all_take_together_is_a_wall_for_the_next_and_a_full_disk_for_the_others(
+        port: EnginePort, tmp_path: Path) -> None:
+    for slug in ("good", "bulky"):
+        create(port, slug)
+        port.act(slug, CreateTopic(topic="orders"), OWNER).result(WAIT_S)
+    (tmp_path / "sandboxes" / "bulky" / "much").write_bytes(bytes(ALLOWED_MIB * MIB))
+    with pytest.raises(ActionRefused) as refusal:
+        create(port, "late")
+    assert refusal.value.status == 503
+    assert (refusal.value.values["allowed"], refusal.value.values["used"] > ALLOWED_MIB) == (ALLOWED_MIB, True)
+    assert not (tmp_path / "sandboxes" / "late").exists()
+    seen = port.snapshot("good").result(WAIT_S)
+    assert seen["brokers"][0]["disk"] == "full"
+    [notice] = seen["sandbox"]["notices"]
+    assert (notice["pattern"], notice["values"]) == (data_home.HOME_FULL, refusal.value.values)
+    assert port.status().result(WAIT_S)["sandboxes"]["good"]["state"] == "live"
+
+    port.delete("bulky").result(WAIT_S)
+    assert create(port, "late")["state"] == "live"
+    seen = port.snapshot("good").result(WAIT_S)
+    assert (seen["brokers"][0]["disk"], seen["sandbox"]["notices"]) == ("ok", [])
+    port.act("good", SendMessages(topic="orders", count=3), OWNER).result(WAIT_S)
+
+
+def test_a_share_of_the_disk_is_a_wall_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Usage:
+        total, used, free = 10 * MIB, 0, 10 * MIB
+
+    monkeypatch.setattr(data_home.shutil, "disk_usage", lambda _: Usage)
+    home = data_home.DataHome(tmp_path, HostLimits())
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "log").write_bytes(bytes(7 * MIB))
+    home.measure(["demo"], {"demo"})
+    assert home.full is None
+    (tmp_path / "demo" / "log").write_bytes(bytes(9 * MIB))
+    home.measure(["demo"], ())
+    assert home.full is None, "it sleeps, and is not looked at again"
+    home.measure(["demo"], {"demo"})
+    assert home.full is not None
+    assert home.full.values == {"used": 9, "allowed": 8}
+
+
+def test_a_sandbox_that_finds_no_room_is_refused_in_words_and_leaves_nothing(
+        port: EnginePort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(hibernate, "save", full)
+        with pytest.raises(ActionRefused, match="no space left on device") as refusal:
+            create(port, "late")
+    assert (refusal.value.status, list((tmp_path / "sandboxes").iterdir())) == (503, [])
+    assert create(port, "late")["state"] == "live"
