@@ -1,0 +1,98 @@
+"""Everybody who may come: owners, those they let in, and those they did not; with the role each has at each place."""
+
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from queueviz import owners
+from queueviz.models import Grant, PipelineRun, Sandbox
+from tests.web.clusters import account, browser_of, cluster
+from tests.web.fake_port import FakePort
+
+SANDBOXES = ("shared", "private", "expired")
+CLUSTER = "cluster"
+CLUSTER_NAME = "prod"
+
+Roles = dict[str, str | None]
+OWNER: Roles = {**dict.fromkeys(SANDBOXES, "owner"), CLUSTER: None}
+EDITOR: Roles = {"shared": "editor", "private": "editor", "expired": None, CLUSTER: None}
+ANYBODY: Roles = {"shared": "viewer", "private": None, "expired": None, CLUSTER: None}
+
+
+class Person(NamedTuple):
+    """`tokens`: sent at a place instead of the browser's cookies."""
+
+    client: Client
+    roles: Roles
+    tokens: dict[str, str] = {}
+    administers: bool = False
+
+    def headers_at(self, place: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.tokens[place]}"} if place in self.tokens else {}
+
+
+class World(NamedTuple):
+    slugs: dict[str, str]  # place → what the engine calls it
+    runs: dict[str, str]  # place → a run of the pipeline
+    people: dict[str, Person]
+
+
+def world(port: FakePort) -> World:
+    """Each place with all the people there are."""
+    owner, taker, other = Client(), browser_of(account("taker")), Client()
+    slugs = {place: _made(owner) for place in SANDBOXES}
+    rows = {place: Sandbox.objects.get(slug=slug) for place, slug in slugs.items()}
+    tokens: dict[str, dict[str, str]] = {kind: {} for kind in ("good", "revoked", "expired")}
+    editor, former = account("editor"), account("former")
+    runs = {}
+    for place, sandbox in rows.items():
+        link = owner.post(f"/s/{sandbox.slug}/keep/claim-link/").context["claim_url"]
+        assert taker.post(link).status_code == 302
+        for kind, held in tokens.items():
+            held[place] = owners.new_token(sandbox, label=kind)
+        Grant.objects.create(sandbox=sandbox, kind="editor", role="editor", user=editor)
+        Grant.objects.create(sandbox=sandbox, kind="editor", role="editor", user=former, revoked_at=timezone.now())
+        runs[place] = PipelineRun.objects.create(sandbox=sandbox, job="latency", who="x", visitor="x").run
+    now = timezone.now()
+    Grant.objects.filter(label="revoked").update(revoked_at=now)
+    Grant.objects.filter(label="expired").update(expires_at=now - timedelta(seconds=1))
+    Sandbox.objects.filter(pk=rows["private"].pk).update(visibility="private")
+    Sandbox.objects.filter(pk=rows["expired"].pk).update(visited_at=now - timedelta(days=40),
+                                                         expires_at=now - timedelta(days=1))  # fmt: skip
+    _made(other)
+    operator, viewer = account("operator"), account("viewer")
+    slugs[CLUSTER] = cluster(CLUSTER_NAME, viewers=(viewer,), operators=(operator,)).slug
+    port.attached[slugs[CLUSTER]] = None
+    elsewhere = owners.new_token(Sandbox.objects.get(slug=_made(Client())))
+    made_up = Client()
+    made_up.cookies["sessionid"] = "m" * 32
+    root = browser_of(User.objects.create_user("root", is_staff=True, is_superuser=True))
+    at_all = [*SANDBOXES, CLUSTER]
+    people = {
+        "the owner's browser": Person(owner, OWNER),
+        "an account that took a claim link": Person(taker, OWNER),
+        "an editor's account": Person(browser_of(editor), EDITOR),
+        "a former editor's account": Person(browser_of(former), ANYBODY),
+        "a token of it": Person(Client(), OWNER, tokens["good"]),
+        "a revoked token of it": Person(Client(), ANYBODY, tokens["revoked"]),
+        "an expired token of it": Person(Client(), ANYBODY, tokens["expired"]),
+        "a token of another sandbox": Person(Client(), ANYBODY, dict.fromkeys(at_all, elsewhere)),
+        "a made-up token": Person(Client(), ANYBODY, dict.fromkeys(at_all, "qv_made_up")),
+        "a made-up token in the owner's browser": Person(owner, ANYBODY, dict.fromkeys(at_all, "qv_made_up")),
+        "a made-up cookie": Person(made_up, ANYBODY),
+        "somebody with a sandbox of his own": Person(other, ANYBODY),
+        "somebody else's account": Person(browser_of(account("else")), ANYBODY),
+        "nobody": Person(Client(), ANYBODY),
+        "an operator of the cluster": Person(browser_of(operator), {**ANYBODY, CLUSTER: "operator"}),
+        "a viewer of the cluster": Person(browser_of(viewer), {**ANYBODY, CLUSTER: "viewer"}),
+        "an administrator": Person(root, {**ANYBODY, CLUSTER: "viewer"}, administers=True),
+    }
+    return World(slugs, runs, people)
+
+
+def _made(client: Client) -> str:
+    answer: Any = client.post("/new/", {"template": "empty"})
+    return str(answer["Location"]).split("/")[2]

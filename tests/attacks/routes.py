@@ -1,0 +1,114 @@
+"""Every route of the URLconf, and what a request to it needs: a route that is not listed here fails the matrix."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from typing import Any, NamedTuple
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from queueviz.pages.keep import DEEDS
+from sandbox.control.actions import BY_NAME as ACTIONS
+
+ADMIN = "admin/"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+
+FIELDS: dict[str, Any] = {"topic": "orders", "group": "g", "broker": "broker-a", "queue_id": 0, "target": "earliest",
+                          "rate": 1, "confirm": "g"}  # fmt: skip
+ONE_OF_EACH = {(kind.verb, getattr(kind, "only", None)): name for name, kind in reversed(ACTIONS.items())}
+
+
+class Ask(NamedTuple):
+    """One request, and the verb it needs.  `finds`: whoever has the right gets an answer that is no 404."""
+
+    method: str
+    verb: str
+    path: dict[str, str] = {}
+    body: dict[str, Any] | None = None
+    only: str | None = None  # the role that alone may
+    finds: bool = True
+
+
+SEE = [Ask("GET", "see")]
+ACT = [Ask("POST", kind.verb, body={"action": name}, only=getattr(kind, "only", None))
+       for name, kind in ((name, ACTIONS[name]) for name in sorted(set(ONE_OF_EACH.values()) | {"ResetOffsets"}))]
+RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
+
+OPEN = {"", "places/", "new/", "claim/<str:token>/", "fidelity/", "theme/", "language/", "accounts/login/",
+        "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz", "healthz/live", "api/",
+        "api/openapi.json", "api/docs", "api/sandboxes"}  # fmt: skip
+"""Anybody's: they lead to nothing that is somebody's, or by a secret alone."""
+
+NEEDS: dict[str, list[Ask]] = {
+    "s/<slug:slug>/": SEE,
+    "s/<slug:slug>/actions/": ACT,
+    "s/<slug:slug>/ask/<slug:name>/": [Ask("GET", "see", {"name": "find-messages"}, {"topic": "orders"})],
+    "s/<slug:slug>/part/runs/": SEE,
+    "s/<slug:slug>/part/freshness/<str:job>/": [Ask("GET", "see", {"job": "latency"}, finds=False)],
+    "s/<slug:slug>/part/<slug:name>/": [Ask("GET", "see", {"name": "locks"})],
+    "s/<slug:slug>/keep/<slug:what>/": [Ask("POST", deed.verb, {"what": what}) for what, deed in DEEDS.items()],
+    "s/<slug:slug>/clients/<str:client>/": [Ask("GET", "see", {"client": "A"})],
+    "s/<slug:slug>/messages/<str:id>/": [Ask("GET", "see", {"id": "0" * 32})],
+    "s/<slug:slug>/audit/": SEE,
+    "s/<slug:slug>/history/": SEE,
+    "s/<slug:slug>/pipeline/": [*SEE, Ask("POST", "act", body={"job": "latency"})],
+    "s/<slug:slug>/<slug:tab>/": [Ask("GET", "see", {"tab": "groups"})],
+    "k/<attached:slug>/": SEE,
+    "k/<attached:slug>/actions/": ACT,
+    "k/<attached:slug>/ask/<slug:name>/": [Ask("GET", "see", {"name": "find-messages"}, {"topic": "orders"})],
+    "k/<attached:slug>/part/<slug:name>/": [Ask("GET", "see", {"name": "locks"})],
+    "k/<attached:slug>/messages/<str:id>/": [Ask("GET", "see", {"id": "0" * 32})],
+    "k/<attached:slug>/<slug:tab>/": [Ask("GET", "see", {"tab": "groups"})],
+    "api/sandboxes/<slug:slug>": SEE,
+    "api/sandboxes/<slug:slug>/actions": ACT,
+    "api/sandboxes/<slug:slug>/events": SEE,
+    "api/sandboxes/<slug:slug>/journal": SEE,
+    "api/sandboxes/<slug:slug>/ask/<name>": [Ask("GET", "see", {"name": "find-messages"}, {"topic": "orders"})],
+    "api/sandboxes/<slug:slug>/wake": [Ask("POST", "act")],
+    "api/sandboxes/<slug:slug>/sleep": [Ask("POST", "act")],
+    "api/sandboxes/<slug:slug>/listen": [Ask("POST", "share")],
+    "api/sandboxes/<slug:slug>/unlisten": [Ask("POST", "share")],
+    "api/sandboxes/<slug:slug>/keys": [Ask("POST", "share"), Ask("DELETE", "share")],
+    "api/sandboxes/<slug:slug>/runs": [*SEE, Ask("POST", "act", body={"job": "latency"})],
+    "api/sandboxes/<slug:slug>/runs/<run>": [*SEE, Ask("DELETE", "act")],
+    "api/sandboxes/<slug:slug>/pipeline/<job>": RESULT,
+    "api/sandboxes/<slug:slug>/pipeline/<job>/<table>": RESULT,
+    "api/clusters/<slug:name>": SEE,
+    "api/clusters/<slug:name>/actions": ACT,
+    "api/clusters/<slug:name>/events": SEE,
+    "api/clusters/<slug:name>/journal": SEE,
+    "api/clusters/<slug:name>/ask/<question>": [Ask("GET", "see", {"question": "find-messages"}, {"topic": "orders"})],
+}
+
+
+def every() -> list[str]:
+    """All routes, as the URLconf spells them; each once."""
+    return list(dict.fromkeys(_walk(get_resolver().url_patterns)))
+
+
+def _walk(patterns: list[Any], before: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        here = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from _walk(pattern.url_patterns, here)
+        elif isinstance(pattern, URLPattern):
+            yield here
+
+
+def is_of_admin(route: str) -> bool:
+    return route.startswith(ADMIN)
+
+
+def address(route: str, **values: str) -> str:
+    """Its path with its parameters filled in; those of the admin's lead to the first row."""
+    return "/" + PARAMETER.sub(lambda found: values.get(found[1], "1"), route).replace("(?P<url>.*)$", "x")
+
+
+def body_of(ask: Ask) -> dict[str, Any]:
+    """Its action with every field it needs, and the confirmation a reset of a real cluster wants."""
+    if ask.body is None or "action" not in ask.body:
+        return ask.body or {}
+    kind = ACTIONS[ask.body["action"]]
+    needed = {spec.name for spec in fields(kind) if spec.default is MISSING or spec.name == "confirm"}
+    return ask.body | {name: FIELDS[name] for name in needed}
