@@ -39,7 +39,7 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     said = deed.do(request, who, seat)
     if what in ("delete", "sleep"):
         return redirect("home")
-    if what == "wake":
+    if what in ("wake", "dismiss"):
         return redirect("sandbox", slug)
     if not said:
         return redirect("sandbox-page", slug, deed.page)
@@ -93,6 +93,12 @@ def _delete(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
     return {}
 
 
+def _dismiss(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+    engine.answer(engine.port().dismiss_notices(seat.sandbox.slug))
+    owners.record(who, "dismiss", seat.sandbox.slug)
+    return {}
+
+
 def _listen(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
     return _or_refused(lambda: owners.open_listener(who, seat.sandbox))
 
@@ -129,6 +135,7 @@ DEEDS = {
     "token": Deed("share", _token),
     "revoke": Deed("share", _revoke),
     "claim-link": Deed("share", _claim_link),
+    "dismiss": Deed("share", _dismiss),
     "delete": Deed("share", _delete),
     "listen": Deed("share", _listen, "connect"),
     "unlisten": Deed("share", _unlisten, "connect"),

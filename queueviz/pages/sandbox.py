@@ -97,7 +97,7 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
         snapshot["sandbox"]["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
     elif seat.is_attached:
         snapshot["sandbox"]["trouble"] = _troubles(snapshot["sandbox"])
-    snapshot["sandbox"]["notices"] = [refusals.filled(one["pattern"], one["values"])
+    snapshot["sandbox"]["notices"] = [{"text": refusals.filled(one["pattern"], one["values"]), **one}
                                       for one in snapshot["sandbox"].get("notices", ())]
     return {"sandbox": seat.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot, "can": seat.can,
             "role": seat.role, "tab": tab, "attached": seat.is_attached,

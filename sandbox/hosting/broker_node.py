@@ -117,6 +117,8 @@ class BrokerNode:
         if self.lock_life_ms is not None:
             broker.locks.max_live_ms = self.lock_life_ms
         self._load_disk(store)
+        if store.recovered is not None and store.recovered.truncated_bytes:
+            around.log_cut(self.node, store.recovered)
 
     @property
     def ha_address(self) -> str:

@@ -4,19 +4,12 @@ import os
 import shutil
 from collections.abc import Container, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from sandbox.control.limits import MIB, HostLimits
+from sandbox.hosting.notices import Notice
 
 HOME_FULL = ("All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
              "again, brokers refuse messages as with a full disk.")
-
-
-class Notice(NamedTuple):
-    """A sentence for every page of a sandbox, in English; who translates fills `pattern` with `values`."""
-
-    pattern: str
-    values: dict[str, Any]
 
 
 class DataHome:

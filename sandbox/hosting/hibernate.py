@@ -66,6 +66,7 @@ class SandboxRecord:
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' life, where changed
     down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → what it knew last
+    cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → what of its log was not to be read
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: nobody signs
     listening: bool = False  # its ports are to be open while it is awake

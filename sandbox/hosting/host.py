@@ -209,6 +209,9 @@ class Host:
     def set_keys(self, slug: str, keys: Keys | None) -> None:
         self.awake(slug).set_keys(keys)
 
+    def dismiss_notices(self, slug: str) -> None:
+        self.awake(slug).dismiss_notices()
+
     async def delete(self, slug: str) -> None:
         slot = self._registry.get(slug)
         while slot.sandbox is not None or slot.change is not None:  # who waited with us may have woken it again

@@ -122,6 +122,10 @@ class EnginePort:
         """
         return self._turn(lambda: self._host.set_keys(slug, keys))
 
+    def dismiss_notices(self, slug: str) -> "Future[None]":
+        """Its owner has read what of its logs was cut off.  404 unknown, 503 asleep."""
+        return self._turn(lambda: self._host.dismiss_notices(slug))
+
     def attach(self, slug: str, settings: "AttachedSettings") -> "Future[dict[str, Any]]":
         """Know a real cluster by `k.<name>` from here on; every other verb takes that slug as it takes a sandbox's.
 

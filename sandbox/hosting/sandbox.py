@@ -15,13 +15,13 @@ from sandbox.hosting.ask import answer
 from sandbox.hosting.broker_node import BrokerNode
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.console import Console
-from sandbox.hosting.data_home import Notice
 from sandbox.hosting.execute import prepare
 from sandbox.hosting.ground import Ground
 from sandbox.hosting.links import Links
 from sandbox.hosting.listening import Listening
 from sandbox.hosting.memory import RowMemory
 from sandbox.hosting.nodes import Nodes
+from sandbox.hosting.notices import Notice, note_cut, of_cuts
 from sandbox.hosting.presets import Preset, preset_of
 from sandbox.hosting.recent_lag import RecentLag
 from sandbox.hosting.snapshot.whole import draw_snapshot
@@ -94,6 +94,7 @@ class Sandbox:
         self.standstill = Standstill(self.clock, ground.wall, self.journal, self.steps, try_again=self._disk_takes)
         self.diary.refused = self.standstill.begin
         around.disk_refused = self._disk_refused
+        around.log_cut = lambda node, report: note_cut(record.cuts, node, report)
         self.recent_lag = RecentLag(self)
         self._home_full: Notice | None = None
         self._restored = False
@@ -221,7 +222,12 @@ class Sandbox:
     @property
     def notices(self) -> list[Notice]:
         """What everybody who looks should know, beside `trouble`."""
-        return [] if self._home_full is None else [self._home_full]
+        full = [] if self._home_full is None else [self._home_full]
+        return full + of_cuts(self.record.cuts)
+
+    def dismiss_notices(self) -> None:
+        self.record.cuts.clear()
+        self._save()
 
     def ask(self, question: Question) -> dict[str, Any]:
         return answer(self, question)

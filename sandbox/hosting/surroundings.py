@@ -10,6 +10,7 @@ from sandbox.hosting.presets import Preset
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
+from sandbox.store.results import RecoveryReport
 
 
 class Surroundings:
@@ -27,4 +28,5 @@ class Surroundings:
         self.limits = limits
         self.listening = listening
         self.disk_refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None  # by the disk of a broker
+        self.log_cut: Callable[[str, RecoveryReport], None] = lambda node, report: None  # when the node was opened
         self.home_full = False  # what all sandboxes may take together is used up

@@ -149,6 +149,9 @@ class SimDisk:
         prefix = path.rstrip("/") + "/" if path.strip("./") else ""
         return sorted({name[len(prefix) :].partition("/")[0] for name in self._files if name.startswith(prefix)})
 
+    def is_file(self, path: str) -> bool:
+        return path in self._files
+
     def size_of(self, path: str) -> int | None:
         file = self._files.get(path)
         return None if file is None else len(file.cache)

@@ -48,6 +48,8 @@ class Disk(Protocol):
         """What stands in a directory, sorted; nothing when there is none."""
         ...
 
+    def is_file(self, path: str) -> bool: ...
+
     def size_of(self, path: str) -> int | None:
         """Bytes of a file; None when there is no such file."""
         ...
@@ -200,6 +202,9 @@ class FileDisk:
             return sorted(os.listdir(self.root / path))
         except (FileNotFoundError, NotADirectoryError):
             return []
+
+    def is_file(self, path: str) -> bool:
+        return (self.root / path).is_file()
 
     def size_of(self, path: str) -> int | None:
         try:

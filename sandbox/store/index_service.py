@@ -13,6 +13,7 @@ from sandbox.store.index_file import IndexEntry, IndexFile
 from sandbox.store.index_keys import IndexKeys
 from sandbox.store.index_walk import EntryStep, FileWalk, IndexWalk
 from sandbox.store.mapped_file import MappedFile, MapPool
+from sandbox.store.mapped_file_queue import must_be_directory
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,11 @@ class IndexService:
         self.files: list[IndexFile] = []
 
     def load(self, *, trusted_until_ms: int | None) -> list[str]:
-        """Open what is there.  After a bad end, files newer than the checkpoint go; returns their names."""
+        """Open what is there.  After a bad end, files newer than the checkpoint go; returns their names.
+
+        Raises StoreError where its directory is none.
+        """
+        must_be_directory(self._disk, DIRECTORY)
         deleted: list[str] = []
         for name in self._disk.names(DIRECTORY):
             path = f"{DIRECTORY}/{name}"

@@ -9,6 +9,12 @@ from sandbox.store.mapped_file import MappedFile, MapPool, wipe
 log = logging.getLogger(__name__)
 
 
+def must_be_directory(disk: Disk, path: str) -> None:
+    """Raises StoreError where a file stands in its place: taken for an empty directory it would look healthy."""
+    if disk.is_file(path):
+        raise StoreError(f"{path} is a file, and has to be a directory")
+
+
 class MappedFileQueue:
     """The files of one directory in order.  RocketMQ: `MappedFileQueue`.
 
@@ -25,7 +31,8 @@ class MappedFileQueue:
         self.files: list[MappedFile] = []
 
     def load(self) -> None:
-        """Take what is there, as full.  Raises StoreError for a file of another size."""
+        """Take what is there, as full.  Raises StoreError for a file of another size, or in the directory's place."""
+        must_be_directory(self.disk, self.directory)
         names = [name for name in self.disk.names(self.directory) if len(name) == 20 and name.isdigit()]
         for name in names:
             path = f"{self.directory}/{name}"
@@ -102,11 +109,11 @@ class MappedFileQueue:
             return None
         return bytes(self.pool.view(file)[at : at + size])
 
-    def truncate(self, offset: int, *, clear: bool = True) -> int:
+    def truncate(self, offset: int) -> int:
         """Forget everything from `offset` on; returns how many written bytes that were.
 
         What is cut off inside a file becomes zeros, so that a later recovery cannot take it for
-        fresh (RocketMQ leaves it).  `clear=False`: the caller knows that nothing was there.
+        fresh (RocketMQ leaves it).
         """
         before = self.max_offset
         while self.files and self.files[-1].base >= offset:
@@ -114,8 +121,7 @@ class MappedFileQueue:
         if self.files and self.files[-1].end > offset:
             file = self.files[-1]
             keep = offset - file.base
-            if clear:
-                wipe(self.pool.view(file), keep, self.disk.used_end(file.path, keep))
+            wipe(self.pool.view(file), keep, self.disk.used_end(file.path, keep))
             file.wrote = keep
             file.flushed = min(file.flushed, keep)
         return max(0, before - offset)

@@ -25,7 +25,7 @@ from sandbox.store.index_file import IndexFile
 from sandbox.store.index_service import IndexService
 from sandbox.store.json_files import JsonFile
 from sandbox.store.mapped_file import MappedFile, MapPool
-from sandbox.store.mapped_file_queue import MappedFileQueue
+from sandbox.store.mapped_file_queue import MappedFileQueue, must_be_directory
 from sandbox.store.queue_read import QueueReader
 from sandbox.store.recovery import Recovery
 from sandbox.store.reput import Arrival, ReputMessageService
@@ -65,6 +65,7 @@ class MessageStore:
         self._journal = journal
         self._lock: Lock | None = None
         self._broken: set[str] = set()
+        self.recovered: RecoveryReport | None = None
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
         self.pool = MapPool(disk, config.max_mapped_files)
         files = MappedFileQueue(disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes,
@@ -94,7 +95,7 @@ class MessageStore:
         """Take the lock and make the files agree again.  Raises Locked, StoreError, StoreFull."""
         self._lock = self.disk.lock(LOCK_FILE)
         try:
-            report = self._load()
+            self.recovered = report = self._load()
         except BaseException:
             self.crash()
             raise
@@ -118,6 +119,7 @@ class MessageStore:
         return report
 
     def _load_queues(self) -> None:
+        must_be_directory(self.disk, consume_queue.DIRECTORY)
         for topic in self.disk.names(consume_queue.DIRECTORY):
             for name in self.disk.names(f"{consume_queue.DIRECTORY}/{topic}"):
                 if name.isdigit():

@@ -56,13 +56,13 @@ class Recovery:
         if not clean:
             self._forget_units(queues.values(), start)
         end = self._find_end(first, dispatch=not clean)
-        cut = self._cut(end, clean=clean)
+        cut = self._cut(end)
         self._cut_queues(queues.values(), end)
         self._catch_up(queues, dispatched=not clean)
         if not clean:
             self._doubt_flushes(queues.values())
         self.steps.append(f"end {end}")
-        return RecoveryReport(_kind(clean), start, cut, self._messages, tuple(self.steps))
+        return RecoveryReport(_kind(clean), start, cut, self._messages, tuple(self.steps), end)
 
     def _forget_units(self, queues: Iterable[ConsumeQueue], start: int) -> None:
         """Drop what dispatching from `start` brings back.
@@ -128,16 +128,16 @@ class Recovery:
         for file in self._log.files.files:
             file.wrote = min(file.size, max(0, end - file.base))
 
-    def _cut(self, end: int, *, clean: bool) -> int:
+    def _cut(self, end: int) -> int:
         """Drop what lies beyond the end; returns how many bytes of it were not blank."""
         files = self._log.files
         lost = 0
         for file in files.files:
             beyond = max(0, end - file.base)
-            if beyond < file.size and not clean:
+            if beyond < file.size:
                 lost += files.disk.used_end(file.path, beyond) - beyond
             file.wrote = file.size
-        files.truncate(end, clear=not clean)
+        files.truncate(end)
         for file in files.files:
             file.flushed = file.wrote
         return lost

@@ -91,3 +91,4 @@ class RecoveryReport(NamedTuple):
     truncated_bytes: int
     messages: int  # records looked at
     steps: tuple[str, ...]
+    end_offset: int = 0  # of the log from now on; the truncated bytes stood behind it

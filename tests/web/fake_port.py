@@ -62,6 +62,7 @@ class FakePort:
         self.read_count = 0
         self.costs_s: dict[str, float] = {}  # channel -> how long reading it takes
         self.call_later: Callable[[float, Callable[[], Any]], Any] | None = None  # of a loop, where that takes time
+        self.notices: dict[str, list[dict[str, Any]]] = {}  # by slug
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was told last
 
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None) -> "Future[Any]":
@@ -86,6 +87,9 @@ class FakePort:
 
     def set_keys(self, slug: str, keys: Any) -> "Future[Any]":
         return self._do("set_keys", lambda: self.keys.__setitem__(self._known(slug), keys))
+
+    def dismiss_notices(self, slug: str) -> "Future[Any]":
+        return self._do("dismiss_notices", lambda: self.notices.pop(self._known(slug)))
 
     def delete(self, slug: str) -> "Future[Any]":
         return self._do("delete", lambda: self.sandboxes.pop(self._known(slug)))
@@ -158,7 +162,8 @@ class FakePort:
                        "state": "unreachable" if self.trouble else "live"}  # fmt: skip
                 return {**ATTACHED, "seq": str(self.rows[-1]["seq"]) if self.rows else ATTACHED["seq"], "sandbox": row}
             state = self.sandboxes[self._known(slug)]
-            sandbox = {"slug": slug, "name": slug, "template": "orders", "preset": "sandbox", "state": state}
+            sandbox = {"slug": slug, "name": slug, "template": "orders", "preset": "sandbox", "state": state,
+                       "notices": self.notices.get(slug, [])}  # fmt: skip
             newest = str(self.rows[-1]["seq"]) if self.rows else SNAPSHOT["seq"]
             return {**SNAPSHOT, "seq": newest, "sandbox": sandbox}
 

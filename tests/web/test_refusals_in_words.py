@@ -9,6 +9,7 @@ from django.utils import translation
 
 from queueviz import refusals
 from queueviz.boards import reset_plan
+from sandbox.hosting.notices import LOG_CUT, Notice
 from sandbox.kernel.errors import ActionRefused, CorruptRecord, EngineBusy
 from tests.web.fake_port import FakePort
 
@@ -77,4 +78,21 @@ def test_a_page_of_a_sandbox_that_stands_still_says_why(visitor: Client, standin
 
 
 def test_a_page_of_a_sandbox_without_trouble_has_no_banner(visitor: Client, mine: str) -> None:
+    assert banner(visitor.get(f"/s/{mine}/").content.decode()) == ""
+
+
+def test_what_was_cut_off_a_log_stands_on_every_page_until_the_owner_has_read_it(
+        visitor: Client, mine: str, port: FakePort) -> None:
+    values = {"broker": "broker-a", "offset": "4096", "bytes": "123"}
+    port.notices[mine] = [Notice(LOG_CUT, values, dismissible=True)._asdict()]
+    for path in ("", "settings/", "part/trouble/"):
+        said = visitor.get(f"/s/{mine}/{path}", headers=ENGLISH).content.decode()
+        assert LOG_CUT.format(**values) in banner(said), path
+        assert f"/s/{mine}/keep/dismiss/" in said, path
+    assert "截掉了 123 字节" in banner(visitor.get(f"/s/{mine}/", headers=CHINESE).content.decode())
+    stranger = Client().get(f"/s/{mine}/", headers=ENGLISH).content.decode()
+    assert LOG_CUT.format(**values) in banner(stranger)
+    assert "keep/dismiss/" not in stranger
+    assert Client().post(f"/s/{mine}/keep/dismiss/").status_code == 403
+    assert visitor.post(f"/s/{mine}/keep/dismiss/").status_code == 302
     assert banner(visitor.get(f"/s/{mine}/").content.decode()) == ""

@@ -1,6 +1,7 @@
 """One broken sandbox, a full disk, a dying thread, a hurried stop: the rest goes on, and nothing is lost."""
 
 import errno
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from sandbox.control.actions import CreateTopic, parse_action
+from sandbox.control.actions import CreateTopic, SendMessages, parse_action
 from sandbox.hosting import hibernate
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.feeds import FeedInterrupted, prepare_flights
+from sandbox.hosting.notices import LOG_CUT
 from sandbox.hosting.port import Actor, EnginePort
 from sandbox.hosting.world import World
 from sandbox.journal import segments
 from sandbox.journal.events import ClockChanged
 from sandbox.kernel.errors import ActionRefused, EngineBusy
+from tests.server.server import until
 
 WAIT_S = 20
 OWNER = Actor("owner", "otter")
@@ -86,8 +89,46 @@ def test_a_store_that_cannot_be_opened_fails_its_sandbox_alone(home: Path) -> No
         assert engine.stop()
 
 
-def assert_only_bad_fails(port: EnginePort) -> None:
-    with pytest.raises(ActionRefused) as refusal:
+def test_a_file_in_the_place_of_the_commit_log_fails_its_sandbox_alone(home: Path) -> None:
+    directory = home / "sandboxes" / "bad" / "broker-a" / "commitlog"
+    if directory.exists():
+        shutil.rmtree(directory)
+    directory.write_bytes(b"")
+    engine = Engine(home).start()
+    try:
+        assert_only_bad_fails(engine.port, "commitlog is a file")
+    finally:
+        assert engine.stop()
+
+
+def test_what_was_cut_off_a_garbled_log_is_told_until_its_owner_has_read_it(home: Path) -> None:
+    engine = Engine(home).start()
+    engine.port.wake("bad").result(WAIT_S)
+    engine.port.act("bad", SendMessages(topic="orders", count=50), OWNER).result(WAIT_S)
+    until(lambda: sum(int(queue["max"]) for topic in engine.port.snapshot("bad").result(WAIT_S)["topics"]
+                      for queue in topic["queues"]) == 50)
+    assert engine.stop()
+    log = home / "sandboxes" / "bad" / "broker-a" / "commitlog" / f"{0:020}"
+    with log.open("rb+") as file:
+        file.write(b"\xff" * 40)
+    for dismissed in (False, False, True):
+        engine = Engine(home).start()
+        try:
+            engine.port.wake("bad").result(WAIT_S)
+            notices = engine.port.snapshot("bad").result(WAIT_S)["sandbox"]["notices"]
+            assert [(notice["pattern"], notice["dismissible"]) for notice in notices] == [(LOG_CUT, True)]
+            values = notices[0]["values"]
+            assert (values["broker"], values["offset"], int(values["bytes"]) > 1_000) == ("broker-a", "0", True)
+            if dismissed:
+                engine.port.dismiss_notices("bad").result(WAIT_S)
+                assert engine.port.snapshot("bad").result(WAIT_S)["sandbox"]["notices"] == []
+        finally:
+            assert engine.stop()
+    assert hibernate.load(home / "sandboxes" / "bad").cuts == {}
+
+
+def assert_only_bad_fails(port: EnginePort, why: str | None = None) -> None:
+    with pytest.raises(ActionRefused, match=why) as refusal:
         port.wake("bad").result(WAIT_S)
     assert refusal.value.status == 409
     assert not str(refusal.value).endswith("..")

@@ -1,5 +1,6 @@
 """Opening a store again: after a clean end, after a kill, with files lost or damaged."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,42 @@ def test_a_torn_last_record_is_cut_off_and_its_place_taken_again() -> None:
     assert stores.put(store, message(9))[0].physical_offset == done[3].physical_offset
     store = stores.killed(store)
     assert numbers(store) == [0, 1, 2, 9]  # message 4, cut off before, does not rise again
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("at", [0, 1_000, 5_000])
+def test_a_log_that_is_garbled_says_from_where_on_and_how_much_was_cut(at: int, clean: bool) -> None:
+    stores = Stores()
+    store = filled(stores)
+    end = store.max_physical_offset
+    if clean:
+        store.close()
+    else:
+        store.crash()
+    name = f"commitlog/{at // 4096 * 4096:020}"
+    garbled = bytearray(stores.disk.read(name) or b"")
+    garbled[at % 4096 : at % 4096 + 300] = b"\xff" * 300
+    stores.disk.write(name, bytes(garbled))
+    store = stores.opened()
+    report = store.recovered
+    assert report is not None
+    assert store.max_physical_offset == report.end_offset <= at
+    blanks = 8 * 4096  # a file's last bytes may be blank
+    assert end - report.end_offset - blanks < report.truncated_bytes <= end - report.end_offset
+    assert report.truncated_bytes >= 300
+    assert stores.events(RecoveryDone)[-1].truncated_bytes == report.truncated_bytes
+    store.close()
+    assert stores.opened().recovered.truncated_bytes == 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("path", ["commitlog", "consumequeue", "consumequeue/orders/0", "index"])
+def test_a_file_in_the_place_of_a_directory_is_damage_and_no_empty_store(tmp_path: Path, path: str) -> None:
+    stores = Stores(FileDisk(tmp_path))
+    filled(stores).close()
+    shutil.rmtree(tmp_path / path)
+    (tmp_path / path).write_bytes(b"")
+    with pytest.raises(StoreError, match=f"{path} is a file, and has to be a directory"):
+        stores.opened()
 
 
 def test_recovery_begins_at_the_file_the_checkpoint_vouches_for() -> None:
