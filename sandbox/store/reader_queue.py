@@ -17,8 +17,9 @@ FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a q
 _UNIT = Struct(">qiq")
 _UNITS_AT_ONCE = 2048
 _NOTHING = bytes(_UNITS_AT_ONCE * UNIT_BYTES)  # most of a young queue's files, and quickly told
-_HOLE_BLOCKS = 4  # so many blocks of zeros may stand before more units
-_WITNESSES = 64  # units asked together: most of them are right
+_BLOCK = 256
+_HOLE_BLOCKS = 7  # so many blocks of zeros may stand before more units
+_WITNESSES = 32  # units asked together: most of them are right
 
 
 def is_filler(unit: QueueUnit) -> bool:
@@ -63,7 +64,7 @@ class ConsumeQueueReader:
             whole = len(data) // UNIT_BYTES
             if whole == 0:
                 return
-            if data == _NOTHING:
+            if data == _NOTHING[: len(data)]:
                 start += whole
                 continue
             for fields in _UNIT.iter_unpack(data[: whole * UNIT_BYTES]):
@@ -98,14 +99,14 @@ class ConsumeQueueReader:
         first, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
 
         def is_over(start: int) -> bool:
-            return next(self.units(start, min(end, start + (1 + _HOLE_BLOCKS) * _UNITS_AT_ONCE)), None) is None
+            return next(self.units(start, min(end, start + (1 + _HOLE_BLOCKS) * _BLOCK)), None) is None
 
-        blocks = range(first, end, _UNITS_AT_ONCE)
+        blocks = range(first, end, _BLOCK)
         over = bisect_left(blocks, True, key=is_over)
         if not over:
             return None
         begin = blocks[over - 1]
-        data = self.run.read(begin * UNIT_BYTES, _UNITS_AT_ONCE * UNIT_BYTES).rstrip(b"\0")
+        data = self.run.read(begin * UNIT_BYTES, _BLOCK * UNIT_BYTES).rstrip(b"\0")
         filled = range(begin, min(end, begin + -(-len(data) // UNIT_BYTES)))
         return next((place + 1 for place in reversed(filled) if self.unit(place) is not None), None)
 
@@ -129,15 +130,17 @@ class ConsumeQueueReader:
         """The first unit below `end` whose record the log still has; `end` if there is none."""
         log_min = self._log.min_offset
 
-        def from_here(start: int, count: int) -> list[tuple[int, bool]]:
+        def asked(start: int, stop: int, most: int) -> list[tuple[int, bool]]:
             return [(place, not is_filler(unit) and unit.physical_offset >= log_min)
-                    for place, unit in islice(self.units(start, end), count)]
+                    for place, unit in islice(self.units(start, stop), most)]
 
         def most_are_there(start: int) -> bool:
-            found = [there for _, there in from_here(start, _WITNESSES)]
-            return 2 * sum(found) >= len(found)
+            near = asked(start, min(end, start + _WITNESSES), _WITNESSES) or asked(start, end, _WITNESSES)
+            return 2 * sum(there for _, there in near) >= len(near)
 
-        near = from_here(_first(self.first_place, end, most_are_there), 2 * _WITNESSES)
+        first = self.first_place  # as it is where nothing was deleted yet
+        first = first if most_are_there(first) else _first(first, end, most_are_there)
+        near = asked(first, end, 2 * _WITNESSES)
         cut = _cut([there for _, there in near])
         return near[cut][0] if cut < len(near) else end
 
