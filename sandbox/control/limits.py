@@ -31,7 +31,7 @@ class SandboxLimits:
     wire_frames: int = 50  # kept of each
     wire_frame_bytes: int = 16 * 1024  # kept of each frame
     wire_connections: int = 32  # of other people's clients, over all ports
-    wire_pending_requests: int = 1_024  # of one of them; further ones are answered with code 2
+    wire_pending_requests: int = 1_024  # of one of them, no pulls; further ones are answered with code 2
     wire_unread_bytes: int = 8 * MIB  # of answers to one of them; then it is closed
 
 

@@ -15,7 +15,7 @@ from sandbox.remoting.command import Language, RemotingCommand, SerializeType
 from sandbox.remoting.fields import INT32_END
 
 MAX_FRAME_BYTES = 16_777_216  # with its length field; RocketMQ: com.rocketmq.remoting.frameMaxLength
-MAX_HEADER_BYTES = 65_536
+MAX_HEADER_BYTES = 1_048_576  # RocketMQ knows the limit of the frame only; a header is taken apart in one go
 
 _LENGTHS = Struct(">iI")
 _LANGUAGE_OF: dict[Any, int] = {language.name: int(language) for language in Language}

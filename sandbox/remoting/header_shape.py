@@ -15,6 +15,7 @@ _START_BYTES = 13
 LANGUAGES = frozenset(int(language) for language in Language)
 _SHAPES_KEPT = 256  # lengths
 _FIELDS_KEPT = 64  # of one shape
+_BYTES_KEPT = 64 * 1024  # of the header a shape is made from, which may be kept with it
 _PATIENCE = 8  # headers that did not fit, one after the other, before a shape gives way to another
 
 Field = tuple[str, int, int]
@@ -69,7 +70,7 @@ def read(header: bytes, body: bytes | None) -> RemotingCommand | None:
 def remember(header: bytes, fields: list[Field]) -> None:
     """A header without a remark was read field by field; `fields` are those with a value."""
     known = _shapes.get(len(header))
-    if len(fields) > _FIELDS_KEPT or (known is not None and known.missed < _PATIENCE):
+    if len(fields) > _FIELDS_KEPT or len(header) > _BYTES_KEPT or (known is not None and known.missed < _PATIENCE):
         return
     if len(_shapes) >= _SHAPES_KEPT:
         _shapes.clear()

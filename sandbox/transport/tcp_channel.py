@@ -5,7 +5,7 @@ from collections import Counter
 
 from sandbox.kernel.errors import FrameTooLarge, ProtocolViolation
 from sandbox.remoting.channel import ByteHandler, Handler, OnByteClose, OnClose
-from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from sandbox.remoting.frame import FrameDecoder, encode
 from sandbox.transport import tcp_guard
@@ -22,6 +22,10 @@ LONG_BYTES = 256 * 1024  # of one write
 TLS_RECORD = b"\x16\x03"
 NO_TLS = "it greets with TLS, which this port does not speak"
 EXPIRED = "expired"  # why a node closes who is silent, as ClientDisconnected says it
+
+NO_DEBT = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE, RequestCode.HEART_BEAT})
+"""A pull may wait for a message, and is counted where it waits (`broker.hold`): a consumer has one for each queue it
+holds.  A client whose heartbeats are refused falls out of its groups."""
 
 OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
 
@@ -161,7 +165,7 @@ class TcpChannel:
             room += self._forget_unanswered(now_s - guard.limits.pending_s)
         refused = []
         for c in commands:
-            if c.flag & (FLAG_RESPONSE | FLAG_ONEWAY):
+            if c.flag & (FLAG_RESPONSE | FLAG_ONEWAY) or c.code in NO_DEBT:
                 continue
             if room <= 0:
                 refused.append(c)

@@ -19,7 +19,7 @@ class TcpLimits:
     header_bytes: int = MAX_HEADER_BYTES
     read_bytes: int = 64 * 1024  # at a time, so that nobody holds the loop for long
     unfinished_bytes: int = 64 * MIB  # of frames that are not whole yet, over all connections
-    pending_requests: int = 1_024  # unanswered; further ones are answered with code 2
+    pending_requests: int = 1_024  # unanswered and no pulls; further ones are answered with code 2
     pending_s: float = 60.0  # a request nobody has answered by then does not count any more
     unread_bytes: int = 8 * MIB  # of answers; who has more when the next one is due is closed
     socket_bytes: int = MIB // 4  # of the operating system's buffers, each way of a connection; it may hold twice that

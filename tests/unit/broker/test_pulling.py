@@ -101,6 +101,18 @@ def test_a_queue_beyond_the_read_count_is_refused(client: Client) -> None:
     assert answer.remark.startswith("queueId[77] is illegal, topic:[orders] topicConfig.readQueueNums:[4] consumer:[/")
 
 
+def test_an_expression_may_be_long() -> None:
+    stage = Stage(wire=True)
+    stage.topic("orders")
+    client = stage.client()
+    fill(client, 1, tags="tag-4999")
+    fill(client, 1, tags="other")
+    wanted = " || ".join(f"tag-{n:04}-xxxxxxxxx" for n in range(4_999)) + " || tag-4999"
+    assert len(wanted) > 95_000
+    answer = client.pull("g", "orders", 0, subscription=wanted)
+    assert [m.properties["TAGS"] for m in messages(answer)] == ["tag-4999"]
+
+
 def test_an_expression_that_does_not_parse_is_refused(client: Client) -> None:
     answer = client.pull("g", "orders", 0, subscription="||")
     assert (answer.code, answer.remark) == (23, "parse the consumer's subscription failed")

@@ -47,6 +47,18 @@ def test_the_record_tells_where_it_was_born(producer: Client, stage: Stage) -> N
     assert stored(stage, answer.ext["msgId"]).born_host.startswith("127.0.0.1:")
 
 
+def test_a_long_header_is_no_reason_to_close_and_long_properties_are_code_13() -> None:
+    """Control characters between properties are six letters each in a JSON header (RocketMQ: frames have one limit)."""
+    stage = Stage(wire=True)
+    stage.topic("orders")
+    producer = stage.client()
+    pairs = "\x02".join(f"k{n:04}\x01v" for n in range(4_000))
+    assert 31_000 < len(pairs) <= record.MAX_PROPERTIES_BYTES
+    assert producer.send("orders", properties=pairs).code == 0
+    assert producer.send("orders", properties=pairs + "\x02more\x01" + "v" * 1_000).code == 13
+    assert producer.send("orders").code == 0, "the connection is still open"
+
+
 def test_the_old_header_is_understood_too(producer: Client) -> None:
     header = SendHeader("P", "orders", "TBW102", 4, 1, 0, 0, 0, "")
     answer = producer.call(RequestCode.SEND_MESSAGE, header.to_v1_ext(), b"v1")

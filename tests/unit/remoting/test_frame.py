@@ -67,7 +67,7 @@ def test_an_answer_has_the_number_and_type_of_its_request() -> None:
     (b"\xff\xff\xff\xff....", "frame of -1 bytes"),
     ((MAX_FRAME_BYTES - 3).to_bytes(4, "big") + b"....", f"frame of {MAX_FRAME_BYTES - 3} bytes"),
     (b"\0\0\0\5\0\0\0\2", "header of 2 bytes in a frame of 5"),
-    (b"\0\xff\0\0\0\1\0\1", f"header of {MAX_HEADER_BYTES + 1} bytes in a frame of 16711680"),
+    (b"\0\xff\0\0\0\x10\0\1", f"header of {MAX_HEADER_BYTES + 1} bytes in a frame of 16711680"),
     (framed(b"{}", kind=2), "serialize type 2 is unknown"),
     (framed(b"{"), "header of 1 bytes is not JSON"),
     (framed(b"[]"), "header is list, not an object"),

@@ -82,3 +82,9 @@ def test_any_headers_one_after_the_other_are_read_as_if_alone(many: list[list[tu
     for pairs in many:
         raw = header(pairs)
         assert seen(rocketmq_header.decode(raw, b"body")) == field_by_field(raw)
+
+
+def test_a_long_header_is_read_and_not_kept() -> None:
+    long = header([(b"a", b"v"), (b"n" * 30_000, b""), (b"m" * 30_000, b""), (b"o" * 30_000, b"")])
+    assert rocketmq_header.decode(long, None).ext == {"a": "v"}
+    assert header_shape._shapes == {}

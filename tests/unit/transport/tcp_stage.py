@@ -156,5 +156,5 @@ async def in_time(story: Awaitable[T]) -> T:
         return await story
 
 
-def request(opaque: int, body: bytes | None = None, *, flag: int = 0, code: int = 34) -> RemotingCommand:
+def request(opaque: int, body: bytes | None = None, *, flag: int = 0, code: int = 31) -> RemotingCommand:
     return RemotingCommand(code, {"topic": "T"}, body, opaque=opaque, flag=flag)

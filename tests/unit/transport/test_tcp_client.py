@@ -159,7 +159,7 @@ async def test_a_request_that_fits_into_no_frame_is_the_callers_mistake() -> Non
         connector = TcpConnector()
         channel = await connector.connect(port.server.address, lambda *_: None, nobody)
         with pytest.raises(ProtocolViolation, match="header of"):
-            channel.send(RemotingCommand(10, {"properties": "x" * 70_000}))
+            channel.send(RemotingCommand(10, {"properties": "x" * 1_100_000}))
         assert channel.is_open
         await in_time(connector.close())
 

@@ -158,7 +158,7 @@ async def test_who_has_not_read_for_longest_goes_when_all_together_leave_too_muc
 
 
 async def test_an_answer_that_fits_into_no_frame_is_counted_too() -> None:
-    async with Port(Node(lambda c: c.reply(0, {"x": "y" * 70_000}))) as port:
+    async with Port(Node(lambda c: c.reply(0, {"x": "y" * 1_100_000}))) as port:
         client = await port.client()
         client.say(request(5, code=307))
         [answer] = await client.read(1)

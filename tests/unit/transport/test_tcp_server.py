@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.journal.events import ConnectionRefused
-from sandbox.remoting.codes import ResponseCode
+from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
 from sandbox.remoting.frame import encode
 from sandbox.transport.tcp_limits import TcpLimits
@@ -71,13 +71,13 @@ GARBAGE = {
     "zeros": bytes(64),
     "a negative length": b"\xff\xff\xff\xff\x00\x00\x00\x04abcd",
     "a frame over 16 MiB": (16 * KIB * KIB - 3).to_bytes(4, "big") + b"\x00\x00\x00\x02{}",
-    "a header over 64 KiB": (70_000).to_bytes(4, "big") + (65_537).to_bytes(4, "big") + b"{",
+    "a header over 1 MiB": (KIB * KIB + 100).to_bytes(4, "big") + (KIB * KIB + 1).to_bytes(4, "big") + b"{",
     "a header longer than its frame": b"\x00\x00\x00\x06\x00\x00\x00\x09{}",
     "no JSON": b"\x00\x00\x00\x06\x00\x00\x00\x02[]",
     "a serialize type nobody knows": b"\x00\x00\x00\x06\x07\x00\x00\x02{}",
     "a TLS greeting": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 }
-REASONS = {"a frame over 16 MiB": "frame_bytes", "a header over 64 KiB": "frame_bytes", "a TLS greeting": "frame_bytes"}
+REASONS = {"a frame over 16 MiB": "frame_bytes", "a header over 1 MiB": "frame_bytes", "a TLS greeting": "frame_bytes"}
 
 
 @pytest.mark.parametrize("what", GARBAGE)
@@ -164,6 +164,19 @@ async def test_requests_beyond_the_pending_ones_are_answered_with_code_2() -> No
         client.say(request(12), request(13))
         answered, refused = await client.read(2)
         assert (answered.opaque, refused.opaque) == (0, 13), "one was answered, so there was room for one"
+        await client.close()
+
+
+async def test_parked_pulls_are_no_debt_and_heartbeats_are_never_refused() -> None:
+    node = Node(lambda c: None)
+    async with Port(node, limits=TcpLimits(pending_requests=4)) as port:
+        client = await port.client()
+        client.say(*(request(n, code=RequestCode.PULL_MESSAGE) for n in range(1_500)))
+        client.say(*(request(n) for n in range(2_000, 2_004)), request(3_000, code=RequestCode.HEART_BEAT))
+        client.say(request(4_000))
+        [refused] = await client.read(1)
+        assert (refused.opaque, refused.code) == (4_000, ResponseCode.SYSTEM_BUSY), "four others are a debt"
+        assert node.heard == [*range(1_500), *range(2_000, 2_004), 3_000]
         await client.close()
 
 
@@ -288,7 +301,7 @@ async def test_one_large_turn_of_answers_ends_nothing() -> None:
 
 
 async def test_an_answer_that_fits_into_no_frame_becomes_an_error() -> None:
-    node = Node(lambda c: c.reply(0, {"x": "y" * 70_000}))
+    node = Node(lambda c: c.reply(0, {"x": "y" * 1_100_000}))
     async with Port(node) as port:
         client = await port.client()
         client.say(request(5))
