@@ -8,6 +8,7 @@ from urllib.parse import urlparse
 
 import orjson
 from asgiref.sync import sync_to_async
+from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
@@ -40,6 +41,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         finally:
             self._leave()
 
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Without a look at this thread's database connections each time: who asks the database does that itself."""
+        await getattr(self, get_handler_name(message))(message)
+
     async def connect(self) -> None:
         if not _is_own_origin(self.scope) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
             await self.close()
@@ -52,7 +57,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         limits = self.hub.limits
         self.rate = Rate(limits.messages_per_s, limits.messages_per_s, what="messages", now=time.monotonic)
-        self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke
+        self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke, or may not wake
         self.viewer = Viewer(self.send, self.close, self._may_see, self.visitor.address, limits,
                              self.visitor)  # fmt: skip
         self.hub.enter(self.viewer)
@@ -115,7 +120,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         Where waking is refused the channel says so: it ends with `asleep` or `failed`.
         """
         slug = slug_of(ch)
-        if slug is None or slug in self._woken or not await database_sync_to_async(_may_wake)(self.visitor, slug):
+        if slug is None or slug in self._woken:
+            return
+        if not await self.hub.door.ask(lambda: database_sync_to_async(_may_wake)(self.visitor, slug)):
+            self._woken.add(slug)
             return
         try:
             await asyncio.wait_for(asyncio.wrap_future(self.hub.port.wake(slug)), engine.OPENING_PATIENCE_S)

@@ -18,6 +18,7 @@ from channels.db import database_sync_to_async
 from queueviz.live import frames, rights
 from queueviz.live.bells import Bells
 from queueviz.live.channel import FACTS, Channel, slug_of
+from queueviz.live.door import Door
 from queueviz.live.fact_channel import MOST_ROWS, FactChannel
 from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
@@ -55,6 +56,7 @@ class Hub:
         self._facts: dict[str, FactChannel] = {}
         self._places: dict[str, Counter[Viewer]] = {}  # slug -> its viewers -> how many of its channels each watches
         self._joining: Counter[str] = Counter()  # slug -> viewers on their way to it
+        self.door = Door(self.host.rights_share)
         self._bells = Bells(port, self._loop, self._heard)
         self._newest: dict[str, int] = {}  # slug -> seq, for the beat
         self._served_s: dict[str, float] = {}  # slug -> when a board of it was read
@@ -93,7 +95,8 @@ class Hub:
         known = name in viewer.watches or name in viewer.fact_cursors
         if not known and viewer.channel_count >= self.limits.channels:
             return await viewer.send(frames.end(name, "too_many_channels"))
-        if not await viewer.may_see(slug):
+        is_there = viewer in self._places.get(slug, ())  # then its right is read every second
+        if not is_there and not await self.door.ask(lambda: viewer.may_see(slug)):
             return await viewer.send(frames.end(name, "unknown"))
         self._joining[slug] += 1
         try:
