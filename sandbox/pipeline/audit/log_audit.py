@@ -141,9 +141,9 @@ class _LogAudit:
         if not different.any():
             self._notes.counts["units"] += len(found)
             return
+        # a queue drops a file when the log has dropped all its records; while it is open, since we looked
         before = offsets < queue.first
-        gone = before if self._place.open else np.zeros(len(found), np.bool_)
-        gone |= ~before & (expected["physical"] < self._begin(name))
+        gone = (before & self._place.open) | (~before & (expected["physical"] < self._begin(name)))
         self._notes.counts["before_queue"] += int(gone.sum())
         self._notes.counts["units"] += int((~gone & ~different).sum())
         rows = np.flatnonzero(different & ~gone)
