@@ -1,5 +1,6 @@
 """One run after the other on one warm session: progress told, failures in a sentence, the last good result kept."""
 
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -41,12 +42,13 @@ class Runner:
             self._tell(order.run, state="cancelled")
             return
         out = Path(order.out)
+        kept = out / f".kept-{order.run}"
         self._now = order.run
         try:
             job = job_of(order)
             make_room(out)
             self._tell(order.run, state="starting")
-            session = self._opened()
+            session = self._opened(kept)
             if order.run in self._cancelled:
                 raise Cancelled
             with Progress(session, order.run, lambda **told: self._tell(order.run, **told)):
@@ -75,6 +77,7 @@ class Runner:
                 self.is_useless = sentence == SPARK_GONE
                 self._tell(order.run, state="failed", why=sentence)
         finally:
+            shutil.rmtree(kept, ignore_errors=True)
             self._now = None
 
     def leave(self) -> None:
@@ -95,11 +98,13 @@ class Runner:
         if self._session is not None and not self.is_useless:
             self._session.stop()
 
-    def _opened(self) -> "SparkSession":
-        if self._session is None:
-            from sandbox.pipeline.session import open_session
+    def _opened(self, kept: Path) -> "SparkSession":
+        """`kept`: where the run may keep what it has made."""
+        from sandbox.pipeline.session import keep_in_files, open_session
 
+        if self._session is None:
             self._session = open_session(master=self._where[0], remote=self._where[1])
+        keep_in_files(self._session, kept)
         return self._session
 
     def _tell(self, run: str, **told: Any) -> None:

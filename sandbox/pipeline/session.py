@@ -1,6 +1,7 @@
 """A Spark session with what was measured to matter (docs/pipeline.md), and our code where its workers find it."""
 
 import atexit
+import re
 import shutil
 import tempfile
 import zipfile
@@ -60,6 +61,13 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     session.dataSource.register(JournalSource)
     session.dataSource.register(RocketSink)
     return session
+
+
+def keep_in_files(session: Any, directory: Path) -> None:
+    """What a run keeps lies there on a cluster, whose executors take along what they have in memory when they die."""
+    context = getattr(session, "_sc", None)
+    if context is not None and not re.match(r"local(\[|$)", context.master):
+        context.setCheckpointDir(str(directory))
 
 
 def wait_for_server(remote: str) -> None:

@@ -2,19 +2,25 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.launch import environment_of, spark_home
+from sandbox.hosting.world import World
+from sandbox.pipeline.launch import ENDED, Child, Order, Where, environment_of, spark_home
+from tests.pipeline.test_delivery_audit_verdicts import begun, member, sent
 from tests.pipeline.test_errors import WITHIN_S, command
+from tests.pipeline.test_errors_midway import children
+from tests.pipeline.worlds import record
 from tests.server.server import ROOT
 
 pytestmark = pytest.mark.pipeline
 
 MASTER = "local-cluster[2,1,1024]"
+LATE_STAGE = 20  # of some fifty: most of what a run keeps is made
 
 
 @pytest.fixture
@@ -50,3 +56,30 @@ def test_executors_have_our_code_from_the_session_and_from_nowhere_else(tmp_path
     for executor in executors:
         assert executor["cwd"].startswith(f"{tmp_path}/spark/work/app-")
         assert Path(executor["cwd"], executor["origin"]).match("*/sandbox.zip/sandbox/message/record.py")
+
+
+@pytest.mark.nightly
+def test_a_run_goes_on_when_an_executor_dies(tmp_path: Path) -> None:
+    """Other ones have to do its work again, and must find what the run had made before."""
+    world: World
+    with begun(tmp_path / "world") as world:
+        member(world)
+        sent(world, 50)
+        world.run(30)
+        made = record(world, tmp_path / "world")
+    out = tmp_path / "out"
+    with (tmp_path / "words").open("wb") as words, Child(Where(MASTER), tmp_path / "spark", os.environ,
+                                                         errors=words) as child:
+        child.order(Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
+                          {"s": str(made.journal)}, str(out), {}))
+        killed = False
+        for told in child.told():
+            if told["state"] in ENDED:
+                break
+            if told.get("stage", 0) >= LATE_STAGE and not killed:
+                [java] = [process for process, line in children(child.process_id).items() if "java" in line]
+                executors = [process for process, line in children(java).items() if "ExecutorBackend" in line]
+                os.kill(executors[0], signal.SIGKILL)
+                killed = True
+    assert (killed, told["state"], told.get("why")) == (True, "done", None)
+    assert list(out.glob(".kept-*")) == []

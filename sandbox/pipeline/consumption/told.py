@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 
 def kept(table: "DataFrame") -> "DataFrame":
-    """Made now and kept while the run needs it: plans that build on it begin here, however often they read it."""
-    return table.localCheckpoint()
+    """Made now and kept while the run needs it: plans that build on it begin here, however often they read it.
+
+    In files where the run has a place for them (`session.keep_in_files`), else in memory.
+    """
+    context = getattr(table.sparkSession, "_sc", None)  # a Connect session has none
+    return table.checkpoint() if context is not None and context.getCheckpointDir() else table.localCheckpoint()
 
 
 def told(given: "Given", *events: str) -> "DataFrame":
