@@ -20,7 +20,9 @@ FEW = 4  # while they are long: then the other side is asked between them whethe
 LONG_BYTES = 256 * 1024  # of one write
 
 TLS_RECORD = b"\x16\x03"
+HTTP_2 = b"PRI * HTTP/2.0"
 NO_TLS = "it greets with TLS, which this port does not speak"
+NO_GRPC = "it speaks RocketMQ 5 gRPC; use a 4.x client or the remoting protocol"
 EXPIRED = "expired"  # why a node closes who is silent, as ClientDisconnected says it
 
 NO_DEBT = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE, RequestCode.HEART_BEAT})
@@ -95,8 +97,9 @@ class TcpChannel:
         try:
             commands = self._decoder.feed(data, raw)
         except ProtocolViolation as why:
-            greets = self._last_code is None and data.startswith(TLS_RECORD)
-            self._violated(ProtocolViolation(NO_TLS) if greets else why)
+            first = data if self._last_code is None else b""
+            self._violated(ProtocolViolation(NO_TLS) if first.startswith(TLS_RECORD) else
+                           ProtocolViolation(NO_GRPC) if first.startswith(HTTP_2) else why)
             return
         if self._guard is not None and self._decoder.held_bytes != self._unfinished_bytes:
             self._count_unfinished(self._guard, self._decoder.held_bytes)
