@@ -1,4 +1,4 @@
-"""The tables of a result as text for a terminal: names above, columns side by side, long values cut."""
+"""The tables of a result as text for a terminal: names above, columns side by side, long values cut but in the last."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -30,7 +30,8 @@ def _rows(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:
-    texts = [list(rows[0]), *([_text(value) for value in row.values()] for row in rows)]
+    told = [[_text(value) for value in row.values()] for row in rows]
+    texts = [list(rows[0]), *([*map(_cut, row[:-1]), row[-1]] for row in told)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
@@ -41,5 +42,8 @@ def _text(value: Any) -> str:
     if value is None:
         return "-"
     told = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
-    shown = "".join(character if character.isprintable() else "·" for character in told)
-    return shown if len(shown) <= WIDEST else f"{shown[: WIDEST - 1]}…"
+    return "".join(character if character.isprintable() else "·" for character in told)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"

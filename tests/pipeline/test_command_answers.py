@@ -13,7 +13,7 @@ from queueviz.runs.printed import lines_of
 from sandbox.pipeline.launch import Order
 from sandbox.pipeline.results import Manifest, Table, publish
 
-ROWS = [{"kind": "crc", "queue_offset": n, "says": "body\nis " + "x" * n * 40} for n in range(3)]
+ROWS = [{"kind": "crc" * n * 10, "queue_offset": n, "says": "body\nis " + "x" * n * 40} for n in range(3)]
 
 
 def result(out: Path) -> Table:
@@ -28,12 +28,13 @@ def result(out: Path) -> Table:
 def test_a_table_is_printed_as_columns_with_its_first_rows(tmp_path: Path) -> None:
     table = result(tmp_path)
     assert list(lines_of(tmp_path, "findings", table, 2)) == [
-        "kind  queue_offset  says",
-        "crc   0             body·is",
-        f"crc   1             body·is {'x' * 40}",
+        f"kind{' ' * 26}  queue_offset  says",
+        f"{' ' * 30}  0             body·is",
+        f"{'crc' * 10}  1             body·is {'x' * 40}",
         f"findings: 3 rows, 2 of them shown, in {tmp_path}"]
     [*_, third, last] = lines_of(tmp_path, "findings", table, 20)
-    assert (third[-3:], last) == ("xx…", f"findings: 3 rows, in {tmp_path}")
+    assert third == f"{'crc' * 20}  2             body·is {'x' * 80}", "a sentence is not cut"
+    assert last == f"findings: 3 rows, in {tmp_path}"
     assert list(lines_of(tmp_path, "findings", table, 0)) == [last]
 
 
@@ -76,7 +77,7 @@ def test_the_command_prints_the_answer(home: Path, monkeypatch: pytest.MonkeyPat
     call_command("pipeline", "store_audit", "--store", str(home), "--show", "1")
     out = home / "pipeline" / "store_audit" / home.name
     assert capsys.readouterr().out.splitlines() == [
-        "kind  queue_offset  says", "crc   0             body·is", f"findings: 3 rows, 1 of them shown, in {out}"]
+        "kind  queue_offset  says", "      0             body·is", f"findings: 3 rows, 1 of them shown, in {out}"]
     assert list((home / "pipeline" / ".spark").iterdir()) == []
 
 

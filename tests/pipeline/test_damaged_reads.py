@@ -65,7 +65,7 @@ BAD_UNITS = {"zeros": bytes(20), "far": struct.pack(">qiq", 1 << 60, 205, 0),
 
 
 @pytest.mark.parametrize("kind", BAD_UNITS)
-@pytest.mark.parametrize("number", [0, 1, 449, 450, 499, 500, 511, 512, 674, 898])
+@pytest.mark.parametrize("number", [0, 1, 450, 500, 898])
 def test_a_bad_unit_costs_its_own_message_alone(root: Path, number: int, kind: str) -> None:
     overwrite(root / UNITS, 20 * number, BAD_UNITS[kind])
     expected = [n for n in range(COUNT) if n != number]
