@@ -61,32 +61,27 @@ class ConsumeQueue:
                 return
             log.warning("queue %s/%d: offset %d leaves a gap after %d", self.topic, self.queue_id, queue_offset,
                         self.max_offset)
+        done, end = 0, len(units)
         try:
-            file = self._append(queue_offset, units, store_ms)
+            while done < end:
+                file = self._file_for(queue_offset + done // UNIT_BYTES)
+                at = file.wrote
+                fit = min(end - done, file.size - at)
+                if at + fit > file.reserved:
+                    self.files.pool.reserve(file, at, at + fit)
+                view = file.view
+                if view is None:
+                    view = self.files.pool.view(file)
+                view[at : at + fit] = units if fit == end else units[done : done + fit]
+                file.used = True
+                file.modified_ms = store_ms
+                file.wrote = at + fit
+                done += fit
         except StoreFull:
             self.files.truncate(self.max_offset * UNIT_BYTES)  # all of it or nothing: the run comes again
             raise
         self.max_physical = physical_end
         self.max_offset = (file.base + file.wrote) // UNIT_BYTES
-
-    def _append(self, queue_offset: int, units: bytes, store_ms: int) -> MappedFile:
-        """Write units over as many files as it takes; returns the last of them."""
-        done, end = 0, len(units)
-        while done < end:
-            file = self._file_for(queue_offset + done // UNIT_BYTES)
-            at = file.wrote
-            fit = min(end - done, file.size - at)
-            if at + fit > file.reserved:
-                self.files.pool.reserve(file, at, at + fit)
-            view = file.view
-            if view is None:
-                view = self.files.pool.view(file)
-            view[at : at + fit] = units if fit == end else units[done : done + fit]
-            file.used = True
-            file.modified_ms = store_ms
-            file.wrote = at + fit
-            done += fit
-        return file
 
     def _file_for(self, queue_offset: int) -> MappedFile:
         files = self.files

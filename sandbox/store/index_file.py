@@ -104,7 +104,8 @@ class IndexFile:
             view = self._pool.view(self.file)
         self.file.used = True
         count = min(len(keys.hashes) - start, self.entries - self.index_count)
-        self._reserve(count)
+        if self._entries_at + (self.index_count + count) * ENTRY_BYTES > self.file.reserved:
+            self._reserve(count)
         if count == 1 or self.index_count == 1:
             # the first entry of a file still counts its seconds from the preset begin, as in RocketMQ
             self._put_one(view, keys.hashes[start], keys.physicals[start], keys.times[start])
