@@ -89,7 +89,7 @@ class FakePort:
         return self._do("set_keys", lambda: self.keys.__setitem__(self._known(slug), keys))
 
     def dismiss_notices(self, slug: str) -> "Future[Any]":
-        return self._do("dismiss_notices", lambda: self.notices.pop(self._known(slug)))
+        return self._do("dismiss_notices", lambda: self.notices.pop(self._known(slug), None))
 
     def delete(self, slug: str) -> "Future[Any]":
         return self._do("delete", lambda: self.sandboxes.pop(self._known(slug)))
