@@ -76,6 +76,22 @@ def test_reading_many_boards_takes_one_crossing_and_each_answers_for_itself(port
     assert [unknown, strange, missing] == [Refusal("unknown")] * 3
 
 
+def test_no_board_is_begun_when_the_time_for_reading_is_over(port: EnginePort) -> None:
+    create(port)
+    names = ["topology/demo", "store/demo/broker-a", "groups/demo"]
+    assert len(port.read_within(names, WAIT_S).result(WAIT_S)) == 3
+    [first] = port.read_within(names, 0.0).result(WAIT_S)
+    assert isinstance(first.answer, Reading)
+    assert first.took_s > 0
+
+
+def test_the_newest_event_has_the_same_number_awake_and_as_it_fell_asleep(port: EnginePort) -> None:
+    create(port)
+    assert port.newest_seq("demo").result(WAIT_S) == int(port.snapshot("demo").result(WAIT_S)["seq"])
+    port.sleep("demo", "test").result(WAIT_S)
+    assert port.newest_seq("demo").result(WAIT_S) == int(port.snapshot("demo").result(WAIT_S)["seq"])
+
+
 def test_a_sleeping_sandbox_shows_how_it_fell_asleep_and_refuses_actions(port: EnginePort) -> None:
     create(port)
     port.act("demo", CreateTopic(topic="orders"), OWNER).result(WAIT_S)
