@@ -66,6 +66,7 @@ class Broker:
         self.connections.on_gone = self._forget
         self._registration = Registration(config, clock, connector, name_servers,
                                           lambda: (self.topics.version, self.topics.table))
+        self._registration.on_orders = self.topics.mark_orders
         self._follower = Follower(config, parts, self._files, store, clock, connector, self._registration)
         self.replica = self._follower.replica
         self.slave_sync = self._follower.slave_sync

@@ -1,11 +1,11 @@
 """Telling name servers what this broker has."""
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.kernel.clock import Clock, TimerHandle
-from sandbox.remoting.bodies import DataVersion, RegisterBrokerBody, TopicConfig, TopicConfigTable
+from sandbox.remoting.bodies import DataVersion, KVTable, RegisterBrokerBody, TopicConfig, TopicConfigTable
 from sandbox.remoting.channel import Channel, Connector
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
@@ -71,7 +71,7 @@ class Registration:
 
     A change goes out alone, with the version of the whole table; name servers merge.  A new connection
     begins with the whole table, because its name server may know nothing.  The first answer of a round tells a slave
-    who its master is: `on_answer` gets it.
+    who its master is: `on_answer` gets it; and which topics are sent in order: `on_orders`, with their names.
     RocketMQ: `BrokerOuterAPI.registerBrokerAll`, `registerIncrementBrokerData`.
     """
 
@@ -85,6 +85,7 @@ class Registration:
         self._opaque = 0
         self._round: set[int] = set()  # requests of which none has been answered
         self.on_answer: Callable[[RegisterBrokerResponseHeader], None] = lambda answer: None
+        self.on_orders: Callable[[Collection[str]], None] = lambda topics: None
 
     def start(self) -> None:
         self.register_all()
@@ -128,6 +129,8 @@ class Registration:
         if c.is_response and c.opaque in self._round and c.code == ResponseCode.SUCCESS:
             self._round.clear()
             self.on_answer(RegisterBrokerResponseHeader.from_ext(c.ext))
+            if c.body:
+                self.on_orders(KVTable.decode(c.body).table)
 
     def _whole(self) -> RemotingCommand:
         command = self._registration(self._table()[1])

@@ -1,6 +1,6 @@
 """Which topics this broker has, with how many queues and which rights."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sandbox.broker import topic_names as names
@@ -75,6 +75,18 @@ class TopicConfigManager:
     def next_version(self) -> None:
         """Nothing in the table changed, but what name servers are told of it."""
         self.version = self.version.next(self._clock.now_ms())
+
+    def mark_orders(self, names_in_order: Collection[str]) -> None:
+        """Name servers keep which topics are sent in order; a topic they do not name is not.
+
+        RocketMQ 4.9: `TopicConfigManager.updateOrderTopicConfig`; name servers hear of it with the next registration.
+        """
+        changed = {name: topic._replace(order=not topic.order) for name, topic in self.table.items()
+                   if topic.order != (name in names_in_order)}
+        if changed:
+            self.table.update(changed)
+            self.next_version()
+            self._changed(None)
 
     def delete(self, topic: str) -> bool:
         """Forget a topic; its messages stay in the log until their files go."""

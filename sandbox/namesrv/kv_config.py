@@ -4,6 +4,7 @@
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.codes import ResponseCode
 
+ORDERS = "ORDER_TOPIC_CONFIG"  # the name space of topics that are sent in order
 MAX_KEYS = 10_000  # of all name spaces together
 MAX_CHARS = 32_768  # of a name space, a key and a value together
 
@@ -28,9 +29,9 @@ class KVConfigManager:
     def delete(self, namespace: str, key: str) -> None:
         values = self.table.get(namespace, {})
         values.pop(key, None)
-        if not values:
+        if not values and namespace != ORDERS:  # RocketMQ keeps all; of this one brokers hear that none is left
             self.table.pop(namespace, None)
 
     def all(self, namespace: str) -> dict[str, str] | None:
         values = self.table.get(namespace)
-        return dict(sorted(values.items())) if values else None
+        return None if values is None else dict(sorted(values.items()))

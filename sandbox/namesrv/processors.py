@@ -7,7 +7,7 @@ from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.namesrv.administration import AdministrationProcessor, Handler
 from sandbox.namesrv.config import NameServerConfig
-from sandbox.namesrv.kv_config import KVConfigManager
+from sandbox.namesrv.kv_config import ORDERS, KVConfigManager
 from sandbox.namesrv.route_info import Removal, RouteInfoManager
 from sandbox.remoting.bodies import DataVersion, KVTable, RegisterBrokerBody, TopicConfigTable, TopicList
 from sandbox.remoting.bodies.packed_registration import unpack
@@ -23,8 +23,6 @@ from sandbox.remoting.headers import (
     RouteHeader,
     UnregisterBrokerHeader,
 )
-
-ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 
 
 class NameServerProcessor:
@@ -68,8 +66,8 @@ class NameServerProcessor:
         if changed:
             self._route_changed(header.broker, "registered", done.topics)
         ext = RegisterBrokerResponseHeader(done.master_ha_address, done.master_address).to_ext()
-        orders = self._kv.all(ORDER_NAMESPACE)
-        return c.reply(ResponseCode.SUCCESS, ext, KVTable(orders).encode() if orders else None)
+        orders = self._kv.all(ORDERS)
+        return c.reply(ResponseCode.SUCCESS, ext, KVTable(orders).encode() if orders is not None else None)
 
     def unregister(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         header = UnregisterBrokerHeader.from_ext(c.ext)
@@ -95,7 +93,7 @@ class NameServerProcessor:
                            remark=f"No topic route info in name server for the topic: {topic}\n"
                                   "See http://rocketmq.apache.org/docs/faq/ for further details.")
         if self._administration.config.order_message_enable:
-            route = route._replace(order_topic_conf=self._kv.get(ORDER_NAMESPACE, topic))
+            route = route._replace(order_topic_conf=self._kv.get(ORDERS, topic))
         return c.reply(ResponseCode.SUCCESS, body=route.encode())
 
     def cluster(self, c: RemotingCommand, _: Channel) -> RemotingCommand:

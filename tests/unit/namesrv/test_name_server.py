@@ -9,6 +9,7 @@ from sandbox.remoting.bodies import (
     ClusterInfo,
     KVTable,
     RegisterBrokerBody,
+    TopicConfig,
     TopicConfigTable,
     TopicList,
     TopicRouteData,
@@ -161,3 +162,21 @@ def test_texts_are_kept_by_name_space_and_key(client: Client) -> None:
     assert client.call(RequestCode.DELETE_KV_CONFIG, item).code == 0
     missed = client.call(RequestCode.GET_KV_CONFIG, item)
     assert (missed.code, missed.remark) == (22, "No config item, Namespace: ns1 Key: k1")
+
+
+def test_brokers_hear_with_a_registration_which_topics_are_in_order(stage: Stage, client: Client) -> None:
+    """RocketMQ 4.9: a topic that name servers do not name is not in order, whatever its creator said."""
+    item = {"namespace": "ORDER_TOPIC_CONFIG", "key": "orders", "value": "broker-a:4"}
+    topics = stage.broker.topics
+    topics.update(TopicConfig("orders"))
+    topics.update(TopicConfig("ours", order=True))
+    before = topics.version
+    stage.pass_s(11)
+    assert (topics.table["orders"].order, topics.table["ours"].order) == (False, True), "nothing was ever said of any"
+    assert client.call(RequestCode.PUT_KV_CONFIG, item).code == 0
+    stage.pass_s(31)
+    assert (topics.table["orders"].order, topics.table["ours"].order) == (True, False)
+    assert topics.version.counter == before.counter + 1
+    assert client.call(RequestCode.DELETE_KV_CONFIG, item).code == 0
+    stage.pass_s(31)
+    assert topics.table["orders"].order is False
