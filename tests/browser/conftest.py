@@ -67,7 +67,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("no Chromium on this machine; script/setup browser installs it where it may")
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        args = ["--no-sandbox", "--disable-dev-shm-usage"]
+        args = ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"]  # as wide as on screens
         with playwright.chromium.launch(executable_path=executable, args=args) as started:
             yield started
 
