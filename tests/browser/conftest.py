@@ -18,6 +18,7 @@ from tests import ports
 from tests.server.server import Server, forget_creations
 
 ROOT = Path(__file__).parents[2]
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first draws no windows
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PATIENCE_MS = 20_000  # other work may share the machine
@@ -61,12 +62,12 @@ def base_url(home: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="package")  # no longer: while it runs, Playwright keeps an event loop running in this thread
 def browser() -> Iterator[Browser]:
-    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         pytest.skip("no Chromium on this machine; script/setup browser installs it where it may")
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        args = ["--no-sandbox", "--disable-dev-shm-usage"]
+        args = ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"]  # as wide as on screens
         with playwright.chromium.launch(executable_path=executable, args=args) as started:
             yield started
 

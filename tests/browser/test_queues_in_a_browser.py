@@ -40,7 +40,7 @@ def test_the_cursor_asks_for_the_message_and_a_click_explains_its_zone(site: Sit
 
 
 def test_what_failed_waits_in_a_thin_strip_below(site: Site) -> None:
-    site.visit("index")
+    site.visit("index", "topics/")  # its Board would open anew with the first member
     assert site.act(action="CreateTopic", topic="shaky", write_queues="2", read_queues="2") == 204
     read(site, "shaky-svc", "shaky", fail_percent="100")
     assert site.act(action="SetRate", rate="20") == 204
@@ -89,7 +89,7 @@ def test_ninety_six_queues_are_a_heat_map_and_twelve_strips(site: Site) -> None:
 
 
 def test_with_sixteen_queues_every_card_keeps_its_buttons(site: Site) -> None:
-    site.visit("index")
+    site.visit("index", "topics/")  # its Board would open anew with the first member
     assert site.act(action="CreateTopic", topic="sixteen", write_queues="16", read_queues="16") == 204
     read(site, "sixteen-svc", "sixteen", copies="3")
     site.open("?group=sixteen-svc")
@@ -106,7 +106,7 @@ def test_with_sixteen_queues_every_card_keeps_its_buttons(site: Site) -> None:
 
 
 def test_a_broadcasting_group_has_a_stack_of_strips_per_member(site: Site) -> None:
-    site.visit("index")
+    site.visit("index", "topics/")  # its Board would open anew with the first member
     assert site.act(action="CreateTopic", topic="public", write_queues="3", read_queues="3") == 204
     read(site, "public-svc", "public", model="BROADCASTING")
     assert site.act(action="SetRate", rate="4") == 204
