@@ -1,6 +1,6 @@
 """Telling the engine of attached clusters: when somebody looks, and when an administrator changed or removed one.
 
-The engine is told with each visit, so that it asks first where nobody has looked for a while, and notices what another
+Each visit is reported to the engine, so that it asks first where no page was open for a while, and notices what another
 process changed.
 """
 

@@ -1,6 +1,6 @@
 """Words about queues whose master is down: who reads them, and of when their lag is.
 
-Twin of static/queueviz/js/down.js.  Who reads those of a silent broker of a real cluster, nobody knows: no words.
+Twin of static/queueviz/js/down.js.  Who reads those of a silent broker of a real cluster is unknown: no words.
 """
 
 from __future__ import annotations

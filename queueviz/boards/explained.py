@@ -62,7 +62,7 @@ EXPLAINED: dict[str, Explained] = {
     ),
     "unknown": Explained(
         NO_COUNTER,
-        _("Whoever holds the queue does not tell how far it is."),
+        _("The client that holds the queue does not report how far it is."),
         _("A client that answers GET_CONSUMER_RUNNING_INFO would show it."),
     ),
     "end": Explained(

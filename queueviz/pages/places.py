@@ -16,7 +16,7 @@ from sandbox.kernel.errors import SandboxError
 
 
 class Standing(NamedTuple):
-    """`health`: of its nodes, or that it sleeps; `lag`: of all groups, with the worst of them; empty: nobody knows."""
+    """`health`: of its nodes, or that it sleeps; `lag`: of all groups, with the worst of them; empty: unknown."""
 
     health: str
     lag: str
@@ -30,7 +30,7 @@ class Placed(NamedTuple):
 
 
 def of_visitor(who: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]:
-    """`attach`: the engine is told of clusters it does not look at yet, and their first answer is not waited for."""
+    """`attach`: clusters the engine does not look at yet are named to it, and their first answer is not waited for."""
     mine, clusters = access.sandboxes_of(who), access.clusters_of(who)
     if attach:
         for cluster in clusters:

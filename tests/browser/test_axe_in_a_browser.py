@@ -2,6 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import ViewportSize
 
 from tests.browser.conftest import DESKTOP, PHONE, Site
 
@@ -31,7 +32,7 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
     template, path, ready = PAGES[name]
     site.page.emulate_media(reduced_motion="reduce")
     for viewport in (DESKTOP, PHONE):
-        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        site.page.set_viewport_size(viewport)
         site.visit(template, path)
         site.page.locator(ready).first.wait_for()
         for theme in ("light", "dark"):
@@ -43,14 +44,14 @@ def test_axe_finds_nothing(site: Site, name: str) -> None:
 
 @pytest.mark.parametrize("path", ["topology/", "audit/", "history/", "pipeline/"])
 def test_a_finger_finds_everything_on_the_other_pages_too(site: Site, path: str) -> None:
-    site.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    site.page.set_viewport_size(PHONE)
     site.visit("orders", path)
     assert small_targets(site) == []
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_nothing_on_the_first_page(site: Site, viewport: dict[str, int]) -> None:
-    site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+def test_axe_finds_nothing_on_the_first_page(site: Site, viewport: ViewportSize) -> None:
+    site.page.set_viewport_size(viewport)
     site.page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
     site.page.goto(f"{site.base_url}/")
     for theme in ("light", "dark"):
@@ -77,8 +78,8 @@ def test_axe_finds_nothing_in_the_dialogs(site: Site) -> None:
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_nothing_in_the_table_of_a_board(site: Site, viewport: dict[str, int]) -> None:
-    site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+def test_axe_finds_nothing_in_the_table_of_a_board(site: Site, viewport: ViewportSize) -> None:
+    site.page.set_viewport_size(viewport)
     site.page.emulate_media(reduced_motion="reduce")
     site.visit("orders")
     site.page.locator("#twin-toggle").click()

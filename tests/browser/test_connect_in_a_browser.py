@@ -24,12 +24,12 @@ def test_a_client_connects_is_seen_and_is_cut_off(site: Site) -> None:
         expect(client).to_contain_text("4.9.8")
         page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
         for viewport in (DESKTOP, PHONE):
-            page.set_viewport_size(viewport)  # type: ignore[arg-type]
+            page.set_viewport_size(viewport)
             for theme in ("light", "dark"):
                 page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
                 assert violations(site) == [], (viewport["width"], theme)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+        page.set_viewport_size(DESKTOP)
         site.open("?group=readers&topic=TopicTest")
         card = page.locator(f".cons[data-client='{stranger.client_id}']")
         expect(card.locator(".plug")).to_be_visible(timeout=PATIENCE_MS)

@@ -28,7 +28,7 @@ def test_the_dialog_fits_and_has_no_violation_at_any_size_and_in_any_light(site:
     site.visit("cluster")
     for name in ("fault", "strategy"):
         for viewport in (DESKTOP, PHONE):
-            site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+            site.page.set_viewport_size(viewport)
             site.page.evaluate("(name) => document.querySelector(`[data-ask=${name}]`).click()", name)
             dialog = site.page.locator("#ask[open]")
             dialog.get_by_role("heading").first.wait_for()

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.conftest import DESKTOP, PHONE, Site
 from tests.browser.test_axe_in_a_browser import violations
@@ -11,8 +11,8 @@ from tests.browser.test_axe_in_a_browser import violations
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_axe_finds_nothing_in_the_ledger(site: Site, viewport: dict[str, int], language: str) -> None:
-    site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+def test_axe_finds_nothing_in_the_ledger(site: Site, viewport: ViewportSize, language: str) -> None:
+    site.page.set_viewport_size(viewport)
     site.page.emulate_media(reduced_motion="reduce")
     site.page.context.add_cookies([{"name": "django_language", "value": language, "url": site.base_url}])
     site.page.goto(f"{site.base_url}/fidelity/?q=lock")
@@ -63,8 +63,8 @@ def test_a_mark_opens_with_the_keyboard_and_leads_to_its_row(site: Site) -> None
 @pytest.mark.parametrize(("template", "path"), [("payments", "locks/"), ("index", "index/"), ("orders", "settings/"),
                                                 ("orders", "topics/"), ("orders", "reset/")])  # fmt: skip
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_open_marks_stay_inside_their_page(site: Site, template: str, path: str, viewport: dict[str, int]) -> None:
-    site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+def test_open_marks_stay_inside_their_page(site: Site, template: str, path: str, viewport: ViewportSize) -> None:
+    site.page.set_viewport_size(viewport)
     site.page.emulate_media(reduced_motion="reduce")
     site.visit(template, path)
     site.page.locator(".differs").first.wait_for()
@@ -98,7 +98,7 @@ def test_shots_of_the_ledger(site: Site, request: pytest.FixtureRequest) -> None
     if where is None:
         pytest.skip("no --shots")
     for viewport, size in ((DESKTOP, ""), (PHONE, "-phone")):
-        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        site.page.set_viewport_size(viewport)
         site.page.goto(f"{site.base_url}/fidelity/#0.27")
         for theme in ("light", "dark"):
             site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)

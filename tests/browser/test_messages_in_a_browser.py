@@ -124,7 +124,7 @@ def test_axe_finds_nothing_on_the_page_of_a_message(site: Site) -> None:
     site.page.emulate_media(reduced_motion="reduce")
     first_message(site)
     for viewport in (DESKTOP, PHONE):
-        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        site.page.set_viewport_size(viewport)
         for theme in ("light", "dark"):
             site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
             assert violations(site) == [], (viewport["width"], theme)

@@ -53,7 +53,7 @@ def _history(slug: str, seq: int, end_ms: int) -> None:
 def test_axe_finds_nothing_on_the_pipelines_pages(found: Site, path: str, ready: str) -> None:
     found.page.emulate_media(reduced_motion="reduce")
     for viewport in (DESKTOP, PHONE):
-        found.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        found.page.set_viewport_size(viewport)
         found.open(path)
         found.page.locator(ready).first.wait_for()
         for theme in ("light", "dark"):

@@ -22,7 +22,7 @@ def shoot(site: Site, request: pytest.FixtureRequest) -> Callable[[str], None]:
 
     def take(name: str) -> None:
         for viewport, size in ((DESKTOP, ""), (PHONE, "-phone")):
-            site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+            site.page.set_viewport_size(viewport)
             for theme in ("light", "dark"):
                 site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
                 site.page.evaluate("document.fonts.ready")

@@ -16,7 +16,7 @@ def test_a_condition_is_refused_until_the_settings_allow_it(site: Site) -> None:
     dialog.locator("button.primary").click()
     card = page.locator(".cons[data-client]", has_text="does not support consumer to filter message by SQL92")
     expect(card).to_have_count(1, timeout=PATIENCE_MS)
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.set_viewport_size(PHONE)
     site.open("settings/")
     switch = page.locator("[aria-labelledby=s-filter]")
     expect(switch.locator("select")).to_have_value('{"property_filter":false}')

@@ -177,7 +177,7 @@ def test_axe_finds_nothing_at_any_size_and_in_any_light(site: Site) -> None:
     site.visit("cluster", PAGE)
     assert site.act(action="CutLink", a="shop", b="broker-b") == 204
     for viewport in (DESKTOP, PHONE):
-        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        site.page.set_viewport_size(viewport)
         for choice in ("node=broker-a.1", "node=ns-1", "link=shop~broker-b"):
             site.open(f"{PAGE}?{choice}")
             site.page.locator("#routes table").first.wait_for()

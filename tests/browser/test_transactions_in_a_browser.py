@@ -19,12 +19,12 @@ def test_a_transactional_producer_is_added_and_what_it_left_open_is_ended_by_han
     rows = site.page.locator("#ask [role=listitem]")
     expect(rows.first).to_be_visible(timeout=PATIENCE_MS)
     for viewport in (DESKTOP, PHONE):
-        site.page.set_viewport_size(viewport)  # type: ignore[arg-type]
+        site.page.set_viewport_size(viewport)
         for theme in ("light", "dark"):
             site.page.evaluate("(theme) => document.documentElement.dataset.theme = theme", theme)
             assert [rule["id"] for rule in Axe().run(site.page).response["violations"]] == []
         assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    site.page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    site.page.set_viewport_size(DESKTOP)
     ended = rows.first.get_attribute("id")
     rows.first.get_by_role("button", name="Roll back").click()
     expect(site.page.locator("#ask[open]")).to_have_count(0, timeout=PATIENCE_MS)

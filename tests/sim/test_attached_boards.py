@@ -16,20 +16,6 @@ from sandbox.remoting.codes import RequestCode
 from tests.sim.attached_stage import SLUG, CountingBell, Office
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "orders") as made:
-        made.run(20)
-        yield made
-
-
-@pytest.fixture
-def office(world: World) -> Office:
-    made = Office(world)
-    made.attach()
-    return made
-
-
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """Nobody sends any more, everything is consumed, every offset is where it stays.  For tests that only look."""

@@ -1,27 +1,10 @@
 """How old the numbers of a real cluster are: what is asked first, what goes together, what is said once."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from sandbox.control.limits import AttachedLimits
 from sandbox.hosting.world import World
 from tests.sim.attached_stage import SLUG, CountingBell, Office
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with World(tmp_path, "orders") as made:
-        made.run(20)
-        yield made
-
-
-@pytest.fixture
-def office(world: World) -> Office:
-    made = Office(world)
-    made.attach()
-    return made
 
 
 def test_no_queue_ends_before_what_was_committed_of_it(world: World) -> None:

@@ -1,5 +1,5 @@
 /* Queues whose master is down: who reads them, and of when their lag is. Twin of queueviz/boards/down.py.
-   Who reads those of a silent broker of a real cluster, nobody knows: no words. */
+   Who reads those of a silent broker of a real cluster is unknown: no words. */
 import { clock, number } from "./format.js";
 import { parts } from "./names.js";
 import { t } from "./words.js";
