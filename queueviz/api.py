@@ -18,9 +18,9 @@ from queueviz import access, acting, attaching, engine, owners, refusals, visito
 from queueviz.boards.journal_search import terms_of
 from queueviz.pages import errors
 from queueviz.visitor import Visitor
+from sandbox.cluster.event_filter import Show, Wanted
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.questions import BY_NAME as QUESTIONS
-from sandbox.hosting.wanted import Show, Wanted
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)

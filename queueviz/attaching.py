@@ -17,7 +17,7 @@ from django.dispatch import receiver
 
 from queueviz import cluster_fields, engine
 from queueviz.live.hub import rights_changed
-from sandbox.hosting.attached.settings import AttachedSettings
+from sandbox.attached.settings import AttachedSettings
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
 
 
 def _start() -> Engine:
-    from sandbox.hosting.config import HostConfig  # a command without an engine need not load it
+    from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
     from sandbox.hosting.engine import Engine
 
     config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, first_port=settings.QUEUEVIZ_FIRST_PORT)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from queueviz.remote import RemoteSandbox
-from sandbox.hosting.feeds import FeedRow
+from sandbox.cluster.actors.feeds import FeedRow
 
 BATCH_ROWS = 500
 BATCH_BYTES = 512 * 1024  # of bodies; a request holds 2.5 MB, and JSON in JSON grows by its quotes

@@ -12,9 +12,9 @@ from queueviz.access import Seat
 from queueviz.models import AuditRecord, Cluster, UndoPoint
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
+from sandbox.attached.undo_point import confirmed
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.questions import PlanReset, Question
-from sandbox.hosting.attached.undo_point import confirmed
 from sandbox.hosting.port import Actor
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 

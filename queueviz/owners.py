@@ -13,8 +13,8 @@ from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
 from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor, digest
+from sandbox.cluster.wire_access import Keys
 from sandbox.control.limits import HostLimits
-from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 TOKEN_PREFIX = "qv_"

@@ -2,7 +2,7 @@
 
 import secrets
 
-from sandbox.hosting.attached.settings import PREFIX, is_attached
+from sandbox.attached.settings import PREFIX, is_attached
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"  # no i, l, o: they are misheard and misread
 LETTER_COUNT = 6

@@ -9,9 +9,9 @@ from typing import Any
 from django.utils import timezone
 
 from queueviz.models import Cluster, UndoPoint
+from sandbox.attached import undo_point
+from sandbox.commands.reset.apply import UNDO_MS
 from sandbox.control.actions import UndoReset
-from sandbox.hosting.attached import undo_point
-from sandbox.hosting.resets import UNDO_MS
 from sandbox.kernel.errors import ActionRefused
 
 LIFE = timedelta(milliseconds=UNDO_MS)

@@ -8,14 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sandbox.hosting.notebook import QueueView, Sandbox
-    from sandbox.hosting.remote import connect
     from sandbox.message.message import Message
+    from sandbox.notebook.build import QueueView, Sandbox
+    from sandbox.notebook.remote import connect
 
 __all__ = ["Message", "QueueView", "Sandbox", "connect"]
 
-_WHERE = {"Message": "sandbox.message.message", "QueueView": "sandbox.hosting.notebook",
-          "Sandbox": "sandbox.hosting.notebook", "connect": "sandbox.hosting.remote"}
+_WHERE = {"Message": "sandbox.message.message", "QueueView": "sandbox.notebook.build",
+          "Sandbox": "sandbox.notebook.build", "connect": "sandbox.notebook.remote"}
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.page import Part, Place
 
-UNKNOWN = (  # what a real cluster does not tell (sandbox.hosting.attached), in the order of the Board
+UNKNOWN = (  # what a real cluster does not tell (sandbox.attached), in the order of the Board
     (_("Next pull, held messages, which messages are done"),
      _("Nobody tells. A member says how many messages of a queue lie with it, not which of them are done.")),
     (_("Owner, in client memory, buffered, lock"),

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.hosting.attached.settings import is_attached
+from sandbox.attached.settings import is_attached
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from queueviz.fidelity.ledger import Claim, Ledger, ledger
 from queueviz.fidelity.marks import by_row, scan
-from sandbox.hosting.reference import MADE, cell, table
+from sandbox.tools.reference import MADE, cell, table
 
 NAME = "fidelity.md"
 SECTIONS = {

@@ -6,7 +6,7 @@ from queueviz.live import frames
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer
 from sandbox.control.limits import SocketLimits
-from sandbox.hosting.channel_names import ChannelUnknown, parse_channel
+from sandbox.queries.channel_names import ChannelUnknown, parse_channel
 
 LEAST_INTERVAL_S = {  # catalogue 10
     "board": 0.05,

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from queueviz.live.fact_channel import MOST_ROWS
-from sandbox.hosting.wanted import Wanted
+from sandbox.cluster.event_filter import Wanted
 
 TOLD_ENOUGH = 6  # facts to begin with: as many as the Board's panel shows
 TOLD_PAGES = 4  # of the journal, for so many

@@ -13,8 +13,8 @@ from queueviz.forms import NewSandboxForm
 from queueviz.pages import errors, places, reading
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.slugs import root_of
+from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
-from sandbox.hosting.templates import TEMPLATES
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 LANDING_GROUP = "gate-display"

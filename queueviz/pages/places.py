@@ -11,8 +11,8 @@ from queueviz.boards.groups import worst_first
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import number
 from sandbox.hosting.port import Reading
-from sandbox.hosting.snapshot.group_state import BEHIND, NOBODY
 from sandbox.kernel.errors import SandboxError
+from sandbox.queries.snapshot.group_state import BEHIND, NOBODY
 
 
 class Standing(NamedTuple):

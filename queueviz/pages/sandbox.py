@@ -14,7 +14,7 @@ from queueviz.boards.page import BoardPage, Part
 from queueviz.pages import reading
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.slugs import api_of, root_of
-from sandbox.hosting.standstill import NOTHING_MORE
+from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq

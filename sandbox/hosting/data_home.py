@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Container, Iterable
 from pathlib import Path
 
+from sandbox.cluster.notices import Notice
 from sandbox.control.limits import MIB, HostLimits
-from sandbox.hosting.notices import Notice
 
 HOME_FULL = ("All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
              "again, brokers refuse messages as with a full disk.")

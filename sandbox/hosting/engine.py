@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from sandbox.hosting.config import HostConfig
-from sandbox.hosting.ground import LiveGround
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.environment import LiveGround
 from sandbox.hosting.host import Host
 from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import EngineBusy, Locked

@@ -11,27 +11,27 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sandbox.attached.clusters import Clusters
+from sandbox.attached.settings import is_attached
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.disk_full import said_by
+from sandbox.cluster.environment import Ground
+from sandbox.cluster.event_filter import Wanted
+from sandbox.cluster.journal_backwards import look_back
+from sandbox.cluster.journal_files import DIRECTORY, page_of
+from sandbox.cluster.new_sandbox import new_record
+from sandbox.cluster.wire_access import Keys
 from sandbox.control.questions import Question
-from sandbox.hosting import hibernate
-from sandbox.hosting.attached.clusters import Clusters
-from sandbox.hosting.attached.settings import is_attached
 from sandbox.hosting.bell import Bell
-from sandbox.hosting.birth import new_record
-from sandbox.hosting.channel_names import ChannelUnknown, parse_channel
-from sandbox.hosting.config import HostConfig
 from sandbox.hosting.data_home import DataHome
-from sandbox.hosting.diary import DIRECTORY, page_of
-from sandbox.hosting.ground import Ground
-from sandbox.hosting.looking_back import look_back
-from sandbox.hosting.message_rows import finish, unfinished
 from sandbox.hosting.port import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
-from sandbox.hosting.snapshot.channels import read_channel
-from sandbox.hosting.standstill import said_by
-from sandbox.hosting.wanted import Wanted
-from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
+from sandbox.queries.channel_names import ChannelUnknown, parse_channel
+from sandbox.queries.rows.messages import finish, unfinished
+from sandbox.queries.snapshot.channels import read_channel
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class Host:
         directory = self._registry.directory(slug)
         try:
             directory.mkdir(parents=True)
-            hibernate.save(directory, record)
+            records.save(directory, record)
         except OSError as why:
             shutil.rmtree(directory, ignore_errors=True)
             raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
@@ -285,7 +285,7 @@ class Host:
         if slot.sandbox is not None and slot.state == "live":
             self._touch(slot)
             return slot.sandbox.snapshot()
-        kept = hibernate.load_snapshot(self._registry.directory(slug)) or {}
+        kept = records.load_snapshot(self._registry.directory(slug)) or {}
         kept["sandbox"] = {**kept.get("sandbox", {}), **slot.identity(), "state": slot.state,
                            "failed": slot.why_failed, "trouble": None, "trouble_why": None, "notices": []}
         return kept
@@ -296,7 +296,7 @@ class Host:
         slot = self._registry.get(slug)
         if slot.sandbox is not None:
             return slot.sandbox.journal.next_seq - 1
-        return int((hibernate.load_snapshot(self._registry.directory(slug)) or {}).get("seq") or 0)
+        return int((records.load_snapshot(self._registry.directory(slug)) or {}).get("seq") or 0)
 
     async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
                       longs_as_text: bool = True) -> Entries:

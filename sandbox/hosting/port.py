@@ -9,19 +9,19 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from sandbox.attached.settings import is_attached
+from sandbox.cluster.event_filter import Wanted
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.control.rights import Role
-from sandbox.hosting.attached.settings import is_attached
 from sandbox.hosting.bell import Bell
-from sandbox.hosting.wanted import Wanted
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
-    from sandbox.hosting.attached.settings import AttachedSettings
-    from sandbox.hosting.attached.undo_point import UndoPoint
+    from sandbox.attached.settings import AttachedSettings
+    from sandbox.attached.undo_point import UndoPoint
+    from sandbox.cluster.wire_access import Keys
     from sandbox.hosting.host import Host
-    from sandbox.hosting.wire_access import Keys
 
 T = TypeVar("T")
 

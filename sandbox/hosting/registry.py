@@ -4,9 +4,9 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sandbox.hosting import hibernate
+from sandbox.cluster import record as records
+from sandbox.cluster.record import SandboxRecord
 from sandbox.hosting.bell import Bell
-from sandbox.hosting.hibernate import SandboxRecord
 from sandbox.kernel.errors import ActionRefused, CorruptRecord
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Slot:
         """Of a sandbox that sleeps: its ports stay closed when it wakes."""
         if self._record is not None and self._record.listening:
             self._record.listening = False
-            hibernate.save(directory, self._record)
+            records.save(directory, self._record)
 
     def identity(self) -> dict[str, Any]:
         record = self._record
@@ -100,9 +100,9 @@ class Registry:
 
     def scan(self) -> None:
         self._root.mkdir(parents=True, exist_ok=True)
-        for directory in sorted(path for path in self._root.iterdir() if (path / hibernate.FILE_NAME).exists()):
+        for directory in sorted(path for path in self._root.iterdir() if (path / records.FILE_NAME).exists()):
             try:
-                self._slots[directory.name] = Slot(directory.name, hibernate.load(directory))
+                self._slots[directory.name] = Slot(directory.name, records.load(directory))
             except (CorruptRecord, OSError) as why:
                 log.error("reading %s: %s", directory.name, why)
                 self._slots[directory.name] = Slot(directory.name, None, str(why))

@@ -6,39 +6,40 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from sandbox.cluster import journal_files
+from sandbox.cluster import record as records
+from sandbox.cluster.actors.actors import Actors, start_or_refuse
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.console import Console
+from sandbox.cluster.context import Surroundings
+from sandbox.cluster.disk_full import GO_ON_BYTES, Standstill
+from sandbox.cluster.environment import Ground
+from sandbox.cluster.frame_recorder import WireRecorder
+from sandbox.cluster.limit_guard import Walls
+from sandbox.cluster.links import Links
+from sandbox.cluster.listeners import Listening
+from sandbox.cluster.node_names import Whereabouts
+from sandbox.cluster.nodes import Nodes
+from sandbox.cluster.notices import Notice, note_cut, of_cuts
+from sandbox.cluster.presets import Preset, preset_of
+from sandbox.cluster.snapshot_cache import RowMemory
+from sandbox.cluster.steps import Steps
+from sandbox.cluster.templates import template_of
+from sandbox.cluster.topic_origins import TopicOrigins
+from sandbox.cluster.wire_access import Keys, WireAccess
+from sandbox.cluster.wire_connections import WireConnection
+from sandbox.commands import prepare
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.limits import SandboxLimits
 from sandbox.control.questions import Question
-from sandbox.hosting import diary, hibernate
-from sandbox.hosting.actors import Actors, start_or_refuse
-from sandbox.hosting.ask import answer
-from sandbox.hosting.broker_node import BrokerNode
-from sandbox.hosting.config import HostConfig
-from sandbox.hosting.console import Console
-from sandbox.hosting.execute import prepare
-from sandbox.hosting.ground import Ground
-from sandbox.hosting.links import Links
-from sandbox.hosting.listening import Listening
-from sandbox.hosting.memory import RowMemory
-from sandbox.hosting.nodes import Nodes
-from sandbox.hosting.notices import Notice, note_cut, of_cuts
-from sandbox.hosting.presets import Preset, preset_of
-from sandbox.hosting.recent_lag import RecentLag
-from sandbox.hosting.snapshot.whole import draw_snapshot
-from sandbox.hosting.standstill import GO_ON_BYTES, Standstill
-from sandbox.hosting.steps import Steps
-from sandbox.hosting.surroundings import Surroundings
-from sandbox.hosting.templates import template_of
-from sandbox.hosting.topic_origins import TopicOrigins
-from sandbox.hosting.walls import Walls
-from sandbox.hosting.whereabouts import Whereabouts
-from sandbox.hosting.wire import WireRecorder
-from sandbox.hosting.wire_access import Keys, WireAccess
-from sandbox.hosting.wire_connections import WireConnection
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.questions import answer
+from sandbox.queries.recent_lag import RecentLag
+from sandbox.queries.snapshot.whole import draw_snapshot
 
 log = logging.getLogger(__name__)
 
@@ -55,13 +56,13 @@ class Sandbox:
         self.directory = directory
         self.ground = ground
         self.config = config
-        self.record = record = hibernate.load(directory)
+        self.record = record = records.load(directory)
         self.limits: SandboxLimits = replace(config.sandbox_limits, **_known(record.limits))
         self.preset = preset_of(record.preset, record.changes)
         self.crashed = record.running  # the last life did not end
         self.clock = ScaledClock(ground.loop, start_ms=self._start_ms())
         self.chance = Chance(record.seed)
-        self.diary = diary.Diary(directory, self.clock, ground, config, self.limits, crashed=self.crashed,
+        self.diary = journal_files.Diary(directory, self.clock, ground, config, self.limits, crashed=self.crashed,
                                  draw=self.snapshot)
         self.journal = self.diary.journal
         self.memory = RowMemory(self.clock)
@@ -178,7 +179,7 @@ class Sandbox:
         record.wall_ms, record.running = self.ground.wall.now_ms(), False
         try:
             self.recent_lag.save()
-            hibernate.save(self.directory, record)
+            records.save(self.directory, record)
         except OSError as why:
             log.error("keeping the end of %s failed, so it counts as killed: %s", self.slug, why)
 
@@ -321,13 +322,13 @@ class Sandbox:
         record.lock_lives = self.nodes.lock_lives()
         record.ledgers = {group: ledger.record() for group, ledger in sorted(self.actors.ledgers.items())}
         try:
-            hibernate.save(self.directory, record)
+            records.save(self.directory, record)
         except OSError as why:
             self.standstill.begin(why)
 
     def _keep_snapshot(self) -> None:
         try:
-            hibernate.save_snapshot(self.directory, self.snapshot())
+            records.save_snapshot(self.directory, self.snapshot())
         except OSError as why:
             log.error("keeping how %s fell asleep failed: %s", self.slug, why)
 
@@ -342,7 +343,7 @@ class Sandbox:
         if self.diary.is_refused or not all(broker.has_room(wanted) for broker in self.nodes.brokers):
             return False
         try:
-            hibernate.save(self.directory, self.record)
+            records.save(self.directory, self.record)
         except OSError:
             return False
         return True
@@ -353,7 +354,7 @@ class Sandbox:
             return self.ground.wall.now_ms()
         if not self.crashed:
             return record.clock_ms
-        return max(record.clock_ms, diary.last_time_ms(self.directory)) + AFTER_CRASH_MS
+        return max(record.clock_ms, journal_files.last_time_ms(self.directory)) + AFTER_CRASH_MS
 
     def _write_awakening(self) -> None:
         record = self.record
@@ -368,7 +369,7 @@ class Sandbox:
         self.journal.write(ClockChanged(record.rate, "wake", wall_ms))
 
 
-def keys_of(record: hibernate.SandboxRecord) -> Keys | None:
+def keys_of(record: records.SandboxRecord) -> Keys | None:
     return Keys(**record.keys) if record.keys else None
 
 

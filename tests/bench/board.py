@@ -12,8 +12,8 @@ from typing import Any
 from queueviz.live.channel import LONGEST_INTERVAL_S
 from queueviz.live.frames import changes, delta
 from sandbox.control.limits import SocketLimits
-from sandbox.hosting.snapshot.board import read_board
-from sandbox.hosting.world import World
+from sandbox.queries.snapshot.board import read_board
+from sandbox.simulation.world import World
 from tests.bench.calibration import calibrate
 
 READINGS = 200

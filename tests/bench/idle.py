@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.control.actions import ChangeActor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.feeds import prepare_flights
 from sandbox.hosting.port import Actor, EnginePort, Reading, Refusal
 
 SANDBOXES = 8

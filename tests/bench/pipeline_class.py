@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from queueviz.runs.places import Sources, sources_of_class
-from sandbox.hosting.classroom.making import Lesson, make_class
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.simulation.classroom.making import Lesson, make_class
 
 JOB = "delivery_audit"
 SIZES = (1, 10, 100)

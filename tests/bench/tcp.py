@@ -17,7 +17,7 @@ from typing import Any
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
-from sandbox.hosting.shared_listener import SharedListener
+from sandbox.cluster.shared_listener import SharedListener
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock

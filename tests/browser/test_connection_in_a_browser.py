@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, WebSocketRoute, expect
 from queueviz.live import frames
 from queueviz.templatetags.formats import number
 from sandbox.hosting.port import Reading
-from sandbox.hosting.snapshot.board import lag_of
+from sandbox.queries.snapshot.board import lag_of
 from tests.browser.conftest import PATIENCE_MS, Site, Wire
 
 COUNT_ANIMATIONS = """

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting import store_tool
-from sandbox.hosting.store_rows import message_row, offset_msg_id
 from sandbox.kernel.loose_json import loads
 from sandbox.message import msg_id
+from sandbox.queries.rows.stores import message_row, offset_msg_id
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
+from sandbox.tools import mqstore
 from tests.golden.golden_stores import MANIFEST, NAMES, queue_ends, rows, unpack
 
 pytestmark = pytest.mark.golden
@@ -139,7 +139,7 @@ def test_what_stands_beside_the_log_is_read(store: StoreReader, directory: Path)
 
 def test_the_tool_prints_every_message_as_one_line_of_json(directory: Path) -> None:
     lines: list[str] = []
-    assert store_tool.run(store_tool.StoreOptions("messages", str(directory), json=True), lines.append) == 0
+    assert mqstore.run(mqstore.StoreOptions("messages", str(directory), json=True), lines.append) == 0
     read = {(row["topic"], row["queueId"], row["queueOffset"]): row for row in map(json.loads, lines)}
     for row in (*rows("messages"), *rows("unpullable_messages")):
         assert_same(read[row["topic"], row["queueId"], row["queueOffset"]], row)

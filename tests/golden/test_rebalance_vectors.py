@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox.client.allocate import strategy
-from sandbox.hosting.ask.rebalance import Divided, compared_with_itself
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.questions.rebalance import Divided, compared_with_itself
 
 VECTORS = Path(__file__).parent / "rebalance"
 COMPARED = ("averagely", "averagely_by_circle", "consistent_hash")

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from sandbox.hosting.reference import pages
 from sandbox.journal.schema import describe
+from sandbox.tools.reference import pages
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from sandbox.attached.settings import AttachedSettings
+from sandbox.attached.undo_point import UndoPoint
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
-from sandbox.hosting.attached.settings import AttachedSettings
-from sandbox.hosting.attached.undo_point import UndoPoint
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort, Reading
 from sandbox.kernel.errors import ActionRefused

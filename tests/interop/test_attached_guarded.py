@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from sandbox import Message, connect
+from sandbox.attached.settings import AttachedSettings
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
-from sandbox.hosting.attached.settings import AttachedSettings
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort
 from tests.certificates import write_certificate

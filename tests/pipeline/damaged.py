@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from pyspark.sql.datasource import EqualTo, In
 
-from sandbox.hosting.store_rows import summary_row
 from sandbox.kernel.chance import Chance
 from sandbox.pipeline.audit.whole import audit
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
+from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
 from tests.pipeline.test_store_audit_clean import written

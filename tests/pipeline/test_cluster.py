@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.pipeline.launch import ENDED, Child, Order, Where, environment_of, spark_home
+from sandbox.simulation.world import World
 from tests.pipeline.test_delivery_audit_verdicts import begun, member, sent
 from tests.pipeline.test_errors import WITHIN_S, command
 from tests.pipeline.test_errors_midway import children

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 from tests import nightly
 from tests.golden.golden_stores import MANIFEST, queue_ends, rows
 from tests.pipeline.audits import Table, run_over, table

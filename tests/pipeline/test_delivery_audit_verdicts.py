@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import BEGIN_MS, World
 from sandbox.journal.events import (
     Entry,
     Event,
@@ -21,6 +20,7 @@ from sandbox.journal.schema import from_row
 from sandbox.journal.segments import SegmentWriter, last_seq, rows_since
 from sandbox.pipeline.launch import ENDED, Child, Order
 from sandbox.pipeline.results import manifest_of
+from sandbox.simulation.world import BEGIN_MS, World
 from tests.pipeline.audits import Row, Table, run_over, table
 from tests.pipeline.conftest import Run
 from tests.pipeline.test_store_offsets import Broker

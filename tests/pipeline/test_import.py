@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from sandbox.hosting.remote import connect
+from sandbox.notebook.remote import connect
 from sandbox.pipeline.sinks.rows import SET_BY_OTHERS
 from sandbox.pipeline.sources.records import rows_of
 from tests.pipeline.conftest import Run

@@ -6,11 +6,11 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.pipeline.lag.fold import WANTED, Fold, Told
 from sandbox.pipeline.lag.rows import COLUMNS
 from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
+from sandbox.simulation.world import World
 from tests.pipeline.conftest import Run
 
 pytestmark = pytest.mark.pipeline

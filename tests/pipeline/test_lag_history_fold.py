@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.config import HostConfig
-from sandbox.hosting.groups import GroupView
-from sandbox.hosting.snapshot.board import queue_rows
-from sandbox.hosting.world import BEGIN_MS, World
+from sandbox.cluster.config import HostConfig
 from sandbox.journal.segments import rows_since
 from sandbox.pipeline.lag import saved
 from sandbox.pipeline.lag.fold import WANTED, Fold, Told
 from sandbox.pipeline.lag.rows import Row
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.board import queue_rows
+from sandbox.simulation.world import BEGIN_MS, World
 
 Board = dict[tuple[str, str, str, int], tuple[int, int | None]]  # group, topic, queue, from_ms: lag, lag_ms
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.pipeline.lag.kept import DIRECTORY, place_of
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
+from sandbox.simulation.world import World
 from tests import nightly
 from tests.pipeline.test_lag_history import TABLES, expected, in_order, table
 

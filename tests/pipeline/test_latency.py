@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, OffsetCommitted
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
+from sandbox.simulation.world import World
 from sandbox.store.reader import StoreReader
 from tests.pipeline.audits import Row, run_over, table
 from tests.pipeline.conftest import Run

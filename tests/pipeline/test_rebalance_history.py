@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import LockDenied, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
+from sandbox.simulation.world import World
 from tests.pipeline.audits import run_over, table
 from tests.pipeline.conftest import Run
 from tests.pipeline.worlds import Recorded, record

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 
-from sandbox.hosting.remote import connect
+from sandbox.notebook.remote import connect
 from sandbox.pipeline.launch import environment_of
 from sandbox.pipeline.sinks.rocketmq import RUNS_REMEMBERED, maybe_again, target_of
 from sandbox.pipeline.sources.records import rows_of

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.simulation.run import run_seed
-from sandbox.hosting.world import World
 from sandbox.journal.events import Entry
 from sandbox.kernel.chance import Chance
 from sandbox.pipeline.audit.found import Found
 from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
 from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.pipeline.audit.whole import audit
+from sandbox.simulation.run import run_seed
+from sandbox.simulation.world import World
 from sandbox.store.disk import FileDisk
 from tests.seed.stage import files_of
 from tests.sim.store_world import StoreWorld, inbound
@@ -67,7 +67,7 @@ def stores_of_a_run(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Verdict]
                 found.append((node, checked(disk.image(), home / "audited" / node)))
         return []
 
-    monkeypatch.setattr("sandbox.hosting.simulation.run.check_files", check)
+    monkeypatch.setattr("sandbox.simulation.run.check_files", check)
     return found
 
 

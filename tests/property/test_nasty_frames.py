@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.hosting.shared_listener import SharedListener
+from sandbox.cluster.shared_listener import SharedListener
 from sandbox.journal.events import HandlerFailed
 from sandbox.kernel.errors import ProtocolViolation
 from sandbox.remoting.codes import ResponseCode

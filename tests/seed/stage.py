@@ -10,7 +10,6 @@ from sandbox.client.local_offset_store import FileStore
 from sandbox.client.process_queue import offset_of
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
-from sandbox.hosting.world import World
 from sandbox.kernel.chance import Chance
 from sandbox.message import properties, record
 from sandbox.message.message import Message, StoredMessage
@@ -27,6 +26,7 @@ from sandbox.remoting.headers import (
     UpdateOffsetHeader,
 )
 from sandbox.sim.disk import SimDisk
+from sandbox.simulation.world import World
 
 
 class Frame(NamedTuple):

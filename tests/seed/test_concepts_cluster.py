@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, RouteChanged
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application, broker_address, prefix_of
 
 ROUTE, SEND, BEAT = RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.SEND_MESSAGE_V2, RequestCode.HEART_BEAT

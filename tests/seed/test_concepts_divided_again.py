@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.hosting.world import World
 from sandbox.journal.events import MemberLeft, QueuesAssigned, RouteLearned
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog
 
 GROUP = "order-svc"

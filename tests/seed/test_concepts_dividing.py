@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]

@@ -7,13 +7,13 @@ import pytest
 
 from sandbox.client.config import ProducerConfig
 from sandbox.client.producer import Producer
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, MessagesFiltered, PullSuspended
 from sandbox.kernel.errors import SandboxError
 from sandbox.kernel.loose_json import loads
 from sandbox.message.message import Message
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import GroupHeader, PullHeader, RunningInfoHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, application, broker_address, files_of
 
 GROUP = "order-svc"

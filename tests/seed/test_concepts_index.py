@@ -7,10 +7,10 @@ from struct import unpack
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.message import record
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import QueryMessageHeader, SendHeader
+from sandbox.simulation.world import World
 from tests.golden.independent_reader import hash_of, hash_of_key
 from tests.seed.stage import Caller, broker_address, files_of
 

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, QueuesAssigned, TopicChanged
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import SendHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, broker_address
 from tests.unit.broker.stage import Stage
 

@@ -9,7 +9,6 @@ import pytest
 from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     BrokerRegistered,
     BrokerStarted,
@@ -23,6 +22,7 @@ from sandbox.remoting.bodies import RegisterBrokerBody
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY
 from sandbox.remoting.headers import RegisterBrokerHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application, broker_address
 
 GROUP = "order-svc"

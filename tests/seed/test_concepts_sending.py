@@ -12,13 +12,13 @@ from sandbox.client.config import ConsumeFromWhere, ProducerConfig, PushConsumer
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus, SendResult
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesStored, PullAnswered
 from sandbox.kernel.errors import ClientError
 from sandbox.message.message import Message
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import SendHeader
 from sandbox.sim.loop import SimLoop
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, application, broker_address
 from tests.unit.broker.stage import Stage, small_store
 

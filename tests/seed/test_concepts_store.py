@@ -6,7 +6,6 @@ from struct import unpack
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, RecoveryDone
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock
@@ -17,6 +16,7 @@ from sandbox.message.string_hash import tags_code
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader, PullResponseHeader, UpdateOffsetHeader
 from sandbox.sim.loop import SimLoop
+from sandbox.simulation.world import World
 from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import FileDisk, InlineFlusher
 from sandbox.store.message_store import MessageStore

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, QueuesAssigned, QueueTaken
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import OffsetResponseHeader, QueryOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address, prefix_of
 
 GROUP = "order-svc"

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, OffsetCommitted
 from sandbox.kernel.loose_json import loads
 from sandbox.message.batch import BatchItem, encode
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, RunningInfoHeader, SendHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address, files_of, prefix_of
 
 QUEUE_COUNT = 1

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, PullAnswered, PullSuspended, QueueDropped, QueueTaken
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader, PullResponseHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, broker_address, prefix_of
 
 GROUP = "order-svc"

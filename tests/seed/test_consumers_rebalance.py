@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MembersNotified, QueuesAssigned, SubscriptionChanged
 from sandbox.remoting.bodies import ConsumerData, HeartbeatData, SubscriptionData
 from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address, prefix_of
 
 GROUP = "order-svc"

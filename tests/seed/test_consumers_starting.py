@@ -9,13 +9,13 @@ import pytest
 from sandbox.client.config import MessageModel, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
-from sandbox.hosting.client_files import ClientFiles
-from sandbox.hosting.world import World
+from sandbox.cluster.client_files import ClientFiles
 from sandbox.journal.events import LifecycleStep, MemberStateChanged, QueueDropped
 from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, UnregisterClientHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Listener, WireLog, application, broker_address, prefix_of
 
 GROUP = "order-svc"

@@ -8,7 +8,6 @@ import pytest
 
 from sandbox.client.config import ProducerConfig
 from sandbox.client.producer import Producer
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     FlowControlChanged,
     MessageRetried,
@@ -21,6 +20,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.message.record import decode_all
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader, SendBackHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Frame, WireLog, application, prefix_of
 
 QUEUE_COUNT = 1

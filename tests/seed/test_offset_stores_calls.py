@@ -8,11 +8,11 @@ import pytest
 from sandbox.client.config import MessageModel, PushConsumerConfig
 from sandbox.client.offset_store import MemoryOffsetStore
 from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
-from sandbox.hosting.client_files import ClientFiles
-from sandbox.hosting.world import World
+from sandbox.cluster.client_files import ClientFiles
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, application, broker_address, member
 from tests.seed.test_offset_stores_places import local_table
 

@@ -8,11 +8,11 @@ import pytest
 
 from sandbox.client.config import ConsumeFromWhere, MessageModel, PushConsumerConfig
 from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
-from sandbox.hosting.client_files import ClientFiles
-from sandbox.hosting.world import World
+from sandbox.cluster.client_files import ClientFiles
 from sandbox.journal.events import OffsetsPersisted, QueueTaken
 from sandbox.kernel.loose_json import loads
 from sandbox.message.queue import MessageQueue
+from sandbox.simulation.world import World
 from tests.golden.golden_stores import MANIFEST
 from tests.seed.stage import Caller, Listener, application, broker_address, disk_of, files_of, member
 

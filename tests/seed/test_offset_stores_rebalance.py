@@ -7,12 +7,12 @@ import pytest
 
 from sandbox.client.config import PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.hosting.world import World
 from sandbox.journal.events import QueueDropped, QueueTaken
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import LockBatchBody
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, QueryOffsetHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, Listener, WireLog, application, broker_address, member
 
 QUERY, COMMIT, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET,

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import FlowControlChanged, MessagesConsumed, MessagesStored
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog
 
 GROUP = "order-svc"

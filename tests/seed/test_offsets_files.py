@@ -7,11 +7,11 @@ from struct import unpack
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import FilesDeleted, MinOffsetMoved
 from sandbox.kernel.calendar_text import hour_of_day
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import QueryMessageHeader
+from sandbox.simulation.world import World
 from tests.golden.golden_stores import rows
 from tests.golden.golden_stores import unpack as unpack_store
 from tests.seed.stage import Caller, broker_address, disk_of, files_of

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import LifecycleStep, MessagesConsumed, OffsetCommitted, QueueDropped, QueueTaken
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, QueryOffsetHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, prefix_of
 
 QUEUE_COUNT = 2

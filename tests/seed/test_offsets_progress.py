@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, PullAnswered
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, UnregisterClientHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address
 
 QUEUE_COUNT = 1

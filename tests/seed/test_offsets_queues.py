@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, OffsetCommitted, OffsetMoved, QueueDropped, QueueTaken
 from sandbox.remoting.bodies import ConsumeStats, TopicStats
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import ConsumeStatsHeader, PullHeader, PullResponseHeader, TopicHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address
 
 GROUP = "order-svc"

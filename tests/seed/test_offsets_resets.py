@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, PullAnswered, ResetStepDone
 from sandbox.message import record
 from sandbox.remoting.bodies import ResetOffsetBody
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import ResetOffsetHeader, SearchOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address, prefix_of
 
 QUEUE_COUNT = 2

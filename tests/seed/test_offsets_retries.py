@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessageDeadLettered, MessagesConsumed
 from sandbox.kernel.loose_json import loads
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader, PullResponseHeader, SendBackHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog, broker_address, files_of
 
 GROUP = "order-svc"

@@ -9,12 +9,12 @@ import pytest
 from sandbox.client.config import RETRY_PREFIX, ConsumeFromWhere, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
-from sandbox.hosting.world import World
 from sandbox.journal.events import QueueTaken
 from sandbox.message.message import Message
 from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader, QueryOffsetHeader, QueueHeader, SearchOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, Frame, WireLog, application, broker_address
 
 GROUP = "order-svc"

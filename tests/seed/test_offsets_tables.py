@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import OffsetsPersisted
 from sandbox.kernel.loose_json import loads
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.golden.golden_stores import unpack
 from tests.seed.stage import Caller, WireLog, broker_address, disk_of, files_of
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import MembersNotified, MessagesConsumed, QueuesAssigned, QueueTaken
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import UnregisterClientHeader, UpdateOffsetHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog
 
 GROUP = "clerks"

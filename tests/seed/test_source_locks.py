@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from sandbox.client.config import PushConsumerConfig
-from sandbox.hosting.world import World
 from sandbox.journal.events import LockDenied, MessagesConsumed, QueueLocked, QueueTaken
 from sandbox.remoting.bodies import LockBatchBody, LockedQueues
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.headers import PullHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, Frame, WireLog, application, broker_address, member, prefix_of
 
 TOPIC = "payments"

@@ -9,7 +9,6 @@ import pytest
 
 from sandbox.client.config import ConsumeFromWhere, PushConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.hosting.world import World
 from sandbox.journal.events import LockDenied, MessagesConsumed, PullAnswered
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import LockBatchBody
@@ -17,6 +16,7 @@ from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import PullHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, Frame, Listener, WireLog, application, broker_address, member
 
 PULL = RequestCode.PULL_MESSAGE

@@ -10,13 +10,13 @@ from sandbox.client.listeners import ConsumeConcurrentlyContext
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
-from sandbox.hosting.world import World
 from sandbox.journal.events import MembersNotified, QueueDropped, ResetStepDone
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application, member, prefix_of
 
 GROUP = "clerks"

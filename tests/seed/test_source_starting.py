@@ -9,7 +9,6 @@ import pytest
 
 from sandbox.client.config import ProducerConfig, PushConsumerConfig
 from sandbox.client.producer import Producer
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     LifecycleStep,
     MessagesConsumed,
@@ -22,6 +21,7 @@ from sandbox.journal.events import (
 from sandbox.message.message import Message
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.headers import PullHeader
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application, broker_address, member, prefix_of
 
 ROUTE, WHO, PULL = (RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.GET_CONSUMER_LIST_BY_GROUP,

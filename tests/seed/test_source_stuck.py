@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from sandbox.client.config import PushConsumerConfig
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     LockDenied,
     MemberLeft,
@@ -16,6 +15,7 @@ from sandbox.journal.events import (
     QueueUnlocked,
 )
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application, broker_address, member
 
 TOPIC = "payments"

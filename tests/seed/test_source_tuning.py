@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import BrokerStarted, LockLapsed, QueueLocked, QueueTaken
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.bodies import LockBatchBody
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, prefix_of
 
 TOPIC = "payments"

@@ -2,18 +2,18 @@
 
 from typing import Any
 
+from sandbox.attached.cluster import AttachedCluster
+from sandbox.attached.clusters import Clusters
+from sandbox.attached.settings import AttachedSettings
+from sandbox.attached.undo_point import UndoPoint
+from sandbox.attached.wire import Wire
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import parse_question
-from sandbox.hosting.attached.cluster import AttachedCluster
-from sandbox.hosting.attached.clusters import Clusters
-from sandbox.hosting.attached.settings import AttachedSettings
-from sandbox.hosting.attached.undo_point import UndoPoint
-from sandbox.hosting.attached.wire import Wire
-from sandbox.hosting.channel_names import split_channel
 from sandbox.hosting.port import Reading
-from sandbox.hosting.world import World
+from sandbox.queries.channel_names import split_channel
 from sandbox.remoting.command import RemotingCommand
+from sandbox.simulation.world import World
 
 SLUG = "k.prod"
 IP = "10.0.7.7"  # where the engine's connections come from

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
+from sandbox.simulation.world import World
 from tests.sim.attached_stage import Office
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from sandbox.broker.broker import Broker
-from sandbox.hosting.world import World
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 
 
 def refusal(world: World, action: str, **fields: Any) -> ActionRefused:

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.control.limits import AttachedLimits
-from sandbox.hosting.world import World
+from sandbox.simulation.world import World
 from tests.sim.attached_stage import SLUG, CountingBell, Office
 
 
@@ -49,7 +49,7 @@ def test_what_a_broker_does_not_tell_is_in_the_log_once(
     office.clusters.get(SLUG).subscribe(CountingBell())
     mute = world.sandbox.actors.consumers("order-svc")[0]
     world.act("HangActor", actor=mute.label)
-    with caplog.at_level("INFO", logger="sandbox.hosting.attached"):
+    with caplog.at_level("INFO", logger="sandbox.attached"):
         world.run(110)  # until the broker drops it, it is asked again after a minute
     said = [record.getMessage() for record in caplog.records if mute.client_id in record.getMessage()]
     assert len(said) == 1

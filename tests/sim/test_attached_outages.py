@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from sandbox.attached.picture import GONE_MS, Picture
+from sandbox.cluster.rates import CommitRates, Rates
 from sandbox.control.limits import AttachedLimits
-from sandbox.hosting.attached.picture import GONE_MS, Picture
-from sandbox.hosting.rates import CommitRates, Rates
-from sandbox.hosting.world import World
 from sandbox.kernel.clock import ScaledClock
 from sandbox.sim.loop import SimLoop
+from sandbox.simulation.world import World
 from tests.sim.attached_stage import SLUG, CountingBell, Office
 
 BOARD = "board/order-svc/orders"

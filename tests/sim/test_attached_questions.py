@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 from tests.sim.attached_stage import Office
 
 TOPIC = "orders"

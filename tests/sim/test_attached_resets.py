@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.attached.undo_point import UndoPoint
-from sandbox.hosting.world import World
+from sandbox.attached.undo_point import UndoPoint
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.sim.network import SimNetwork
+from sandbox.simulation.world import World
 from tests.sim.attached_stage import IP, Office
 
 GROUP, TOPIC = "order-svc", "orders"

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.attached.settings import AttachedSettings
 from sandbox.control.questions import parse_question
-from sandbox.hosting.attached.settings import AttachedSettings
 from sandbox.hosting.port import Refusal
-from sandbox.hosting.world import World
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.sim.network import SimNetwork
+from sandbox.simulation.world import World
 from tests.sim.attached_stage import IP, SLUG, CountingBell, Office
 
 

@@ -9,10 +9,10 @@ from sandbox.client.lite_pull_config import LitePullConsumerConfig
 from sandbox.client.lite_pull_consumer import LitePullConsumer
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus
-from sandbox.hosting.world import World
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message.filter import SQL92, TAG
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]

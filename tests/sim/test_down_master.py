@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
+from sandbox.simulation.world import World
 
 BOARD, LOCKS = "board/{group}/orders", "locks/invoice-fifo"
 ROUTES_LEARNED_S = 35  # clients ask for routes every 30 s

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     MinOffsetMoved,
     OffsetsReset,
@@ -13,6 +12,7 @@ from sandbox.journal.events import (
     QueueTaken,
     RouteChanged,
 )
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     BrokerStarted,
     BrokerStopped,
@@ -19,6 +18,7 @@ from sandbox.journal.events import (
     RouteChanged,
     UnflushedLost,
 )
+from sandbox.simulation.world import World
 from tests import nightly
 from tests.sim.fault_stage import broker, caused_by, refusal
 

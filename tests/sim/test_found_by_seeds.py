@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.client.assigned_queues import FetchedBatches
-from sandbox.hosting.world import World
 from sandbox.journal.events import DelayedMessageDue, MessagesConsumed, PullAnswered
 from sandbox.kernel.clock import ScaledClock
 from sandbox.sim.loop import SimLoop
+from sandbox.simulation.world import World
 from sandbox.store.findings import ERROR
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from sandbox.control.limits import AttachedLimits
-from sandbox.hosting.snapshot.group_state import Flow, Standing
-from sandbox.hosting.world import World
+from sandbox.queries.snapshot.group_state import Flow, Standing
 from sandbox.remoting.bodies import ConsumeStats
+from sandbox.simulation.world import World
 from tests.sim.attached_stage import SLUG, CountingBell, Office
 
 GROUP = "order-svc"

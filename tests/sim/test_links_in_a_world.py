@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting import hibernate
-from sandbox.hosting.world import World
+from sandbox.cluster import record as records
 from sandbox.journal.events import LinkChanged, MemberLeft, SendFailed
+from sandbox.simulation.world import World
 from tests.sim.fault_stage import broker, caused_by, refusal
 
 
@@ -95,7 +95,7 @@ def test_links_survive_sleep_and_old_sandboxes_have_none(world: World) -> None:
 
 def test_a_sandbox_from_before_there_were_links_is_opened(world: World) -> None:
     world.sleep()
-    path = world.sandbox.directory / hibernate.FILE_NAME
+    path = world.sandbox.directory / records.FILE_NAME
     old = json.loads(path.read_text())
     for name in ("links", "skews"):
         del old[name]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import SandboxLimits
-from sandbox.hosting.config import HostConfig
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessageConsumedOnce, MessageDeadLettered, MessagesStored
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, broker_address
 
 GROUP = "order-svc"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import SandboxLimits
-from sandbox.hosting.config import HostConfig
-from sandbox.hosting.message_tail import LOOKED_AT, ROWS_KEPT, ROWS_PER_S, TAILS
-from sandbox.hosting.world import BEGIN_MS, World
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.message_tail import LOOKED_AT, ROWS_KEPT, ROWS_PER_S, TAILS
+from sandbox.simulation.world import BEGIN_MS, World
 
 ROWS = [{"key": f"k-{number}", "tag": "paid" if number % 2 else "open", "body": f"message {number}"}
         for number in range(8)]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandbox.hosting.simulation.run import run_seed
-from sandbox.hosting.simulation.violation import Violation
+from sandbox.simulation.run import run_seed
+from sandbox.simulation.violation import Violation
 from tests.sim.planted import (
     Planted,
     answered_before_the_flush,

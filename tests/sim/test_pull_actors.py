@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     MemberJoined,
     MemberStateChanged,
@@ -16,6 +15,7 @@ from sandbox.journal.events import (
 )
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, broker_address
 
 FIRST = "CONSUME_FROM_FIRST_OFFSET"

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sandbox.hosting.world import World
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.actors.redelivery import CRASH
 from sandbox.control.actions import CrashActor
 from sandbox.control.questions import PlanCrash
-from sandbox.hosting.holdings import CRASH
-from sandbox.hosting.snapshot.board import read_board
-from sandbox.hosting.world import World
 from sandbox.journal.events import CrashRepeated
+from sandbox.queries.snapshot.board import read_board
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 

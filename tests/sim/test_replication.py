@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from sandbox.control.actions import Subscription
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     LocksLost,
     MessagesConsumed,
@@ -16,6 +15,7 @@ from sandbox.journal.events import (
     SendFailed,
 )
 from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, broker_address
 
 COMMIT_FLAG = 1

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.kernel.chance import Chance
+from sandbox.simulation.world import World
 from sandbox.store.message_store import MessageStore
 from tests import nightly
 

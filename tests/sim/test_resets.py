@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import OffsetCommitted, OffsetsReset, QueueTaken, ResetStepDone
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 from tests import nightly
 
 GROUP = "order-svc"

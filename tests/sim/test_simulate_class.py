@@ -7,9 +7,9 @@ import orjson
 import pytest
 
 from queueviz.runs.places import sources_of_class
-from sandbox.hosting import hibernate
-from sandbox.hosting.classroom.making import Lesson, make_class, make_student, write_sparse
+from sandbox.cluster import record as records
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.simulation.classroom.making import Lesson, make_class, make_student, write_sparse
 from sandbox.store.reader import StoreReader
 from tests.server.server import run
 
@@ -53,7 +53,7 @@ def test_every_directory_is_a_sandbox_s_and_its_stores_can_be_read(out: Path) ->
     assert set(sources.journals) == {"student-01", "student-02", "student-03"}
     made = {one["name"]: one for one in orjson.loads((out / "class.json").read_bytes())["made"]}
     for name, one in made.items():
-        record = hibernate.load(out / name)
+        record = records.load(out / name)
         assert (record.slug, record.template, record.running) == (name, one["template"], one["killed"])
         stores = {key: Path(path) for key, path in sources.stores.items() if key.startswith(f"{name}/")}
         assert set(stores) == {f"{name}/{node.directory}" for node in record.nodes if node.kind == "broker"}

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from sandbox.hosting.simulation.many import Tally, Work, run_many
-from sandbox.hosting.simulation.run import Result, play, run_seed
-from sandbox.hosting.simulation.script import PROFILES, write_script
-from sandbox.hosting.simulation.troubles import KINDS
-from sandbox.hosting.simulation.violation import MOST_SENTENCES, Violation, first_of
+from sandbox.simulation.many import Tally, Work, run_many
+from sandbox.simulation.run import Result, play, run_seed
+from sandbox.simulation.script import PROFILES, write_script
+from sandbox.simulation.troubles import KINDS
+from sandbox.simulation.violation import MOST_SENTENCES, Violation, first_of
 from tests import nightly
 
 ALWAYS = nightly.seeds(15, 50)
@@ -98,7 +98,7 @@ def test_nothing_is_played_for_numbers_that_make_no_sense(words: tuple[str, ...]
 
 def test_a_violation_is_told_with_the_way_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = run_seed(1, profile="reset")._replace(violations=[Violation("order", "17 came before 16")])
-    monkeypatch.setattr("sandbox.hosting.simulation.many.run_seed", lambda seed, **_: broken)
+    monkeypatch.setattr("sandbox.simulation.many.run_seed", lambda seed, **_: broken)
     out = StringIO()
     with pytest.raises(SystemExit) as ended:
         call_command("simulate", "--seeds", "1", "--workers", "1", "--profile", "reset", stdout=out, stderr=StringIO())
@@ -114,7 +114,7 @@ def test_an_interruption_tells_what_was_done_until_then(monkeypatch: pytest.Monk
         return done
 
     done = run_seed(1, profile="reset")
-    monkeypatch.setattr("sandbox.hosting.simulation.many.run_seed", interrupted)
+    monkeypatch.setattr("sandbox.simulation.many.run_seed", interrupted)
     out = StringIO()
     with pytest.raises(SystemExit) as ended:
         call_command("simulate", "--seeds", "5", "--workers", "1", stdout=out, stderr=StringIO())

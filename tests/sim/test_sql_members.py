@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.control.actions import Subscription
-from sandbox.hosting.consuming import ConsumerActor
-from sandbox.hosting.world import World
 from sandbox.journal.events import MessagesConsumed, MessagesFiltered, PullAnswered
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog
 
 FIRST = "CONSUME_FROM_FIRST_OFFSET"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.templates import COLLIDING_KEYS, POISON_KEY, TEMPLATES
-from sandbox.hosting.world import World
+from sandbox.cluster.templates import COLLIDING_KEYS, POISON_KEY, TEMPLATES
 from sandbox.journal.events import MessageRetried, MessagesConsumed, SendFailed
 from sandbox.message.string_hash import index_key_hash
+from sandbox.simulation.world import World
 
 
 @pytest.mark.parametrize("name", [name for name in TEMPLATES if name != "flights"])

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     ActionTaken,
     MessagesConsumed,
@@ -16,6 +15,7 @@ from sandbox.journal.events import (
     TransactionPrepared,
 )
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 from tests.seed.stage import Caller, WireLog
 
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"

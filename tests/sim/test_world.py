@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting import hibernate
-from sandbox.hosting.templates import TEMPLATES
-from sandbox.hosting.world import World
+from sandbox.cluster import record as records
+from sandbox.cluster.templates import TEMPLATES
 from sandbox.journal.events import (
     MessagesConsumed,
     MessagesStored,
     QueueLocked,
     SandboxWoken,
 )
+from sandbox.simulation.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -160,7 +160,7 @@ def test_a_member_restarted_just_before_a_kill_runs_again_afterwards(tmp_path: P
         world.run(30)
         world.act("CrashActor", actor="A")
         world.act("RestartActor", actor="A")
-        kept = next(row for row in hibernate.load(world.sandbox.directory).actors if row["label"] == "A")
+        kept = next(row for row in records.load(world.sandbox.directory).actors if row["label"] == "A")
         assert kept["state"] == "starting", "written in the turn of the action; its start is the loop's next step"
         world.kill()
         world.wake()
@@ -227,7 +227,7 @@ def test_the_same_seed_and_the_same_actions_write_the_same_journal(tmp_path: Pat
 TOLD = """
 import hashlib, sys
 from pathlib import Path
-from sandbox.hosting.world import World
+from sandbox.simulation.world import World
 
 with World(Path(sys.argv[1]), "orders", seed=7, latency_ms=(0.5, 20)) as world:
     world.run(12)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import SandboxLimits
-from sandbox.hosting.config import HostConfig
-from sandbox.hosting.world import World
 from sandbox.journal.events import (
     ActionTaken,
     BrokerStopped,
@@ -24,6 +23,7 @@ from sandbox.journal.events import (
     SendFailed,
 )
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 

@@ -7,12 +7,12 @@ import pytest
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.producer import Producer
 from sandbox.client.results import SendResult
-from sandbox.hosting.consuming import ConsumerActor
-from sandbox.hosting.world import World
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.journal.events import BrokerStopped, SendFailed
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
+from sandbox.simulation.world import World
 from tests import nightly
 
 SEEDS = nightly.seeds(6, 20)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.channel_names import ChannelUnknown
-from sandbox.hosting.world import World
 from sandbox.journal.events import BrokerConfigChanged, GroupChanged, QueueTaken
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.channel_names import ChannelUnknown
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 

@@ -9,7 +9,7 @@ from django.test import Client
 
 from queueviz import acting, engine, landing
 from queueviz.pages import accounts
-from sandbox.hosting.feeds import prepare_flights
+from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Job
 from tests import ports

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from sandbox.cluster.event_filter import FLOW_NAMES, Wanted
+from sandbox.cluster.templates import template_of
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.hosting.port import Actor, Entries, LookedBack, Read, Reading, Refusal
-from sandbox.hosting.templates import template_of
-from sandbox.hosting.wanted import FLOW_NAMES, Wanted
 from sandbox.kernel.errors import ActionRefused
 
 SNAPSHOT: dict[str, Any] = {

@@ -10,7 +10,7 @@ from django.test import Client
 from queueviz import attaching, cluster_fields
 from queueviz.models import AuditRecord, Cluster
 from queueviz.pages import accounts
-from sandbox.hosting.attached.settings import AttachedSettings
+from sandbox.attached.settings import AttachedSettings
 from sandbox.kernel.errors import ActionRefused
 from tests.web.clusters import SLUG, account, browser_of, cluster
 from tests.web.fake_port import FakePort

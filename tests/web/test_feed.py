@@ -10,10 +10,10 @@ from django.core.management import CommandError, call_command
 
 from queueviz.feeding import BATCH_ROWS, Pace, SandboxSink, batches
 from queueviz.remote import RemoteRefused, RemoteSandbox
-from sandbox.hosting.feeds import FeedRow
-from sandbox.hosting.store_feed import StoreSink
-from sandbox.hosting.table_feed import Columns, FeedUnreadable, csv_rows, ndjson_rows
+from sandbox.cluster.actors.feeds import FeedRow
+from sandbox.cluster.actors.table_feed import Columns, FeedUnreadable, csv_rows, ndjson_rows
 from sandbox.kernel.errors import Locked
+from sandbox.tools.store_feed import StoreSink
 
 
 class Clock:

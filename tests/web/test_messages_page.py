@@ -15,7 +15,12 @@ from queueviz.live.channel import slug_of
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.control.limits import MIB
 from sandbox.control.questions import FindMessages
-from sandbox.hosting.message_rows import (
+from sandbox.hosting.port import Reading
+from sandbox.kernel.errors import ActionRefused
+from sandbox.message import msg_id, record
+from sandbox.message.compression import ZLIB_FLAGS, compress, decompress_start
+from sandbox.message.message import InboundMessage
+from sandbox.queries.rows.messages import (
     AT_ONCE_BYTES,
     LOOKED_AT_BYTES,
     PACKED,
@@ -26,11 +31,6 @@ from sandbox.hosting.message_rows import (
     record_parts,
     unfinished,
 )
-from sandbox.hosting.port import Reading
-from sandbox.kernel.errors import ActionRefused
-from sandbox.message import msg_id, record
-from sandbox.message.compression import ZLIB_FLAGS, compress, decompress_start
-from sandbox.message.message import InboundMessage
 from tests.web.fake_port import FakePort
 from tests.web.patience import until
 

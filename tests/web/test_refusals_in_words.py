@@ -9,7 +9,7 @@ from django.utils import translation
 
 from queueviz import refusals
 from queueviz.boards import reset_plan
-from sandbox.hosting.notices import LOG_CUT, Notice
+from sandbox.cluster.notices import LOG_CUT, Notice
 from sandbox.kernel.errors import ActionRefused, CorruptRecord, EngineBusy
 from tests.web.fake_port import FakePort
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from sandbox.hosting.acl_file import read_accounts
-from sandbox.hosting.headless import serve, server_tls
-from sandbox.hosting.headless_plan import MAX_BROKERS, CannotStart, Options, read_properties
+from sandbox.tools.accounts_file import read_accounts
+from sandbox.tools.broker_plan import MAX_BROKERS, CannotStart, Options, read_properties
+from sandbox.tools.broker_process import serve, server_tls
 
 
 class Command(BaseCommand):

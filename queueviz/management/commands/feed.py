@@ -14,10 +14,10 @@ from tqdm import tqdm
 from queueviz import environment
 from queueviz.feeding import MOST_ROWS_PER_S, Pace, SandboxSink, batches
 from queueviz.remote import RemoteRefused, RemoteSandbox
-from sandbox.hosting.feeds import FeedRow, FlightsFeed, prepare_flights
-from sandbox.hosting.store_feed import StoreSink
-from sandbox.hosting.table_feed import Columns, count_lines, csv_rows, ndjson_rows
+from sandbox.cluster.actors.feeds import FeedRow, FlightsFeed, prepare_flights
+from sandbox.cluster.actors.table_feed import Columns, count_lines, csv_rows, ndjson_rows
 from sandbox.kernel.errors import SandboxError
+from sandbox.tools.store_feed import StoreSink
 
 FLIGHTS_SPEED = 600.0
 

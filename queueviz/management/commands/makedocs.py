@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management import BaseCommand
 
 from queueviz.fidelity import reference
-from sandbox.hosting.reference import pages
+from sandbox.tools.reference import pages
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.core.management.base import CommandParser
 
-from sandbox.hosting import store_tool
 from sandbox.kernel.errors import StoreError
+from sandbox.tools import mqstore
 
 
 class Command(BaseCommand):
@@ -16,11 +16,11 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        store_tool.add_arguments(parser)
+        mqstore.add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            code = store_tool.run(store_tool.options_of(options), self.stdout.write)
+            code = mqstore.run(mqstore.options_of(options), self.stdout.write)
             self.stdout.flush()
         except StoreError as why:
             raise CommandError(str(why), returncode=1) from why

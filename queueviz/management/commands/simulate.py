@@ -9,9 +9,9 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from sandbox.hosting.simulation.many import Tally, Work, run_many
-from sandbox.hosting.simulation.run import play
-from sandbox.hosting.simulation.script import PROFILES, write_script
+from sandbox.simulation.many import Tally, Work, run_many
+from sandbox.simulation.run import play
+from sandbox.simulation.script import PROFILES, write_script
 
 TELL_EVERY_S = 10.0
 INTERRUPTED = 130

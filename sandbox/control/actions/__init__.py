@@ -1,6 +1,6 @@
 """Everything that can be done to a sandbox, as typed values.
 
-The htmx form and the JSON API both come through `parse_action`; `hosting.execute` is the only place that carries an
+The htmx form and the JSON API both come through `parse_action`; `commands` is the only place that carries an
 action out.  `verb` on the class is the right it needs (`control.rights`).
 """
 

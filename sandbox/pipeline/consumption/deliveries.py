@@ -1,7 +1,7 @@
 """Every call of a listener, message by message, and why a message was given again: from the journal alone.
 
 A call is an entry MessagesConsumed, which is written when it has ended, whatever its end; who is still at work is not
-among them.  The engine counts the same causes by itself (`sandbox.hosting.holdings`).
+among them.  The engine counts the same causes by itself (`sandbox.cluster.actors.redelivery`).
 """
 
 from typing import TYPE_CHECKING

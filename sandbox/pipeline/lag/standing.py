@@ -1,6 +1,6 @@
 """A sandbox as its journal tells it: queues, who consumes them, and how far each group has committed.
 
-The lag is the Board's (`hosting.snapshot.board.lag_of`), messages stored and not committed; only that here a queue
+The lag is the Board's (`queries.snapshot.board.lag_of`), messages stored and not committed; only that here a queue
 without a stored offset counts whole.  Broadcasting members have rows of their own, `broker-a:0@client id`: what they
 commit is in a file of theirs, up to five seconds behind what the Board reads from their memory.
 """

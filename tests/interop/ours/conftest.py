@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from sandbox import connect
-from sandbox.hosting.remote import Remote
+from sandbox.notebook.remote import Remote
 from tests.interop.clients import Unavailable
 from tests.interop.ours.stage import QUICK, Scene
 from tests.interop.servers import APACHE_4, APACHE_5, apache_server, our_server

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sandbox import Message
-from sandbox.hosting.remote import Remote
 from sandbox.message.queue import MessageQueue
+from sandbox.notebook.remote import Remote
 from tests.golden.independent_reader import Record
 from tests.interop.servers import APACHE_4, APACHE_5, PROPERTIES, Server
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sandbox import Message, connect
-from sandbox.hosting.remote import Remote
 from sandbox.kernel.errors import BrokerRefused, NotKnownThere
+from sandbox.notebook.remote import Remote
 from tests.interop.clients import TOOLS
 from tests.interop.conftest import printed
 from tests.interop.ours.stage import FIRST, Scene, Seen, sender, until

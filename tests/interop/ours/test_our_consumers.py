@@ -4,8 +4,8 @@ from typing import Any
 
 from sandbox import Message, connect
 from sandbox.client.results import PullStatus
-from sandbox.hosting.remote import Remote
 from sandbox.message.queue import MessageQueue
+from sandbox.notebook.remote import Remote
 from tests.interop.ours.stage import FIRST, Scene, Seen, sender, until
 
 

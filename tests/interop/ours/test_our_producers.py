@@ -11,7 +11,7 @@ import pytest
 from sandbox import Message, connect
 from sandbox.client.request_reply import reply_to
 from sandbox.client.results import ConsumeConcurrentlyStatus, SendStatus
-from sandbox.hosting.remote import Remote
+from sandbox.notebook.remote import Remote
 from tests.interop.ours.stage import FIRST, Scene, Seen, sender, texts, until
 
 LARGE_BYTES = 4 * 1024 * 1024 - 16_384  # of the 4 MiB a broker takes; properties and a zlib frame of noise fit in too

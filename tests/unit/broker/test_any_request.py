@@ -3,9 +3,9 @@
 import pytest
 
 from sandbox.broker.acl_config import AclConfig
-from sandbox.hosting.codes_page import served
 from sandbox.journal.events import HandlerFailed
 from sandbox.kernel.chance import Chance
+from sandbox.tools.codes_page import served
 from tests.unit.broker.stage import NAME_SERVER, Stage
 
 CODES = {node: sorted(int(code) for code, nodes in served().items() if node in nodes)

@@ -6,10 +6,10 @@ import pytest
 
 from sandbox.broker.acl import AccessControl
 from sandbox.broker.acl_config import Account, AclConfig, AclError
-from sandbox.hosting.acl_file import LOOK_S, MAX_FILE_BYTES, AccountsFile, read_accounts
-from sandbox.hosting.headless_plan import CannotStart, Options, make_plan
 from sandbox.kernel.clock import ScaledClock
 from sandbox.sim.loop import SimLoop
+from sandbox.tools.accounts_file import LOOK_S, MAX_FILE_BYTES, AccountsFile, read_accounts
+from sandbox.tools.broker_plan import CannotStart, Options, make_plan
 
 APACHES = """
 globalWhiteRemoteAddresses:

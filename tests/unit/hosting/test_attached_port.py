@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from sandbox.attached.settings import AttachedSettings
+from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
-from sandbox.hosting.attached.settings import AttachedSettings
-from sandbox.hosting.config import HostConfig
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort, Reading, Refusal
 from sandbox.kernel.errors import ActionRefused

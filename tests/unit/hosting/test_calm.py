@@ -4,8 +4,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sandbox.hosting.snapshot.calm import CalmFigures
-from sandbox.hosting.world import World
+from sandbox.queries.snapshot.calm import CalmFigures
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 EXACT = ("min", "max", "committed", "in_memory", "next_pull", "owner", "cells", "cells_from", "lock", "flow_control")

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.channel_names import ChannelUnknown
-from sandbox.hosting.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
-from sandbox.hosting.world import BEGIN_MS, World
+from sandbox.cluster.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
 from sandbox.journal.events import Entry, LockDenied, QueueTaken
+from sandbox.queries.channel_names import ChannelUnknown
+from sandbox.simulation.world import BEGIN_MS, World
 
 START = ["check config", "copy subscriptions", "load offsets", "start consume service", "register in instance",
          "start instance", "fetch routes", "check subscriptions at a broker", "heartbeat", "wake rebalance"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.event_filter import Show, Wanted
 from sandbox.control.actions import CreateTopic, parse_action
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.bell import LoopBell
-from sandbox.hosting.config import HostConfig
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort, Reading, Refusal
-from sandbox.hosting.wanted import Show, Wanted
 from sandbox.journal import segments
 from sandbox.kernel.errors import ActionRefused, EngineBusy, Locked
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from sandbox.hosting.feeds import LONGEST_GAP_S, FlightsFeed, prepare_flights
+from sandbox.cluster.actors.feeds import LONGEST_GAP_S, FlightsFeed, prepare_flights
 
 
 @pytest.fixture(scope="module")

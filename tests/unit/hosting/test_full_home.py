@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.power import MachineDisk
 from sandbox.control.actions import CreateTopic, SendMessages
 from sandbox.control.limits import MIB, HostLimits
-from sandbox.hosting import data_home, hibernate
-from sandbox.hosting.config import HostConfig
+from sandbox.hosting import data_home
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort
-from sandbox.hosting.power import MachineDisk
-from sandbox.hosting.world import SimGround, World
 from sandbox.journal.events import ClockChanged, SendFailed
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import SimGround, World
 from sandbox.store import blocks
 from sandbox.store.disk import FileDisk
 from sandbox.store.message_store import MessageStore
@@ -146,7 +147,7 @@ def test_a_sandbox_that_finds_no_room_is_refused_in_words_and_leaves_nothing(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(hibernate, "save", full)
+        patched.setattr(records, "save", full)
         with pytest.raises(ActionRefused, match="no space left on device") as refusal:
             create(port, "late")
     assert (refusal.value.status, list((tmp_path / "sandboxes").iterdir())) == (503, [])

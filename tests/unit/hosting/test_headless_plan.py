@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.headless_plan import CannotStart, Master, Options, Plan, make_plan, master_at, read_properties
 from sandbox.remoting.bodies import BrokerData, ClusterInfo
 from sandbox.store.config import SLAVE, SYNC_FLUSH, SYNC_MASTER
+from sandbox.tools.broker_plan import CannotStart, Master, Options, Plan, make_plan, master_at, read_properties
 
 GIB = 1024**3
 

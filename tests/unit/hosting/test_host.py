@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from sandbox.hosting.config import HostConfig
+from sandbox.cluster.config import HostConfig
 from sandbox.hosting.host import Host, awake_cap
-from sandbox.hosting.world import SimGround
+from sandbox.simulation.world import SimGround
 
 
 class SilentBell:

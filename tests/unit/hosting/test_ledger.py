@@ -2,9 +2,9 @@
 
 import json
 
-from sandbox.hosting.holdings import CRASH, HAND_OVER, RESET, RETRY, UNKNOWN, Hold
-from sandbox.hosting.ledger import GroupLedger
-from sandbox.hosting.memory import QueueRate
+from sandbox.cluster.actors.group_stats import GroupLedger
+from sandbox.cluster.actors.redelivery import CRASH, HAND_OVER, RESET, RETRY, UNKNOWN, Hold
+from sandbox.cluster.snapshot_cache import QueueRate
 from sandbox.kernel.clock import ScaledClock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue

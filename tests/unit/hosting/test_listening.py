@@ -9,16 +9,16 @@ from typing import Any
 import orjson
 import pytest
 
+from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
 from sandbox.hosting.bell import LoopBell
-from sandbox.hosting.config import HostConfig
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import Actor, EnginePort, Reading
-from sandbox.hosting.world import World
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
+from sandbox.simulation.world import World
 from sandbox.transport.tcp_guard import REASONS
 from tests.unit.hosting.stranger import WITHIN_S, Stranger
 from tests.unit.transport.tcp_stage import Raw, request

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.ground import LiveGround
-from sandbox.hosting.power import MachineDisk
-from sandbox.hosting.world import SimGround, World
+from sandbox.cluster.environment import LiveGround
+from sandbox.cluster.power import MachineDisk
 from sandbox.journal.events import BrokerStopped, RecoveryDone, UnflushedLost
 from sandbox.kernel.clock import ScaledClock
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY
 from sandbox.sim.loop import SimLoop
+from sandbox.simulation.world import SimGround, World
 from tests.seed.stage import Caller
 
 QUEUES = 4

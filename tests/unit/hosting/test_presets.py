@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.hosting.presets import PRESETS, REAL, preset_of, unreal
+from sandbox.cluster.presets import PRESETS, REAL, preset_of, unreal
 from sandbox.kernel.errors import ActionRefused
 
 

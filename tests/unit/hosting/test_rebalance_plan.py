@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sandbox.client.allocate.consistent_hash import ring_position
-from sandbox.hosting.world import World
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster import record as records
+from sandbox.cluster.actors.feeds import FeedInterrupted, prepare_flights
+from sandbox.cluster.notices import LOG_CUT
 from sandbox.control.actions import CreateTopic, SendMessages, parse_action
-from sandbox.hosting import hibernate
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.feeds import FeedInterrupted, prepare_flights
-from sandbox.hosting.notices import LOG_CUT
 from sandbox.hosting.port import Actor, EnginePort
-from sandbox.hosting.world import World
 from sandbox.journal import segments
 from sandbox.journal.events import ClockChanged
 from sandbox.kernel.errors import ActionRefused, EngineBusy
+from sandbox.simulation.world import World
 from tests.server.server import until
 
 WAIT_S = 20
@@ -38,9 +38,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def with_field(text: str, name: str, value: str) -> str:
-    record = hibernate.orjson.loads(text)
-    record[name] = hibernate.orjson.loads(value)
-    return hibernate.orjson.dumps(record).decode()
+    record = records.orjson.loads(text)
+    record[name] = records.orjson.loads(value)
+    return records.orjson.dumps(record).decode()
 
 
 BROKEN: dict[str, Any] = {
@@ -58,7 +58,7 @@ BROKEN: dict[str, Any] = {
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_record_that_cannot_be_used_fails_its_sandbox_alone(home: Path, how: str) -> None:
-    file = home / "sandboxes" / "bad" / hibernate.FILE_NAME
+    file = home / "sandboxes" / "bad" / records.FILE_NAME
     file.write_text(BROKEN[how](file.read_text()))
     engine = Engine(home).start()
     try:
@@ -68,7 +68,7 @@ def test_a_record_that_cannot_be_used_fails_its_sandbox_alone(home: Path, how: s
 
 
 def test_a_record_that_cannot_be_read_fails_its_sandbox_alone(home: Path) -> None:
-    file = home / "sandboxes" / "bad" / hibernate.FILE_NAME
+    file = home / "sandboxes" / "bad" / records.FILE_NAME
     file.unlink()
     file.mkdir()
     engine = Engine(home).start()
@@ -124,7 +124,7 @@ def test_what_was_cut_off_a_garbled_log_is_told_until_its_owner_has_read_it(home
                 assert engine.port.snapshot("bad").result(WAIT_S)["sandbox"]["notices"] == []
         finally:
             assert engine.stop()
-    assert hibernate.load(home / "sandboxes" / "bad").cuts == {}
+    assert records.load(home / "sandboxes" / "bad").cuts == {}
 
 
 def assert_only_bad_fails(port: EnginePort, why: str | None = None) -> None:
@@ -153,20 +153,20 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def test_a_full_disk_stops_the_world_and_loses_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     full = True
-    written, saved = segments.SegmentWriter._write, hibernate.save
+    written, saved = segments.SegmentWriter._write, records.save
 
     def write(writer: segments.SegmentWriter, data: bytes) -> None:
         if full:
             raise FULL
         written(writer, data)
 
-    def save(directory: Path, record: hibernate.SandboxRecord) -> None:
+    def save(directory: Path, record: records.SandboxRecord) -> None:
         if full:
             raise FULL
         saved(directory, record)
 
     monkeypatch.setattr(segments.SegmentWriter, "_write", write)
-    monkeypatch.setattr(hibernate, "save", save)
+    monkeypatch.setattr(records, "save", save)
     world.run(1)
     assert world.sandbox.clock.rate == 0
     seen = world.snapshot()["sandbox"]
@@ -200,7 +200,7 @@ def test_a_sandbox_sleeps_and_wakes_with_all_its_messages_though_the_disk_is_ful
 
     with monkeypatch.context() as full:
         full.setattr(segments.SegmentWriter, "_write", refuse)
-        full.setattr(hibernate, "replace_file", refuse)
+        full.setattr(records, "replace_file", refuse)
         world.run(2)
         stored = int(world.snapshot()["topics"][0]["queues"][0]["max"])
         world.sleep()

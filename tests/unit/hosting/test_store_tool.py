@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting import store_tool
 from sandbox.kernel.errors import StoreError
+from sandbox.tools import mqstore
 from tests.golden.golden_stores import unpack
 
 
@@ -19,9 +19,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ran(*words: object) -> tuple[int, list[str]]:
     parser = argparse.ArgumentParser()
-    store_tool.add_arguments(parser)
+    mqstore.add_arguments(parser)
     lines: list[str] = []
-    code = store_tool.run(store_tool.options_of(vars(parser.parse_args([str(word) for word in words]))), lines.append)
+    code = mqstore.run(mqstore.options_of(vars(parser.parse_args([str(word) for word in words]))), lines.append)
     return code, lines
 
 

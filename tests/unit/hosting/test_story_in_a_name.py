@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sandbox.hosting.causes import in_the_name_of
+from sandbox.cluster.causes import in_the_name_of
 from sandbox.journal.events import BrokerStopped
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock

@@ -1,6 +1,6 @@
 """What the journal says of each queue is kept while the journal's memory keeps it, and not longer."""
 
-from sandbox.hosting.told import Told
+from sandbox.cluster.queue_history import Told
 from sandbox.journal.events import FlowSkipped, LocksLost, MessagesStored
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from sandbox.hosting.world import World
 from sandbox.remoting.codes import RequestCode
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog, application
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.record import FILE_NAME
+from sandbox.cluster.wire_access import Keys
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.hibernate import FILE_NAME
-from sandbox.hosting.wire_access import Keys
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand

@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 import pytest
 
-from sandbox.hosting.config import HostConfig
-from sandbox.hosting.wire import KEEP_S, ROWS_PER_S
-from sandbox.hosting.world import World
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.frame_recorder import KEEP_S, ROWS_PER_S
 from sandbox.journal.events import CommandExchanged
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.frame import FrameDecoder
+from sandbox.simulation.world import World
 from tests.seed.stage import WireLog
 
 LINK = "A~broker-a"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.hosting.work import Slow
-from sandbox.hosting.world import World
+from sandbox.cluster.actors.listener import Slow
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.world import World
 
 GROUP = "order-svc"
 ORDERS = [["orders", "*"]]

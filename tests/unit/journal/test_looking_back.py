@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting import looking_back
-from sandbox.hosting.looking_back import look_back
+from sandbox.cluster import journal_backwards
+from sandbox.cluster.event_filter import Term, Wanted
+from sandbox.cluster.journal_backwards import look_back
 from sandbox.hosting.port import LookedBack
-from sandbox.hosting.wanted import Term, Wanted
 from sandbox.journal.events import ActionTaken, Entry, LocksLost, MessagesStored, OffsetsPersisted
 from sandbox.journal.segments import SegmentWriter
 
@@ -77,7 +77,7 @@ def test_after_a_kill_the_files_alone_tell_the_same(files: Path, entries: list[E
 
 def test_one_page_looks_at_a_bounded_part_of_the_files_and_says_how_far_it_came(
         files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking_back, "LOOK_BYTES", 100_000)
+    monkeypatch.setattr(journal_backwards, "LOOK_BYTES", 100_000)
     page = look_back([], files, Wanted("told", (Term("zebra"),)), before=None, after=-1, most=40)
     assert page.rows == []
     assert page.before is not None

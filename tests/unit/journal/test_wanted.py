@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.hosting.wanted import Term, Wanted, is_step
+from sandbox.cluster.event_filter import Term, Wanted, is_step
 
 
 def row(type_: str, **fields: object) -> dict[str, object]:

@@ -1,0 +1,85 @@
+"""Questions a real cluster can answer; all others belong to sandboxes."""
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from sandbox.attached import plan_rebalance
+from sandbox.attached.picture import RUNNING, ServerSeen
+from sandbox.attached.reset_plan import draw_plan, plan_reset
+from sandbox.attached.search import Search
+from sandbox.control import questions
+from sandbox.control.questions import OffsetFile, PlanRebalance, PlanReset, Question, Route
+from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError
+from sandbox.remoting.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from sandbox.attached.cluster import AttachedCluster
+
+Row = dict[str, Any]
+
+
+async def answer(cluster: "AttachedCluster", question: Question) -> Row:
+    """In the shapes of `queries.questions`.  Raises ActionRefused, or what asking a node raises."""
+    search = Search(cluster.reach, cluster.picture, cluster.limits)
+    match question:
+        case PlanReset():
+            plan = await plan_reset(cluster.reach, cluster.picture, question)
+            return draw_plan(cluster.journal.next_seq - 1, cluster.clock.now_ms(), question, plan)
+        case PlanRebalance():
+            return plan_rebalance.plan(cluster.picture, question)
+        case Route():
+            return await _route(cluster, question)
+        case questions.FindMessages():
+            return await search.find(question)
+        case questions.ReadRecord():
+            return await search.read_record(question)
+        case questions.ReadEntry():
+            return await search.read_entry(question)
+        case questions.WalkIndex():
+            return await search.walk(question)
+        case OffsetFile():
+            return await _offset_file(cluster, question)
+    raise ActionRefused(404, "A real cluster cannot be asked that.", "Only a sandbox knows it.")
+
+
+async def _route(cluster: "AttachedCluster", question: Route) -> Row:
+    servers = list(cluster.picture.servers.values())
+    if question.everywhere:
+        return {"topic": question.topic,
+                "servers": [{"name_server": server.name, **await _told(cluster, server, question.topic)}
+                            for server in servers]}
+    for server in servers:
+        if server.name == question.name_server:
+            told = await _told(cluster, server, question.topic)
+            del told["state"]
+            return {"topic": question.topic, "name_server": server.name, **told}
+    raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
+                        name=question.name_server)
+
+
+async def _told(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
+    """`code` 0, or 17 for a topic it was not told of; None while it does not answer."""
+    try:
+        found = await cluster.reach.route(server.address, topic)
+    except BrokerRefused as why:
+        if why.code != ResponseCode.TOPIC_NOT_EXIST:
+            raise
+        return {"state": RUNNING, "known": False, "route": None, "code": int(ResponseCode.TOPIC_NOT_EXIST)}
+    except RemotingError:
+        return {"state": "unreachable", "known": None, "route": None, "code": None}
+    return {"state": RUNNING, "known": True, "route": orjson.loads(found.encode()), "code": 0}
+
+
+async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
+    """A broker's `consumerOffset.json`, as it answers a slave (43)."""
+    for seen in cluster.picture.in_order():
+        if seen.node == question.owner:
+            table = await cluster.reach.all_offsets(seen.address)
+            offsets = {f"{topic}@{group}": {str(number): offset for number, offset in sorted(row.items())}
+                       for group, topics in sorted(table.items()) for topic, row in sorted(topics.items())}
+            content = {"offsetTable": offsets}
+            return {"owner": seen.node, "file": "config/consumerOffset.json", "content": content,
+                    "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(), "unsaved": None}
+    raise ActionRefused(404, "{owner} has no offset file.", "Only brokers of the cluster can be asked for theirs.",
+                        field="owner", owner=question.owner)

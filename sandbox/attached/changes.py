@@ -1,0 +1,78 @@
+"""What happened to a cluster between two answers, written into its journal here."""
+
+from sandbox.attached.picture import RUNNING, BrokerSeen, Picture, ServerSeen
+from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.groups import Waiting
+from sandbox.control.limits import AttachedLimits
+from sandbox.journal.events import LagMarked, MemberJoined, MemberLeft, NodeAnswered, NodeSilent
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+
+UNNAMED = "unnamed"
+
+
+class Changes:
+    """Nodes that fall silent and answer again, members that come and go, lag over the mark.
+
+    What the first look finds is no news.  No node is asked while no page is open: events stand where they were noticed.
+    """
+
+    def __init__(self, journal: Journal, picture: Picture, clock: Clock, limits: AttachedLimits) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._picture = picture
+        self._limits = limits
+        self._members: dict[str, set[str]] = {}
+        self._over: set[str] = set()
+        self._begun = False
+
+    def begin(self) -> None:
+        """The first look is over."""
+        self._begun = True
+
+    def silent(self, name: str, node: BrokerSeen | ServerSeen) -> None:
+        """It does not answer; `node` as it was until now."""
+        if node.state == RUNNING and node.answered_ms is not None:
+            self._journal.write(NodeSilent(name, node.address, self._clock.now_ms() - node.answered_ms))
+
+    def answered(self, name: str, node: BrokerSeen | ServerSeen) -> None:
+        if node.state != RUNNING and self._begun:
+            silent_ms = None if node.answered_ms is None else self._clock.now_ms() - node.answered_ms
+            self._journal.write(NodeAnswered(name, node.address, silent_ms))
+
+    def members(self, group: str, broker: str) -> None:
+        """Who is in the group by what all its brokers said last; `broker` has just spoken.
+
+        While one of them is silent nobody can say that somebody left.
+        """
+        there = {one.client_id: (one, told) for told in self._picture.connections(group) for one in told.connections}
+        known = self._members.get(group)
+        masters = self._picture.masters()
+        names = self._picture.brokers_of_group(group)
+        left = (known or set()) - set(there)
+        if any(name in masters and masters[name].state != RUNNING for name in names):
+            left = set()
+        self._members[group] = ((known or set()) - left) | set(there)
+        if known is None:
+            return
+        for client_id in sorted(set(there) - known):
+            one, told = there[client_id]
+            self._journal.write(MemberJoined(broker, group, client_id, told.message_model, told.consume_type,
+                                             one.client_address))
+        for client_id in sorted(left):
+            self._journal.write(MemberLeft(broker, group, client_id, UNNAMED))
+
+    async def marks(self) -> bool:
+        """Whose lag has passed the mark; it is under it again at half, so that one at the mark is told once."""
+        mark = self._limits.lag_mark
+        for group in self._picture.limited_groups(self._limits.groups):
+            lag = Waiting(GroupSeen(self._picture, group)).lag
+            if lag.messages is None:
+                continue
+            if group not in self._over and lag.messages >= mark:
+                self._over.add(group)
+                self._journal.write(LagMarked(group, "over", lag.messages, mark, lag.queues, lag.of))
+            elif group in self._over and lag.messages < mark / 2 and lag.queues == lag.of:
+                self._over.discard(group)
+                self._journal.write(LagMarked(group, "under", lag.messages, mark, lag.queues, lag.of))
+        return True

@@ -1,0 +1,50 @@
+"""Boards of an attached cluster by their channel names, and what reading one makes the polls look at."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.attached.snapshot.boards import is_there, read_board, read_locks, read_topics
+from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.groups import read_groups
+from sandbox.attached.snapshot.rebalance import read_rebalance
+from sandbox.attached.snapshot.topology import read_topology
+from sandbox.broker.topic_names import retry_topic
+from sandbox.queries.channel_names import ChannelUnknown
+
+if TYPE_CHECKING:
+    from sandbox.attached.cluster import AttachedCluster
+
+
+def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> dict[str, Any]:
+    """Raises ChannelUnknown for what is not there, and for boards only a sandbox has."""
+    picture, watch = cluster.picture, cluster.watch
+    match kind, rest:
+        case "board", [group, topic]:
+            seen = _group(cluster, group)
+            if not is_there(picture, topic) and topic != retry_topic(group):
+                raise ChannelUnknown(f"no topic {topic}")
+            watch.look_at(group=seen.group, topic=topic)
+            return read_board(picture, group, topic, cluster.resets.causes)
+        case "locks", [group]:
+            watch.look_at(group=_group(cluster, group).group)
+            return read_locks(picture, group)
+        case "rebalance", [group]:
+            watch.look_at(group=_group(cluster, group).group)
+            return read_rebalance(GroupSeen(picture, group))
+        case "groups", []:
+            watch.look_at_all()
+            return read_groups(picture, picture.limited_groups(cluster.limits.groups), cluster.clock.now_ms())
+        case "topics", []:
+            watch.look()
+            return read_topics(picture, cluster.limits)
+        case "topology", []:
+            watch.look()
+            return read_topology(picture)
+    raise ChannelUnknown(f"no channel {kind}/{'/'.join(rest)} of a real cluster")
+
+
+def _group(cluster: "AttachedCluster", group: str) -> GroupSeen:
+    """While nobody can be asked, nobody can say whether it is there."""
+    seen = GroupSeen(cluster.picture, group)
+    if not seen.exists and cluster.picture.offsets:
+        raise ChannelUnknown(f"no group {group}")
+    return seen

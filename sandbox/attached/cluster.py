@@ -1,0 +1,157 @@
+"""A real cluster as the engine holds it: asked while somebody looks, drawn as a sandbox is, reset on request."""
+
+from typing import Any
+
+from sandbox.attached.ask import answer
+from sandbox.attached.changes import Changes
+from sandbox.attached.channels import read_channel
+from sandbox.attached.picture import RUNNING, Picture, ServerSeen
+from sandbox.attached.polls import Polls
+from sandbox.attached.reach import Reach
+from sandbox.attached.resets import Resets
+from sandbox.attached.settings import PREFIX, AttachedSettings
+from sandbox.attached.snapshot import trouble, whole
+from sandbox.attached.undo_point import UndoPoint
+from sandbox.attached.watch import Watch
+from sandbox.attached.wire import Wires
+from sandbox.cluster.journal_files import page_from_memory
+from sandbox.cluster.rates import CommitRates, Rates
+from sandbox.control.actions import Action
+from sandbox.control.limits import AttachedLimits
+from sandbox.control.questions import Question
+from sandbox.hosting.bell import Bell
+from sandbox.hosting.port import Entries, Reading
+from sandbox.journal.events import Entry
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+
+TEMPLATE = "attached"
+RATE = 1.0  # nobody holds a real cluster's time
+
+
+class AttachedCluster:
+    """Everything runs on the engine's loop.  Between `connect` and `close` it has connections and tasks.
+
+    Its journal holds, in memory only, what was done here (resets, by whom, with which result) and what was noticed:
+    nodes that fell silent, members that came and went, lag over the mark.  It is forgotten when the engine stops.
+    """
+
+    def __init__(self, slug: str, settings: AttachedSettings, clock: Clock, limits: AttachedLimits,
+                 wires: Wires) -> None:
+        self.slug = slug
+        self.settings = settings
+        self.clock = clock
+        self.limits = limits
+        self.journal = Journal(clock, keep=limits.journal_entries, first_seq=1)
+        self.watch = Watch(clock, limits.watched_s)
+        self.resets = Resets(self.journal, clock)
+        self.journal.subscribe(self.watch.ring)
+        self._wires = wires
+        self._wire = wires(settings)
+        self._connects = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.picture = Picture(Rates(self.clock, self.limits.queues), CommitRates(self.clock, self.limits.queues))
+        self.picture.servers = {address: ServerSeen(f"ns-{number}", address)
+                                for number, address in enumerate(self.settings.name_servers, 1)}
+        self.reach = Reach(self.settings, self._wire.connector, self.clock, self.limits)
+        self._polls = Polls(self.reach, self.picture, self.watch, self.clock, self.limits, name=self.slug,
+                            changes=Changes(self.journal, self.picture, self.clock, self.limits))
+        self._connects += 1
+        self.epoch = f"{self.clock.now_ms():x}.{self._connects}"
+
+    async def connect(self) -> None:
+        """The first look at everybody; who does not answer is looked for again and again, and it does not raise."""
+        self.watch.look()
+        await self._polls.start()
+
+    async def look_again(self) -> None:
+        """As `connect`, of a cluster that is known, when nobody has looked for a while."""
+        await self._polls.look_again()
+        self.watch.look()
+
+    async def reconnect(self, settings: AttachedSettings) -> None:
+        """Other settings: what was known counts no more, what was done here stays in the journal."""
+        await self._let_go()
+        self.settings = settings
+        self._wire = self._wires(settings)
+        self._begin()
+        await self.connect()
+        self.watch.ring()
+
+    async def close(self) -> None:
+        self.resets.close()
+        await self._let_go()
+        self.watch.ring()
+
+    async def _let_go(self) -> None:
+        await self._polls.close()
+        self.reach.close()
+        await self._wire.close()
+
+    # Looking.
+
+    def row(self) -> dict[str, Any]:
+        """As `status` lists it."""
+        states = [server.state for server in self.picture.servers.values()]
+        states += [seen.state for seen in self.picture.brokers.values()]
+        return {"slug": self.slug, "template": TEMPLATE, "preset": None, "state": trouble.state_of(self.picture),
+                "watched": self.watch.watched, "failed": None, "epoch": self.epoch,
+                "trouble": trouble.said(self._troubles()), "name_servers": list(self.settings.name_servers),
+                "seen_ms": self.picture.seen_ms, "nodes": len(states), "answering": states.count(RUNNING)}
+
+    def snapshot(self) -> dict[str, Any]:
+        """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values;
+        `asked_at` of a topic: when the ends of its queues were told, in milliseconds."""
+        self.watch.look()
+        drawn = whole.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
+        found = self._troubles()
+        now_ms = self.clock.now_ms()
+        return {
+            "sandbox": {"slug": self.slug, "name": self.slug.removeprefix(PREFIX), "template": TEMPLATE, "preset": None,
+                        "state": trouble.state_of(self.picture), "expires_at": None, "trouble": trouble.said(found),
+                        "trouble_why": None, "seen_ms": self.picture.seen_ms,
+                        "troubles": [{"pattern": one.pattern, "values": one.values} for one in found]},
+            "epoch": self.epoch, "seq": str(self.journal.next_seq - 1), "at_ms": now_ms, "wall_ms": now_ms,
+            "rate": RATE, "rate_pinned": True, **drawn,
+        }
+
+    def read(self, kind: str, rest: list[str]) -> Reading:
+        """A live board; whoever reads one of a group or topic has it polled every second.  Raises ChannelUnknown."""
+        data = read_channel(self, kind, rest)
+        return Reading(self.journal.next_seq - 1, self.clock.now_ms(), RATE, self.epoch, data)
+
+    def entries(self, after: int, limit: int, *, facts_only: bool, longs_as_text: bool) -> Entries:
+        self.watch.look()
+        first = self.journal.first_in_memory
+        entries = self.journal.since(max(first, min(after + 1, self.journal.next_seq)))
+        return page_from_memory(entries, after, limit, first_seq=first, facts_only=facts_only,
+                                longs_as_text=longs_as_text)
+
+    def told(self) -> list[Entry]:
+        """What the journal's memory holds: of a cluster there are no files."""
+        self.watch.look()
+        return self.journal.tail()
+
+    def subscribe(self, bell: Bell) -> None:
+        self.watch.subscribe(bell)
+
+    def unsubscribe(self, bell: Bell) -> None:
+        self.watch.unsubscribe(bell)
+
+    # Asking and doing.
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Raises ActionRefused, or what `sandbox.client.admin` raises."""
+        self.watch.look()
+        return await answer(self, question)
+
+    async def act(self, action: Action, by: str, undo: UndoPoint | None = None) -> int:
+        """ResetOffsets, and UndoReset to `undo`; the value is the seq of its ActionTaken.  Raises as `ask` does."""
+        self.watch.look()
+        return await self.resets.act(self.reach, self.picture, action, by, undo)
+
+    def _troubles(self) -> list[trouble.Trouble]:
+        shown = {"brokers": self.limits.brokers, "topics": self.limits.topics, "groups": self.limits.groups}
+        return trouble.troubles(self.picture, shown)

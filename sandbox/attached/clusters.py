@@ -1,0 +1,131 @@
+"""All clusters an engine has attached, by slug."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from sandbox.attached.cluster import AttachedCluster
+from sandbox.attached.settings import AttachedSettings, checked, is_attached
+from sandbox.attached.undo_point import UndoPoint
+from sandbox.attached.wire import Wires, tcp_wire
+from sandbox.client.tasks import within
+from sandbox.control.actions import Action
+from sandbox.control.limits import AttachedLimits
+from sandbox.control.questions import Question
+from sandbox.hosting.bell import Bell
+from sandbox.hosting.port import Reading, Refusal
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError, SandboxError
+from sandbox.queries.channel_names import ChannelUnknown
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Clusters:
+    """The host's side of attached clusters.  What their nodes do or fail to do becomes sentences here."""
+
+    def __init__(self, clock: Clock, limits: AttachedLimits | None = None, *, wires: Wires = tcp_wire) -> None:
+        self._clock = clock
+        self._limits = limits or AttachedLimits()
+        self._wires = wires
+        self._known: dict[str, AttachedCluster] = {}
+        self._changes: dict[str, asyncio.Task[None]] = {}
+
+    async def attach(self, slug: str, settings: AttachedSettings) -> dict[str, Any]:
+        """The cluster's row, after its first poll is done or failed; the same settings again change nothing, but where
+        nobody has looked for a while it is asked first.
+
+        Raises ActionRefused: 422 for settings nobody can use, 409 at the limit.
+        """
+        checked(settings)
+        if not is_attached(slug):
+            raise ActionRefused(422, "{slug} cannot be an address.", "Write k. and a name.", field="slug", slug=slug)
+        await self._settled(slug)
+        known = self._known.get(slug)
+        if known is None:
+            if len(self._known) >= self._limits.clusters:
+                raise ActionRefused(409, "{most} clusters are attached.", "Detach one first.",
+                                    most=self._limits.clusters)
+            known = self._known[slug] = AttachedCluster(slug, settings, self._clock, self._limits, self._wires)
+            await self._change(slug, known.connect())
+        elif known.settings != settings:
+            await self._change(slug, known.reconnect(settings))
+        elif not known.watch.wanted:
+            await self._change(slug, known.look_again())
+        return known.row()
+
+    async def detach(self, slug: str) -> None:
+        """Let it go; nothing happens when it is not attached."""
+        await self._settled(slug)
+        known = self._known.pop(slug, None)
+        if known is not None:
+            await known.close()
+
+    async def close(self) -> None:
+        for change in list(self._changes.values()):
+            change.cancel()
+        await asyncio.gather(*(known.close() for known in self._known.values()), return_exceptions=True)
+        self._known.clear()
+
+    def get(self, slug: str) -> AttachedCluster:
+        known = self._known.get(slug)
+        if known is None:
+            raise ActionRefused(404, "There is no cluster {slug}.", "An administrator attaches clusters.", slug=slug)
+        return known
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        return {slug: self._known[slug].row() for slug in sorted(self._known)}
+
+    def read(self, slug: str, kind: str, rest: list[str]) -> Reading | Refusal:
+        try:
+            return self.get(slug).read(kind, rest)
+        except (ChannelUnknown, ActionRefused):
+            return Refusal("unknown")
+        except Exception:
+            log.exception("reading %s of %s failed", kind, slug)
+            return Refusal("failed")
+
+    def unsubscribe(self, slug: str, bell: Bell) -> None:
+        if slug in self._known:
+            self._known[slug].unsubscribe(bell)
+
+    async def ask(self, slug: str, question: Question) -> dict[str, Any]:
+        """Raises ActionRefused; 503 when nodes do not answer in time."""
+        found = await _in_words(within(self._clock, self.get(slug).ask(question), self._limits.question_s))
+        if found is None:
+            raise ActionRefused(503, "The cluster did not answer within {seconds} s.", "Try again in a moment.",
+                                seconds=round(self._limits.question_s))
+        return found
+
+    async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
+        """To its end, however long that takes: half a reset would be worse than a late one."""
+        return await _in_words(self.get(slug).act(action, by, undo))
+
+    async def _change(self, slug: str, story: Coroutine[Any, Any, None]) -> None:
+        task = self._changes[slug] = asyncio.get_running_loop().create_task(story)
+        task.add_done_callback(lambda done: self._changes.pop(slug, None))
+        await asyncio.shield(task)
+
+    async def _settled(self, slug: str) -> None:
+        while slug in self._changes:
+            await asyncio.shield(self._changes[slug])
+
+
+async def _in_words(story: Coroutine[Any, Any, T]) -> T:
+    """What a node does or fails to do, as a sentence for people."""
+    try:
+        return await story
+    except ActionRefused:
+        raise
+    except BrokerRefused as why:
+        raise ActionRefused(502, "The cluster refused: {why}.", "The number is RocketMQ's response code.",
+                            why=str(why)[:300].removesuffix(".")) from why
+    except RemotingError as why:
+        raise ActionRefused(503, "The cluster did not answer: {why}.", "Try again in a moment.",
+                            why=str(why)[:300].removesuffix(".")) from why
+    except SandboxError as why:
+        raise ActionRefused(502, "The cluster cannot be asked that: {why}.", why=str(why)[:300].removesuffix(".")
+                            ) from why

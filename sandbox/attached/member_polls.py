@@ -1,0 +1,93 @@
+"""What members say of themselves, asked through their brokers (307)."""
+
+import asyncio
+import logging
+
+from sandbox.attached.member_says import MemberSays
+from sandbox.attached.picture import Picture
+from sandbox.attached.reach import Reach
+from sandbox.attached.watch import Watch
+from sandbox.client.tasks import Tasks, within
+from sandbox.control.limits import AttachedLimits
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import SandboxError
+
+log = logging.getLogger(__name__)
+
+SOON_S = 1.0
+
+Who = tuple[str, str]  # group, client id
+
+
+class MemberPolls:
+    """Those of the groups somebody looks at, then the others in turn; who did not answer is left alone a while.
+
+    C++ clients answer without queues, others not at all, and then their broker waits ten seconds: so nobody waits here
+    for an answer, and who owes one is not asked again.
+    """
+
+    def __init__(self, reach: Reach, picture: Picture, watch: Watch, clock: Clock, limits: AttachedLimits,
+                 tasks: Tasks) -> None:
+        self._reach = reach
+        self._picture = picture
+        self._watch = watch
+        self._clock = clock
+        self._limits = limits
+        self._tasks = tasks
+        self._not_before_s: dict[Who, float] = {}
+        self._mute: dict[Who, float] = {}  # since when; the log has it once
+        self._next = 0
+
+    async def first_round(self) -> bool:
+        """As `round`; who answers soon is waited for."""
+        await within(self._clock, self._heard(self._begin_round()), SOON_S)
+        return True
+
+    async def round(self) -> bool:
+        self._begin_round()
+        return True
+
+    async def _heard(self, asked: list[asyncio.Task[None]]) -> None:
+        if asked:
+            await asyncio.wait(asked)
+
+    def _begin_round(self) -> list[asyncio.Task[None]]:
+        everybody = [(group, client_id) for group in self._picture.limited_groups(self._limits.groups)
+                     for client_id in self._picture.members_of(group)]
+        self._forget_all_but(set(everybody))
+        focused = set(self._watch.groups)
+        first = [who for who in everybody if who[0] in focused][:self._limits.members_per_round]
+        others = [who for who in everybody if who[0] not in focused]
+        room = self._limits.members_per_round - len(first)
+        start = self._next % len(others) if others else 0
+        self._next = start + room
+        now_s = self._clock.monotonic()
+        asked: list[asyncio.Task[None]] = []
+        for who in [*first, *[*others[start:], *others[:start]][:room]]:
+            if self._not_before_s.get(who, 0.0) <= now_s:
+                self._not_before_s[who] = now_s + self._limits.mute_s  # until it has answered
+                task = self._tasks.spawn(self._ask(who), f"member {who[1]}")
+                asked += [task] if task is not None else []
+        return asked
+
+    async def _ask(self, who: Who) -> None:
+        address = self._picture.place_of(*who)
+        if address is None:
+            return
+        try:
+            told = await self._reach.running_info(address, *who)
+        except SandboxError as why:
+            if who not in self._mute:
+                self._mute[who] = self._clock.monotonic()
+                log.info("%s of %s does not say how it is: %s", who[1], who[0], why)
+            self._picture.says.pop(who, None)
+            return
+        self._not_before_s.pop(who, None)
+        self._mute.pop(who, None)
+        self._picture.says[who] = MemberSays.of(told, self._clock.now_ms())
+        self._watch.ring()
+
+    def _forget_all_but(self, there: set[Who]) -> None:
+        for table in (self._picture.says, self._not_before_s, self._mute):
+            for who in [who for who in table if who not in there]:
+                del table[who]

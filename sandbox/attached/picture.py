@@ -1,0 +1,275 @@
+"""What was last heard of a cluster, and from whom.  Polls write it, drawings read it; what is missing was not told."""
+
+from typing import NamedTuple
+
+from sandbox.attached.member_says import HeldQueue, MemberSays
+from sandbox.broker.subscription_groups import BUILT_IN, SYSTEM_PREFIX
+from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
+from sandbox.client.admin import BrokerRuntime
+from sandbox.client.config import INNER_PRODUCER_GROUP
+from sandbox.cluster.rates import CommitRates, Rates
+from sandbox.control.limits import AttachedLimits
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.bodies import Connection, ConsumerConnection, ConsumeStats, TopicConfig, TopicOffset
+
+PERM_READ = 4
+RUNNING, UNREACHABLE, UNKNOWN = "running", "unreachable", "unknown"
+MASTER = 0
+GONE_MS = 24 * 3_600_000
+"""A broker nobody names any more is forgotten that long after its last answer."""
+
+_BUILT_IN_GROUPS = frozenset((*BUILT_IN, "SELF_TEST_CONSUMER_GROUP", "TOOLS_CONSUMER", "FILTERSRV_CONSUMER"))
+
+Brokers = dict[str, dict[int, str]]
+"""Name → id → address, as a name server tells them."""
+
+Offsets = dict[str, dict[str, dict[int, int]]]
+"""Group → topic → queue → committed offset."""
+
+
+class ServerSeen(NamedTuple):
+    """One name server.  `brokers` None: it has not answered lately."""
+
+    name: str  # ns-1
+    address: str
+    state: str = UNKNOWN
+    brokers: Brokers | None = None
+    trouble: str | None = None
+    answered_ms: int | None = None  # its last answer
+
+
+class BrokerSeen:
+    """One broker process.  `named`: by a name server that answers."""
+
+    def __init__(self, name: str, broker_id: int, address: str) -> None:
+        self.name = name
+        self.broker_id = broker_id
+        self.address = address
+        self.state = UNKNOWN
+        self.runtime = BrokerRuntime({})  # request 28
+        self.trouble: str | None = None
+        self.named = True
+        self.answered_ms: int | None = None  # its last answer
+
+    @property
+    def lost(self) -> bool:
+        """Neither named nor answering."""
+        return not self.named and self.state == UNREACHABLE
+
+    @property
+    def node(self) -> str:
+        return self.name if self.broker_id == MASTER else f"{self.name}.{self.broker_id}"
+
+
+class Picture:
+    """Of one cluster.  Tables are by broker name: those of its master."""
+
+    def __init__(self, rates: Rates[MessageQueue], commits: CommitRates) -> None:
+        self.rates = rates
+        self.commits = commits
+        self.clusters: set[str] = set()
+        self.servers: dict[str, ServerSeen] = {}  # by address
+        self.brokers: dict[str, BrokerSeen] = {}  # by address
+        self._masters: dict[str, BrokerSeen] = {}
+        self.topics: dict[str, dict[str, TopicConfig]] = {}
+        self.system_topics: dict[str, frozenset[str]] = {}
+        self.groups: dict[str, frozenset[str]] = {}
+        self.offsets: dict[str, Offsets] = {}
+        self.ends: dict[tuple[str, str], dict[int, TopicOffset]] = {}  # (broker, topic)
+        self.ends_ms: dict[tuple[str, str], int] = {}  # when they were told
+        self.members: dict[str, dict[str, ConsumerConnection]] = {}  # broker → group
+        self.asked_for_members: dict[str, set[str]] = {}  # broker → groups it has said the members of, or none
+        self.says: dict[tuple[str, str], MemberSays] = {}  # (group, client)
+        self.stats: dict[str, dict[str, ConsumeStats]] = {}  # broker → group
+        self.producers: dict[str, dict[str, dict[str, Connection]]] = {}  # broker → group → client
+        self.seen_ms: int | None = None
+        self.left_out: dict[str, int] = {}  # what a limit hides: kind → how many there are
+
+    # Brokers.
+
+    def masters(self) -> dict[str, BrokerSeen]:
+        """By name, whether they answer or not."""
+        return self._masters
+
+    def in_order(self) -> list[BrokerSeen]:
+        """Each master with its slaves."""
+        return sorted(self.brokers.values(), key=lambda seen: (seen.name, seen.broker_id))
+
+    def set_brokers(self, told: Brokers, most: int, now_ms: int) -> None:
+        """A name server that answers knows those that live; who is not named any more stays, for it may have died.
+
+        It goes when another process has its name and id or its address, or a day after its last answer.
+        """
+        places = [(name, broker_id, address) for name, ids in sorted(told.items())
+                  for broker_id, address in sorted(ids.items())]
+        self._limited("brokers", len(places), most)
+        keep = {address: (name, broker_id) for name, broker_id, address in places[:most]}
+        named = set(keep.values())
+        for address, seen in list(self.brokers.items()):
+            seen.named = keep.get(address) == (seen.name, seen.broker_id)
+            if not seen.named and (address in keep or (seen.name, seen.broker_id) in named or seen.answered_ms is None
+                                   or now_ms - seen.answered_ms > GONE_MS):
+                self._drop(address)
+        for address, (name, broker_id) in keep.items():
+            if address not in self.brokers:
+                self.brokers[address] = BrokerSeen(name, broker_id, address)
+        self._masters = {seen.name: seen for seen in self.in_order() if seen.broker_id == MASTER}
+
+    def _drop(self, address: str) -> None:
+        seen = self.brokers.pop(address)
+        self.forget_tables(seen)
+        if not any(other.name == seen.name for other in self.brokers.values()):
+            for table in (self.topics, self.system_topics, self.groups, self.offsets):
+                table.pop(seen.name, None)
+            for place in [place for place in self.ends if place[0] == seen.name]:
+                del self.ends[place], self.ends_ms[place]
+
+    def is_routed(self, name: str) -> bool:
+        """Whether a name server names a broker of that name, so that members divide its queues."""
+        return any(seen.name == name and seen.named for seen in self.brokers.values())
+
+    def silent_since_ms(self, name: str) -> int | None:
+        """When the master of that name answered last, if it does not now: what it told then is all there is."""
+        master = self._masters.get(name)
+        return master.answered_ms if master is not None and master.state == UNREACHABLE else None
+
+    def forget_tables(self, seen: BrokerSeen) -> None:
+        """Who was there may be gone by now: what a silent master told of members is not repeated."""
+        if seen.broker_id == MASTER:
+            self.members.pop(seen.name, None)
+            self.producers.pop(seen.name, None)
+            self.asked_for_members.pop(seen.name, None)
+            self.stats.pop(seen.name, None)
+
+    # Topics and queues.
+
+    def topic_names(self) -> list[str]:
+        """All but the system's own; ordinary ones first."""
+        found = {topic for table in self.topics.values() for topic in table if not self.is_system(topic)}
+        return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
+
+    def is_system(self, topic: str) -> bool:
+        """A broker and a cluster have a topic of their own name each."""
+        return (is_system(topic) or topic in self.clusters or topic in self.topics
+                or any(topic in names for names in self.system_topics.values()))
+
+    def configs(self, topic: str) -> dict[str, TopicConfig]:
+        """By broker name, sorted."""
+        return {name: table[topic] for name, table in sorted(self.topics.items()) if topic in table}
+
+    def read_queues(self, topic: str) -> list[MessageQueue]:
+        """What consumers see."""
+        return [MessageQueue(topic, name, queue_id) for name, config in self.configs(topic).items()
+                if config.permission & PERM_READ for queue_id in range(config.read_queues)]
+
+    def set_offsets(self, broker: str, told: Offsets) -> None:
+        """Offsets are told more often than the ends of queues: a commit that moved on says how long its queue is."""
+        before = self.offsets.get(broker, {})
+        self.offsets[broker] = told
+        for group, topics in told.items():
+            known = before.get(group, {})
+            for topic, queues in topics.items():
+                for queue_id, offset in queues.items():
+                    self.commits.note((group, topic, broker, queue_id), offset)
+                    if offset != known.get(topic, {}).get(queue_id):
+                        self.is_at_least(broker, topic, queue_id, offset)
+
+    def is_at_least(self, broker: str, topic: str, queue_id: int, max_offset: int) -> None:
+        """Until its broker is asked for the end of this queue again."""
+        ends = self.ends.get((broker, topic), {})
+        if queue_id in ends and max_offset > ends[queue_id].max_offset:
+            ends[queue_id] = ends[queue_id]._replace(max_offset=max_offset)
+
+    def asked_ms(self, topic: str) -> int | None:
+        """When the ends of its queues were told, by the answering broker that told them longest ago."""
+        told = [at_ms for (name, other), at_ms in self.ends_ms.items()
+                if other == topic and self.silent_since_ms(name) is None]
+        return min(told, default=None)
+
+    def end(self, mq: MessageQueue) -> TopicOffset | None:
+        return self.ends.get((mq.broker, mq.topic), {}).get(mq.queue_id)
+
+    # Groups.
+
+    def group_names(self) -> list[str]:
+        """With a member or a stored offset, or known by a rule; built-in ones are left out."""
+        found: set[str] = set().union(*self.groups.values()) if self.groups else set()
+        found |= {group for table in self.offsets.values() for group in table}
+        found |= {group for table in self.members.values() for group in table}
+        return sorted(group for group in found if not is_built_in(group))
+
+    def brokers_of_group(self, group: str) -> list[str]:
+        """Where it may have members: a member's heartbeat makes its retry topic there."""
+        retry = retry_topic(group)
+        return sorted(name for name, table in self.topics.items()
+                      if retry in table or group in self.offsets.get(name, {}))
+
+    def committed(self, group: str, mq: MessageQueue) -> int | None:
+        return self.offsets.get(mq.broker, {}).get(group, {}).get(mq.topic, {}).get(mq.queue_id)
+
+    def topics_of_group(self, group: str) -> list[str]:
+        """What it subscribes to, or has stored offsets of; its retry topic last."""
+        found = {sub.topic for connection in self.connections(group) for sub in connection.subscriptions}
+        found |= {topic for table in self.offsets.values() for topic in table.get(group, {})}
+        return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
+
+    def connections(self, group: str) -> list[ConsumerConnection]:
+        """What each broker that knows members of it says."""
+        return [table[group] for _, table in sorted(self.members.items()) if group in table]
+
+    def members_of(self, group: str) -> dict[str, Connection]:
+        """By client id, sorted."""
+        found = {member.client_id: member for told in self.connections(group) for member in told.connections}
+        return dict(sorted(found.items()))
+
+    def member_count(self, group: str) -> int | None:
+        """None while a broker where it may have members has not said, or does not answer any more."""
+        there = len(self.members_of(group))
+        told = all(group in self.asked_for_members.get(name, ()) for name in self.brokers_of_group(group))
+        return there if there or told else None
+
+    def place_of(self, group: str, client_id: str) -> str | None:
+        """The address of a broker that knows this member."""
+        masters = self.masters()
+        for name, table in sorted(self.members.items()):
+            told = table.get(group)
+            if told is not None and name in masters and any(one.client_id == client_id for one in told.connections):
+                return masters[name].address
+        return None
+
+    def held_by(self, group: str) -> dict[MessageQueue, tuple[str, HeldQueue]]:
+        """Who holds which queue, by the members' own word; a queue being let go counts for nobody."""
+        found: dict[MessageQueue, tuple[str, HeldQueue]] = {}
+        for client_id in self.members_of(group):
+            says = self.says.get((group, client_id))
+            for mq, held in says.queues.items() if says is not None else ():
+                if not held.dropped:
+                    found[mq] = (client_id, held)
+        return found
+
+    def model(self, group: str) -> str | None:
+        return next((told.message_model for told in self.connections(group)), None)
+
+    def limited_topics(self, limits: AttachedLimits) -> list[str]:
+        """Ordinary ones up to the limit; the retry and dead-letter topics of the groups that are shown come on top."""
+        names = self.topic_names()
+        ordinary = [topic for topic in names if not topic.startswith("%")]
+        self._limited("topics", len(ordinary), limits.topics)
+        of_groups = {topic for group in self.limited_groups(limits.groups)
+                     for topic in (retry_topic(group), dead_letter_topic(group))}
+        return [*ordinary[:limits.topics], *[topic for topic in names if topic in of_groups]]
+
+    def limited_groups(self, most: int) -> list[str]:
+        names = self.group_names()
+        self._limited("groups", len(names), most)
+        return names[:most]
+
+    def _limited(self, what: str, there_are: int, most: int) -> None:
+        if there_are > most:
+            self.left_out[what] = there_are
+        else:
+            self.left_out.pop(what, None)
+
+
+def is_built_in(group: str) -> bool:
+    return group in _BUILT_IN_GROUPS or group.startswith(SYSTEM_PREFIX) or group == INNER_PRODUCER_GROUP

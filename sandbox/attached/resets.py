@@ -1,0 +1,241 @@
+"""A reset of a group's offsets on a real cluster: the one thing that is ever changed there.
+
+Three ways, as the brokers can (spec remoting 2.2; RocketMQ: `Broker2Client.resetOffset`, 5.x `resetOffsetInner`):
+
+* online on brokers that tell their members (4.9): request 222 with a time or the end, each broker by itself;
+* on brokers that write offsets themselves (5.x): 222 queue by queue, whether members are online or not;
+* offline otherwise: 15 queue by queue, while nobody of the group is online.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from sandbox.attached.member_says import HeldQueue
+from sandbox.attached.picture import Picture
+from sandbox.attached.reach import Reach
+from sandbox.attached.reset_plan import AttachedPlan, BrokerFacts, ask_brokers, draw_plan, plan_reset
+from sandbox.attached.snapshot.queues import Causes
+from sandbox.attached.undo_point import Befores, UndoPoint, confirmed
+from sandbox.client.tasks import Tasks
+from sandbox.commands.reset.apply import UNDO_MS, WATCH_S, Targets, or_never, reset_fact, targets_of
+from sandbox.control.actions import Action, ResetOffsets, UndoReset, fields_of, name_of
+from sandbox.hosting.sandbox import plain
+from sandbox.journal.events import ActionTaken, ResetStepDone
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.message.queue import MessageQueue
+
+TO_THE_END = -1
+CAUSES_KEPT = 4_096
+
+
+class Outcome(NamedTuple):
+    """Where queues go on now, by the brokers' own answers, and what went wrong where."""
+
+    targets: Targets
+    failures: dict[str, str]
+
+
+class Resets:
+    """Carries resets out, one at a time, and writes each down."""
+
+    def __init__(self, journal: Journal, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._began_ms = clock.now_ms()
+        self._one_at_a_time = asyncio.Lock()
+        self._tasks = Tasks("resets")
+        self.causes: Causes = {}
+
+    def close(self) -> None:
+        self._tasks.cancel()
+
+    async def act(self, reach: Reach, picture: Picture, action: Action, by: str, undo: UndoPoint | None) -> int:
+        """The seq of its ActionTaken.  `undo`: where an UndoReset leads, kept by who asks.
+
+        Raises ActionRefused: 403 for every other action, else as a sandbox does.
+        """
+        if not isinstance(action, ResetOffsets | UndoReset):
+            raise ActionRefused(403, "A real cluster is only looked at; nothing but offsets is changed there.",
+                                "Use its own tools, or a sandbox.")
+        async with self._one_at_a_time:
+            if isinstance(action, UndoReset):
+                return await self._undo(reach, picture, action, by, undo)
+            return await self._reset(reach, picture, action, by)
+
+    async def _reset(self, reach: Reach, picture: Picture, action: ResetOffsets, by: str) -> int:
+        confirmed(action.confirm, action.group)
+        plan = await plan_reset(reach, picture, action)
+        targets = targets_of(plan.plan, action, lambda fresh: draw_plan(
+            self._journal.next_seq - 1, self._clock.now_ms(), action, plan))
+        time_ms = None
+        if plan.method == "online" and not plan.written_by_brokers:
+            time_ms = TO_THE_END if action.target == "latest" else action.value
+        carry_out = _by_queue(reach, plan.facts, action.group)
+        if time_ms is not None:
+            carry_out = _by_members(reach, plan, action, time_ms)
+        method = "server" if plan.method == "online" and time_ms is None else plan.method
+        seq, before, told = await self._carry_out(action, by, action.group, method, plan.facts, targets, carry_out,
+                                                  reason=action.reason)
+        if time_ms is not None:
+            for client_id in plan.plan.online_members:
+                self._journal.write(ResetStepDone(self._id(seq), client_id, "told"))
+        if plan.plan.online_members:
+            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, told,
+                        plan.plan.online_members)
+        return seq
+
+    async def _undo(self, reach: Reach, picture: Picture, action: UndoReset, by: str, undo: UndoPoint | None) -> int:
+        """Back to where each queue stood.  Members that are online must be reachable at an exact offset (5.x)."""
+        if undo is None or undo.reset_id != action.reset_id:
+            raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id",
+                                reset_id=action.reset_id)
+        confirmed(action.confirm, undo.group)
+        if self._clock.now_ms() - undo.at_ms > UNDO_MS:
+            raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
+        facts = await ask_brokers(reach, picture, undo.group, undo.topic)
+        targets: Targets = {MessageQueue(undo.topic, broker, queue_id): before
+                            for (broker, queue_id), before in undo.before.items()
+                            if before is not None and broker in facts}
+        if not targets:
+            raise ActionRefused(409, "Nothing was stored before that reset.", "Make a new one.")
+        for mq, before in sorted(targets.items()):
+            end = facts[mq.broker].ends.get(mq.queue_id)
+            if end is not None and before < end.min_offset:
+                raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
+                                    low=end.min_offset, queue=mq.row)
+        online = any(told.members is not None for told in facts.values())
+        if online and not all(told.writes_itself for told in facts.values()):
+            raise ActionRefused(409, "Members of the group are online and would overwrite it.",
+                                "Stop them, and undo it then.")
+        seq, _, _ = await self._carry_out(action, by, undo.group, "undo", facts, targets,
+                                          _by_queue(reach, facts, undo.group), reason=f"undo of {action.reset_id}")
+        return seq
+
+    def _id(self, seq: int) -> str:
+        """Of the reset that this ActionTaken began, also beside those of other runs of the engine."""
+        return f"r{self._began_ms:x}-{seq}"
+
+    async def _carry_out(self, action: Action, by: str, group: str, method: str, facts: dict[str, BrokerFacts],
+                         targets: Targets, carry_out: "Callable[[Targets], Awaitable[Outcome]]", *,
+                         reason: str) -> tuple[int, Befores, Targets]:
+        """ActionTaken before anything is asked, OffsetsReset with what the brokers answered.
+
+        Raises ActionRefused (502) when a broker did not do it; what others did is in the journal then, after `seq`.
+        """
+        seq = self._journal.write(ActionTaken(name_of(action), plain(fields_of(action)), by))
+        outcome = await carry_out(targets)
+        before = {mq: facts[mq.broker].committed(group, mq) for mq in outcome.targets}
+        if outcome.targets:
+            with self._journal.caused_by(seq):
+                at = self._journal.write(reset_fact(self._id(seq), group, method, before, outcome.targets,
+                                                    reason=reason, by=by))
+            self._remember(group, before, at)
+        if outcome.failures:
+            broker, why = sorted(outcome.failures.items())[0]
+            raise ActionRefused(502, "Broker {broker} did not reset its queues: {why}.",
+                                "Look at the offsets; other brokers may have done it.", details={"began": str(seq)},
+                                broker=broker, why=why.removesuffix("."))
+        return seq, before, outcome.targets
+
+    def _remember(self, group: str, before: Befores, seq: int) -> None:
+        for mq in before:
+            self.causes.pop((group, mq), None)
+            self.causes[group, mq] = seq
+        while len(self.causes) > CAUSES_KEPT:
+            del self.causes[next(iter(self.causes))]
+
+    def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, before: Befores,
+               targets: Targets, members: tuple[str, ...]) -> None:
+        """A minute later plan and reality are compared, member by member.
+
+        A late commit took a queue back before its target; or ahead of what its member has not finished: then a Java
+        member's pull was held at the broker while it was reset, came back empty, and the member committed where that
+        pull ended (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
+
+        No verdict for a queue that was sent back and stands where it stood: its messages were all consumed again, or
+        the reset never reached its member.  A 5.x broker tells one pull of it, and forgets it then, though that was the
+        held pull of a member that is gone.
+        """
+        async def compare() -> None:
+            await self._clock.sleep(WATCH_S)
+            try:
+                facts = await ask_brokers(reach, picture, group, topic)
+            except SandboxError:
+                return  # nobody can tell
+            for client_id in members:
+                says = await _says(reach, picture, group, client_id)
+                mine = {mq: held for mq, held in (says or {}).items() if mq in targets and mq.broker in facts}
+                committed = {mq: facts[mq.broker].committed(group, mq) for mq in mine}
+                if any(_is_overwritten(held, committed[mq], targets[mq]) for mq, held in mine.items()):
+                    self._journal.write(ResetStepDone(reset_id, client_id, "overwritten"))
+                elif says is not None and not any(targets[mq] < or_never(before[mq]) == committed[mq] for mq in mine):
+                    self._journal.write(ResetStepDone(reset_id, client_id, "verified"))
+
+        self._tasks.spawn(compare(), reset_id)
+
+
+async def _says(reach: Reach, picture: Picture, group: str, client_id: str) -> dict[MessageQueue, HeldQueue] | None:
+    """The queues it holds now, by its own word; None: it does not say."""
+    address = picture.place_of(group, client_id)
+    try:
+        told = await reach.running_info(address, group, client_id) if address is not None else None
+    except SandboxError:
+        return None
+    return None if told is None else {MessageQueue(*queue): held for queue, held in told.queues.items()}
+
+
+def _is_overwritten(held: HeldQueue, committed: int | None, target: int) -> bool:
+    """`held` was heard after `committed` was, so what it has not finished cannot have been committed rightly."""
+    unfinished = [low for low, count in ((held.cached_min_offset, held.cached_count),
+                                         (held.taken_min_offset, held.taken_count)) if count]
+    return or_never(committed) < target or any(low < or_never(committed) for low in unfinished)
+
+
+def _by_members(reach: Reach, plan: AttachedPlan, action: ResetOffsets,
+                time_ms: int) -> "Callable[[Targets], Awaitable[Outcome]]":
+    """Each broker computes its targets again as it did for the plan, and tells its members (222)."""
+
+    async def carry_out(targets: Targets) -> Outcome:
+        async def one(told: BrokerFacts) -> Targets:
+            return await reach.reset_by_time(told.seen.address, action.group, action.topic, time_ms)
+
+        return await _each({name: one(told) for name, told in plan.facts.items()})
+
+    return carry_out
+
+
+def _by_queue(reach: Reach, facts: dict[str, BrokerFacts], group: str) -> "Callable[[Targets], Awaitable[Outcome]]":
+    """Queue by queue: brokers that can write offsets themselves do, others get a commit in the group's name."""
+
+    async def carry_out(targets: Targets) -> Outcome:
+        async def one(told: BrokerFacts, mine: Targets) -> Targets:
+            for mq, offset in sorted(mine.items()):
+                if told.writes_itself:
+                    await reach.reset_queue(told.seen.address, group, mq, offset)
+                else:
+                    await reach.commit(told.seen.address, group, mq, offset)
+            return mine
+
+        brokers = sorted({mq.broker for mq in targets})
+        return await _each({name: one(facts[name], {mq: offset for mq, offset in targets.items() if mq.broker == name})
+                            for name in brokers})
+
+    return carry_out
+
+
+async def _each(stories: dict[str, Awaitable[Targets]]) -> Outcome:
+    """All brokers at once; one that fails does not keep the others from being written down."""
+    answers = await asyncio.gather(*stories.values(), return_exceptions=True)
+    targets: Targets = {}
+    failures: dict[str, str] = {}
+    for name, answer in zip(stories, answers, strict=True):
+        if isinstance(answer, SandboxError):
+            failures[name] = str(answer)[:300]
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            targets |= answer
+    return Outcome(targets, failures)

@@ -1,0 +1,218 @@
+"""Messages of a real cluster, found by id, by key, by place or by time, and one record's bytes."""
+
+from typing import Any
+
+from sandbox.attached.picture import Picture
+from sandbox.attached.reach import Reach
+from sandbox.attached.topic_places import brokers_with
+from sandbox.commands.validate import check_row
+from sandbox.control.limits import AttachedLimits
+from sandbox.control.questions import FOREVER_MS, FindMessages, ReadEntry, ReadRecord, WalkIndex
+from sandbox.kernel.errors import ActionRefused, BrokerRefused, CorruptRecord
+from sandbox.message import msg_id, properties, record
+from sandbox.message.message import StoredMessage
+from sandbox.message.queue import MessageQueue
+from sandbox.message.string_hash import index_key_hash, java_hash
+from sandbox.queries.questions.search import Cursor
+from sandbox.queries.rows.messages import full_row, message_row, record_fields, record_parts
+from sandbox.remoting.codes import ResponseCode
+
+Row = dict[str, Any]
+
+PULLED = 32  # a broker gives no more at once
+SCANNED = 640  # entries one answer looks at
+
+
+class Search:
+    """Questions about messages.  Only brokers the name servers told of are asked, whatever an id says."""
+
+    def __init__(self, reach: Reach, picture: Picture, limits: AttachedLimits) -> None:
+        self._reach = reach
+        self._picture = picture
+        self._most = limits.found_messages
+
+    async def find(self, question: FindMessages) -> Row:
+        """As `queries.questions.search.find`; without a topic only an offset id finds something."""
+        if question.id:
+            return await self._by_id(question.id.strip(), question.topic)
+        if not question.topic:
+            raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
+        if question.key:
+            found = await self._with_key(question.topic, question.key, question.from_ms or 0,
+                                         FOREVER_MS if question.to_ms is None else question.to_ms)
+            return self._all("key", [message_row(message, broker) for broker, message in found])
+        if question.offset is not None:
+            return await self._by_place(question)
+        return await self._by_time(question)
+
+    async def _by_id(self, text: str, topic: str | None) -> Row:
+        try:
+            place = msg_id.decode(text)
+        except ValueError:
+            place = None
+        if place is not None:
+            address = msg_id.host_text(place.host)
+            known = self._picture.brokers.get(address)
+            if known is not None:
+                message = _decoded(await self._raw(address, place.physical_offset))
+                if message is not None:
+                    return self._all("id", [full_row(message, known.name)])
+        if not topic:
+            raise ActionRefused(422, "Which topic?", "A unique key is looked for in the index of one topic.",
+                                field="topic")
+        found = [(name, message) for name, address in (await self._masters(topic)).items()
+                 for message in await self._reach.by_unique_key(address, topic, text)]
+        return self._all("id", [full_row(message, broker) for broker, message in _in_order(found)])
+
+    async def _with_key(self, topic: str, key: str, from_ms: int, to_ms: int) -> list[tuple[str, StoredMessage]]:
+        return _in_order([(name, message) for name, address in (await self._masters(topic)).items()
+                          for message in await self._reach.by_key(address, topic, key, from_ms, to_ms)])
+
+    async def _by_place(self, question: FindMessages) -> Row:
+        if question.queue is None:
+            raise ActionRefused(422, "Which queue?", "An offset counts within one queue: choose broker and number.",
+                                field="queue")
+        assert question.topic is not None
+        assert question.offset is not None
+        broker, queue_id = check_row("queue", question.queue)
+        mq = MessageQueue(question.topic, broker, queue_id)
+        pulled = await self._reach.pull(self._address(broker), mq, question.offset, 1)
+        found = [message for message in pulled.records if message.queue_offset == question.offset]
+        if not found:
+            raise ActionRefused(404, "{queue} has no entry {offset}.", "It has entries {low} to {high}.",
+                                field="offset", queue=mq.row, offset=question.offset, low=max(0, pulled.min_offset),
+                                high=pulled.max_offset - 1)
+        return self._all("place", [full_row(found[0], broker)])
+
+    async def _by_time(self, question: FindMessages) -> Row:
+        """Queue by queue from `from_ms` on, oldest first; the cursor is a sandbox's."""
+        assert question.topic is not None
+        await brokers_with(self._reach, self._picture, question.topic)
+        queues = [mq for mq in self._picture.read_queues(question.topic) if question.queue in (None, mq.row)]
+        cursor = Cursor.of(question.cursor)
+        rows: list[Row] = []
+        scanned = 0
+
+        def answer(going_on: Cursor | None) -> Row:
+            return {"by": "time", "rows": rows, "scanned": scanned, "scanned_in_all": cursor.scanned + scanned,
+                    "found_in_all": cursor.found + len(rows), "of": None, "more": False,
+                    "cursor": None if going_on is None else str(going_on)}
+
+        for place in range(cursor.place, len(queues)):
+            mq = queues[place]
+            resumed = cursor.offset if place == cursor.place and question.cursor else None
+            offset = resumed if resumed is not None else await self._first(mq, question.from_ms)
+            while True:
+                pulled = await self._reach.pull(self._address(mq.broker), mq, offset, PULLED)
+                for message in pulled.records:
+                    if question.to_ms is not None and message.store_ms > question.to_ms:
+                        break
+                    scanned, offset = scanned + 1, message.queue_offset + 1
+                    if _fits(message, question):
+                        rows.append(message_row(message, mq.broker))
+                    if len(rows) >= self._most or scanned >= SCANNED:
+                        return answer(Cursor(place, offset, cursor.scanned + scanned, cursor.found + len(rows)))
+                else:
+                    if pulled.records:
+                        continue
+                    if offset < pulled.next_offset < pulled.max_offset:
+                        offset = pulled.next_offset  # older ones were deleted meanwhile
+                        continue
+                break
+        return answer(None)
+
+    async def _first(self, mq: MessageQueue, from_ms: int | None) -> int:
+        if from_ms is not None:
+            return await self._reach.at_time(self._address(mq.broker), mq, from_ms)
+        end = self._picture.end(mq)
+        return 0 if end is None else max(0, end.min_offset)
+
+    async def read_record(self, question: ReadRecord) -> Row:
+        """As a sandbox's; where a record lies among files and entries, and who was given it, nobody tells."""
+        raw = await self._raw(self._address(question.broker), question.physical_offset)
+        message = _decoded(raw)
+        if raw is None or message is None:
+            raise ActionRefused(404, "No record begins at {offset}.", "Choose a position from a queue entry.",
+                                field="physical_offset", offset=question.physical_offset)
+        life = {"chain": None, "linked": message.properties.get(properties.UNIQ_KEY) is not None, "groups": None,
+                "known_from_ms": None, "known_from_seq": None, "complete": False, "skipped": None}
+        return {"broker": question.broker, "physical_offset": str(question.physical_offset), "bytes": len(raw),
+                "hex": raw.hex(), "message": full_row(message, question.broker), "fields": record_fields(message),
+                "parts": record_parts(raw), "position": None, "entry": None, "index": None, "life": life}
+
+    async def read_entry(self, question: ReadEntry) -> Row:
+        """The 20 bytes of a queue entry (321)."""
+        mq = MessageQueue(question.topic, question.broker, question.queue_id)
+        told = await self._reach.queue_entries(self._address(question.broker), mq, question.offset, 1)
+        if not told.entries:
+            raise ActionRefused(404, "{queue} has no entry {offset}.", "It has entries {low} to {high}.",
+                                field="offset", queue=mq.row, offset=question.offset, low=told.min_offset,
+                                high=told.max_offset - 1)
+        unit = told.entries[0]
+        raw = unit.physical_offset.to_bytes(8, "big") + unit.store_bytes.to_bytes(4, "big") + unit.tags_code.to_bytes(
+            8, "big", signed=True)
+        message = _decoded(await self._raw(self._address(question.broker), unit.physical_offset))
+        return {"topic": mq.topic, "broker": mq.broker, "queue_id": mq.queue_id, "offset": str(question.offset),
+                "hex": raw.hex(), "physical_offset": str(unit.physical_offset), "bytes": unit.store_bytes,
+                "tags_code": str(unit.tags_code),
+                "message": None if message is None else message_row(message, mq.broker)}
+
+    async def walk(self, question: WalkIndex) -> Row:
+        """Only the answer of QUERY_MESSAGE is known: text and hash are computed here, `files`, the stations on the way,
+        are the broker's own affair (`told` False)."""
+        found = await self._with_key(question.topic, question.key, question.from_ms, question.to_ms)
+        if question.broker is not None:
+            found = [one for one in found if one[0] == question.broker]
+        text = f"{question.topic}#{question.key}"
+        return {
+            "broker": found[0][0] if found else question.broker, "topic": question.topic, "key": question.key,
+            "text": text, "hash_signed": java_hash(text), "hash": index_key_hash(text),
+            "from_ms": question.from_ms, "to_ms": question.to_ms, "files": [], "told": False,
+            "found": [message_row(message, broker) for broker, message in found],
+            "ended": {"code": "found" if found else "not_told", "values": {}}, "scanned_instead": None,
+        }
+
+    async def _masters(self, topic: str) -> dict[str, str]:
+        """Addresses by name, of brokers that have the topic; one that is lost would end every search."""
+        configs, masters = await brokers_with(self._reach, self._picture, topic), self._picture.masters()
+        return {name: masters[name].address for name in configs if name in masters and not masters[name].lost}
+
+    def _address(self, broker: str) -> str:
+        """Of a master by its name, or of any node (`broker-a.1`)."""
+        for seen in self._picture.in_order():
+            if seen.node == broker:
+                return seen.address
+        raise ActionRefused(404, "There is no broker {name}.", "Choose one of the cluster's.", field="broker",
+                            name=broker)
+
+    async def _raw(self, address: str, physical_offset: int) -> bytes | None:
+        """The record that begins there; None: there is none."""
+        try:
+            return await self._reach.record(address, physical_offset)
+        except BrokerRefused as why:
+            if why.code != ResponseCode.SYSTEM_ERROR:
+                raise
+            return None
+
+    def _all(self, by: str, rows: list[Row]) -> Row:
+        shown = rows[:self._most]
+        return {"by": by, "rows": shown, "scanned": len(rows), "scanned_in_all": len(rows), "found_in_all": len(shown),
+                "of": len(rows), "cursor": None, "more": len(rows) > len(shown)}
+
+
+def _decoded(raw: bytes | None) -> StoredMessage | None:
+    """None for bytes that are no record: 4.9 answers with whatever begins there."""
+    try:
+        return None if not raw else record.decode(raw)
+    except CorruptRecord:
+        return None
+
+
+def _in_order(found: list[tuple[str, StoredMessage]]) -> list[tuple[str, StoredMessage]]:
+    return sorted(found, key=lambda one: (one[1].store_ms, one[0], one[1].physical_offset))
+
+
+def _fits(message: StoredMessage, question: FindMessages) -> bool:
+    if question.from_ms is not None and message.store_ms < question.from_ms:
+        return False
+    return question.tag is None or message.properties.get(properties.TAGS) == question.tag

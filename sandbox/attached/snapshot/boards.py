@@ -1,0 +1,127 @@
+"""What the live pages read of an attached cluster: board, locks, topics (catalogue 10)."""
+
+from typing import Any
+
+from sandbox.attached.picture import RUNNING, Picture
+from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.attached.snapshot.groups import flow_of, retrying, with_retries
+from sandbox.attached.snapshot.queues import (
+    BROKER_LIFE_MS,
+    CLIENT_LIFE_MS,
+    RENEW_MS,
+    Causes,
+    down_row,
+    ends_row,
+    lag_of,
+    lock_row,
+    queue_rows,
+    text,
+)
+from sandbox.broker.config import PERM_READ, PERM_WRITE
+from sandbox.broker.topic_names import retry_topic
+from sandbox.control.limits import AttachedLimits
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.snapshot.locks import row_key
+from sandbox.queries.snapshot.tape import kind_of
+from sandbox.remoting.bodies import TopicConfig
+
+Row = dict[str, Any]
+
+MAX_GROUPS = 16  # whose backlog a queue names
+
+
+def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Row:
+    seen = GroupSeen(picture, group)
+    queues = queue_rows(seen, topic, causes)
+    return {"header": _header(seen, topic, queues), "queues": queues, "members": seen.member_rows(topic)}
+
+
+def _header(seen: GroupSeen, topic: str, queues: Rows) -> Row:
+    """`lag` is that of the `queues_known` of `queues_all` and of the retry topic (`retrying`), `lag_last_known` that of
+    the others when their master still answered; what flows out is the whole group's, of all its topics."""
+    again = 0 if topic == retry_topic(seen.group) else retrying(seen)
+    lag, flow = with_retries(lag_of(queues.values()), again), flow_of(seen)
+    rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
+    return {
+        "group": seen.group, "topic": topic, "model": seen.model, "listener": seen.listener,
+        "strategy": seen.strategy, "lag": text(lag.messages), "retrying": text(again),
+        "queues_known": lag.queues, "queues_all": lag.of, "lag_last_known": text(lag.last_known),
+        "asked_at": seen.picture.asked_ms(topic),
+        "oldest_since_ms": None, "redelivered_on_crash": None,
+        "in_per_s": round(sum(rates), 1) if rates else None, "out_per_s": flow.consumed,
+        "delivered_per_s": flow.delivered, "differs": flow.differs,
+        "e2e_p50_ms": None, "e2e_p99_ms": None, "delivered_again": None, "rate": 1.0, "next_actor": None,
+    }
+
+
+def read_locks(picture: Picture, group: str) -> Row:
+    """Locks their holders tell of; who waits and who tried, brokers keep to themselves (`told`)."""
+    seen = GroupSeen(picture, group)
+    rows: Rows = {}
+    topics = picture.topics_of_group(group)
+    for topic in topics:
+        if topic.startswith("%"):
+            continue
+        mqs = picture.read_queues(topic)
+        assigned = seen.assigned(mqs)
+        for mq in mqs:
+            ends = {**ends_row(picture, mq), "committed": text(picture.committed(group, mq))}
+            rows[row_key(mq, topics)] = {"topic": mq.topic, "assigned": assigned.get(mq),
+                                         "lock": lock_row(seen, mq), "waiting": [], "consuming": None,
+                                         "suspended_until_ms": None, "down": down_row(picture, mq, ends)}
+    return {
+        "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
+        "queues": rows, "members": seen.member_rows(), "attempts": {},
+        "brokers": {seen_broker.node: seen_broker.state for seen_broker in picture.in_order()},
+        "told": {"locks": "holder" if seen.all_told else "some holders", "waiting": None, "attempts": None},
+    }
+
+
+def read_topics(picture: Picture, limits: AttachedLimits) -> Row:
+    """As of a sandbox (`queries.snapshot.topics`); how a topic came to be, nobody tells.
+
+    Beyond `limits.queues` a topic's queues are counted in `brokers` and not shown: `left_out` says how many.
+    """
+    readers: dict[str, set[str]] = {}
+    for table in picture.offsets.values():
+        for group, topics in table.items():
+            for topic in topics:
+                readers.setdefault(topic, set()).add(group)
+    rows: list[Row] = []
+    most_queues = limits.queues
+    for topic in picture.limited_topics(limits):
+        rows.append(_topic(picture, topic, sorted(readers.get(topic, ()))[:MAX_GROUPS], most_queues))
+        most_queues -= len(rows[-1]["queues"])
+    return {"topics": rows}
+
+
+def _topic(picture: Picture, topic: str, groups: list[str], most_queues: int) -> Row:
+    configs = picture.configs(topic)
+    places = [(MessageQueue(topic, name, queue_id), config) for name, config in configs.items()
+              for queue_id in range(max(config.read_queues, config.write_queues))]
+    return {
+        "topic": topic, "kind": kind_of(topic), "groups": groups, "left_out": max(0, len(places) - most_queues),
+        "brokers": [{"broker": name, "write_queues": config.write_queues, "read_queues": config.read_queues,
+                     "permission": config.permission, "how": None} for name, config in configs.items()],
+        "queues": [_topic_queue(picture, mq, config, groups) for mq, config in places[:most_queues]],
+    }
+
+
+def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups: list[str]) -> Row:
+    writable = mq.queue_id < config.write_queues and config.permission & PERM_WRITE
+    readable = mq.queue_id < config.read_queues and config.permission & PERM_READ
+    return {"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),
+            "use": "rw" if writable and readable else "wo" if writable else "ro" if readable else "none",
+            "waiting": {group: _waiting(picture, group, mq) for group in groups}}
+
+
+def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
+    end, committed = picture.end(mq), picture.committed(group, mq)
+    if end is None or committed is None:
+        return "0" if end is not None and end.max_offset == 0 else None
+    return str(max(0, end.max_offset - max(end.min_offset, committed)))
+
+
+def is_there(picture: Picture, topic: str) -> bool:
+    """With no broker answering nobody can say, and the board stays."""
+    return not any(seen.state == RUNNING for seen in picture.brokers.values()) or bool(picture.configs(topic))

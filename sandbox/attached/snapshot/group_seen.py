@@ -1,0 +1,101 @@
+"""One group, as its brokers and members tell of it; put together once per reading."""
+
+from typing import Any
+
+from sandbox.attached.member_says import HeldQueue, MemberSays, computed_strategy
+from sandbox.attached.picture import Picture
+from sandbox.client.allocate import AllocateMessageQueueStrategy
+from sandbox.kernel.errors import ClientError
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.snapshot.code_names import release_name
+
+Row = dict[str, Any]
+Rows = dict[str, Row]
+
+COLOURS = 6
+
+
+class GroupSeen:
+    def __init__(self, picture: Picture, group: str) -> None:
+        self.picture = picture
+        self.group = group
+        self.members = picture.members_of(group)
+        self.says = {client_id: says for client_id in self.members
+                     if (says := picture.says.get((group, client_id))) is not None}
+        self.held = picture.held_by(group)
+        self.model = picture.model(group)
+
+    @property
+    def exists(self) -> bool:
+        """A member, a rule, or a stored offset."""
+        return (bool(self.members) or any(self.group in names for names in self.picture.groups.values())
+                or any(self.group in table for table in self.picture.offsets.values()))
+
+    @property
+    def listener(self) -> str | None:
+        return next((says.listener for says in self.says.values() if says.listener is not None), None)
+
+    @property
+    def strategy(self) -> str | None:
+        return next((says.strategy for says in self.says.values() if says.strategy is not None), None)
+
+    @property
+    def all_told(self) -> bool:
+        """Every member says which queues it holds."""
+        return bool(self.members) and all(_tells_queues(self.says.get(client_id)) for client_id in self.members)
+
+    def holder(self, mq: MessageQueue) -> tuple[str | None, HeldQueue | None]:
+        return self.held.get(mq) or (None, None)
+
+    def strategy_of(self, client_id: str) -> AllocateMessageQueueStrategy:
+        says = self.says.get(client_id)
+        return computed_strategy(says.strategy if says is not None else self.strategy)
+
+    def shares(self, mqs: list[MessageQueue], members: list[str] | None = None) -> dict[str, list[MessageQueue]]:
+        """What each member computes, if it knows what brokers and name servers know now; each divides by its own
+        strategy, and nobody divides the queues of a broker that is not named."""
+        routed = {name for name in {mq.broker for mq in mqs} if self.picture.is_routed(name)}
+        mqs = [mq for mq in mqs if mq.broker in routed]
+        everybody = sorted(self.members) if members is None else members
+        found: dict[str, list[MessageQueue]] = {}
+        for client_id in everybody:
+            try:
+                found[client_id] = list(self.strategy_of(client_id).allocate(self.group, client_id, mqs, everybody))
+            except ClientError:
+                found[client_id] = []
+        return found
+
+    def assigned(self, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
+        return {mq: client_id for client_id, mine in self.shares(mqs).items() for mq in mine}
+
+    def member_rows(self, topic: str | None = None) -> Rows:
+        """By client id, as cards show them.  `topic`: count only its queues."""
+        return {client_id: self._member_row(client_id, number, topic) for number, client_id in enumerate(self.members)}
+
+    def _member_row(self, client_id: str, number: int, topic: str | None) -> Row:
+        member, says = self.members[client_id], self.says.get(client_id)
+        return {
+            "actor": None, "kind": None if says is None else says.kind, "letter": str(number + 1),
+            "colour": number % COLOURS, "state": "running", "transport": "tcp", "language": member.language,
+            "version": member.version, "release": release_name(member.version), "address": member.client_address,
+            **_holdings(says, topic), "buffered_bytes": None, "fullest_bytes": None, "busy": None,
+            "threads": None if says is None else says.threads, "since_ms": None if says is None else says.since_ms,
+            "timers": {}, "limits": None if says is None else says.limits, "work_ms": None, "slow": None,
+            "expires_at_ms": None, "reason": None,
+        }
+
+
+def _holdings(says: MemberSays | None, topic: str | None) -> Row:
+    """Of a member whose account holds no queues (C++, pull consumers) nobody knows whether it has some."""
+    if not _tells_queues(says):
+        return {"queues": None, "buffered": None, "fullest": None, "span": None}
+    assert says is not None
+    held = says.held(topic).values()
+    counts = [one.cached_count + one.taken_count for one in held]
+    return {"queues": len(held), "buffered": sum(counts), "fullest": max(counts, default=0),
+            "span": max((one.cached_max_offset - one.cached_min_offset for one in held if one.cached_count),
+                        default=0)}
+
+
+def _tells_queues(says: MemberSays | None) -> bool:
+    return says is not None and (bool(says.queues) or says.listener is not None)

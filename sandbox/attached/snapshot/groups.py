@@ -1,0 +1,89 @@
+"""All groups of a cluster over all topics, as far as brokers tell (channel `groups/<slug>`)."""
+
+from typing import Any
+
+from sandbox.attached.picture import Picture
+from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.attached.snapshot.queues import Lag, lag_of, queue_rows, text
+from sandbox.broker.topic_names import retry_topic
+from sandbox.queries.snapshot.group_state import Flow, Standing
+from sandbox.queries.snapshot.groups import worst_topic
+
+Row = dict[str, Any]
+
+
+class Waiting:
+    """What a group has not consumed, of its topics and of its retry topic; the queues it counts are those of topics."""
+
+    def __init__(self, seen: GroupSeen) -> None:
+        self.rows: dict[str, Rows] = {topic: queue_rows(seen, topic, {}, divided=False) for topic in topics_read(seen)}
+        self.every = [row for rows in self.rows.values() for row in rows.values()]
+        self.retrying = retrying(seen)
+        self.lag = with_retries(lag_of(self.every), self.retrying)
+
+
+def read_groups(picture: Picture, names: list[str], now_ms: int) -> Row:
+    """As of a sandbox.  Nobody tells how old the oldest message is; it was stored after the last consumed one."""
+    return {"groups": {name: _row(GroupSeen(picture, name), now_ms) for name in names}}
+
+
+def topics_read(seen: GroupSeen) -> list[str]:
+    """As mqadmin counts: what its members subscribe to, else what it has stored offsets of."""
+    subscribed = {sub.topic for told in seen.picture.connections(seen.group) for sub in told.subscriptions}
+    found = subscribed or set(seen.picture.topics_of_group(seen.group))
+    return sorted(topic for topic in found if not topic.startswith("%"))
+
+
+def retrying(seen: GroupSeen) -> int | None:
+    """Messages in the retry topic nobody has consumed yet; None while it is not known how many."""
+    topic = retry_topic(seen.group)
+    if seen.model == "BROADCASTING" or not seen.picture.configs(topic):
+        return 0
+    return lag_of(queue_rows(seen, topic, {}, divided=False).values()).messages
+
+
+def with_retries(lag: Lag, again: int | None) -> Lag:
+    return lag._replace(messages=(lag.messages or 0) + (again or 0)) if lag.messages is not None or again else lag
+
+
+def flow_of(seen: GroupSeen) -> Flow:
+    """By its commits on its own topics, and by what brokers hand out of all, retries included: both of a minute."""
+    picture = seen.picture
+    if picture.member_count(seen.group) == 0:
+        return Flow(0.0, 0.0)
+    mqs = [mq for topic in topics_read(seen) for mq in picture.read_queues(topic)
+           if picture.silent_since_ms(mq.broker) is None]
+    commits = [rate for mq in mqs
+               if (rate := picture.commits.per_s((seen.group, mq.topic, mq.broker, mq.queue_id))) is not None]
+    handed = [table[seen.group].consume_tps for table in picture.stats.values() if seen.group in table]
+    return Flow(round(sum(commits), 1) if commits else None, round(sum(handed), 1) if handed else None)
+
+
+def _row(seen: GroupSeen, now_ms: int) -> Row:
+    waiting, flow, members = Waiting(seen), flow_of(seen), seen.picture.member_count(seen.group)
+    lag, after_ms = waiting.lag, _oldest_after_ms(seen, waiting)
+    standing = Standing(lag.messages, waiting.retrying, members, flow,
+                        most_age_ms=None if after_ms is None else now_ms - after_ms)
+    return {
+        "state": standing.state,
+        "topic": worst_topic({topic: text(lag_of(rows.values()).messages) for topic, rows in waiting.rows.items()}),
+        "topics": list(waiting.rows), "lag": text(lag.messages), "retrying": text(waiting.retrying),
+        "queues_known": lag.queues, "queues_all": lag.of, "lag_last_known": text(lag.last_known),
+        "oldest_since_ms": None, "oldest_after_ms": after_ms,
+        "members": members, "consumed_per_s": flow.consumed, "delivered_per_s": flow.delivered,
+        "differs": flow.differs,
+    }
+
+
+def _oldest_after_ms(seen: GroupSeen, waiting: Waiting) -> int | None:
+    """When the message before each queue's oldest unconsumed one was stored, the earliest of all; None where a queue
+    that waits does not have one, or nobody was asked."""
+    stored: list[int] = []
+    for topic, rows in waiting.rows.items():
+        for key, row in rows.items():
+            if row["down"] is None and row["max"] is not None and row["max"] != row["committed"]:
+                broker, _, number = key.partition("@")[0].rpartition(":")
+                told = seen.picture.stats.get(broker, {}).get(seen.group)
+                queue = told.queues.get((topic, broker, int(number))) if told is not None else None
+                stored.append(queue.last_ms if queue is not None else 0)
+    return min(stored) if stored and min(stored) > 0 else None

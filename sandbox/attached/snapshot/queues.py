@@ -1,0 +1,108 @@
+"""One queue of one group on an attached cluster: where every counter stands, as far as anybody tells."""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from sandbox.attached.member_says import NOWHERE, HeldQueue, position
+from sandbox.attached.picture import Picture
+from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.message.queue import MessageQueue
+
+Row = dict[str, Any]
+
+BROKER_LIFE_MS, CLIENT_LIFE_MS, RENEW_MS = 60_000, 30_000, 20_000
+"""RocketMQ's defaults.  Brokers and clients may be told others, and nobody can ask them."""
+
+Causes = dict[tuple[str, MessageQueue], int]
+
+_NEVER_TOLD: Row = {"oldest_stored_ms": None, "cells": None, "oldest": None, "flow_control": None, "next_pull": None,
+                    "held_until_ms": None}
+
+
+def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> Rows:
+    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that tell.
+
+    `divided` False: `assigned` is left None, because nobody reads it.
+    """
+    mqs = seen.picture.read_queues(topic)
+    if seen.model == "BROADCASTING":
+        return {f"{mq.row}@{client_id}": _broadcast_row(seen.picture, mq, client_id, held)
+                for client_id, says in seen.says.items() for mq, held in sorted(says.held(topic).items())}
+    assigned = seen.assigned(mqs) if divided else {}
+    return {mq.row: _queue_row(seen, mq, assigned.get(mq), causes.get((seen.group, mq))) for mq in mqs}
+
+
+def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> Row:
+    owner, held = seen.holder(mq)
+    committed = seen.picture.committed(seen.group, mq)
+    row = {**ends_row(seen.picture, mq), "committed": text(committed), **_NEVER_TOLD,
+           **(NOWHERE if held is None else position(held, committed)), "owner": owner, "assigned": assigned,
+           "lock": lock_row(seen, mq), "cause": text(cause)}
+    return {**row, "down": down_row(seen.picture, mq, row)}
+
+
+def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> Row:
+    told = position(held, None)
+    row = {**ends_row(picture, mq), "committed": told["in_memory"], **_NEVER_TOLD, **told, "owner": client_id,
+           "assigned": client_id, "lock": None, "cause": None}
+    return {**row, "down": down_row(picture, mq, row)}
+
+
+def ends_row(picture: Picture, mq: MessageQueue) -> Row:
+    end = picture.end(mq)
+    rate = picture.rates.per_s(mq) if picture.silent_since_ms(mq.broker) is None else None
+    return {"min": None if end is None else str(max(0, end.min_offset)),
+            "max": None if end is None else str(max(0, end.max_offset)), "rate_per_s": rate}
+
+
+def down_row(picture: Picture, mq: MessageQueue, row: Row) -> Row | None:
+    """As of a sandbox (`queries.snapshot`): when the silent master's last word was, and the lag by that.  Whether
+    members read the queue from a slave meanwhile (`reads`), nobody tells."""
+    since_ms = picture.silent_since_ms(mq.broker)
+    if since_ms is None:
+        return None
+    return {"known_at_ms": since_ms, "reads": None, "lag": text(_lag(row))}
+
+
+def lock_row(seen: GroupSeen, mq: MessageQueue) -> Row | None:
+    """As its holder tells it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks.
+
+    Only orderly listeners lock; RocketMQ's client begins every queue with `locked` set, a concurrent one's, too
+    (`RebalanceImpl.updateProcessQueueTableInRebalance`).
+    """
+    owner, held = seen.holder(mq)
+    if owner is None or held is None or not held.locked or seen.says[owner].listener != "orderly":
+        return None
+    at_ms = held.last_lock_ms
+    return {"holder": owner, "granted_at_ms": None, "expires_at_ms": at_ms + BROKER_LIFE_MS,
+            "trusted_until_ms": at_ms + CLIENT_LIFE_MS, "renew_at_ms": at_ms + RENEW_MS, "known_by": "holder"}
+
+
+class Lag(NamedTuple):
+    """`messages` stored and not committed in those `queues` of all that are known now; None: of none of them.
+
+    `last_known`: in the others, when their masters still answered.
+    """
+
+    messages: int | None
+    queues: int
+    of: int
+    last_known: int | None
+
+
+def lag_of(rows: Collection[Row]) -> Lag:
+    """A queue whose broker does not answer shows what was heard of it last, and counts for nothing here."""
+    known = [lag for row in rows if row["down"] is None and (lag := _lag(row)) is not None]
+    others = [int(row["down"]["lag"]) for row in rows if row["down"] is not None and row["down"]["lag"] is not None]
+    return Lag(sum(known) if known else None, len(known), len(rows), sum(others) if others else None)
+
+
+def _lag(row: Row) -> int | None:
+    """A queue without a stored offset counts whole."""
+    if row["max"] is None:
+        return None
+    return max(0, int(row["max"]) - int(row["committed"] if row["committed"] is not None else row["min"]))
+
+
+def text(number: int | None) -> str | None:
+    return None if number is None else str(number)

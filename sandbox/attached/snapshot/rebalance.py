@@ -1,0 +1,94 @@
+"""What members should hold against what they say they hold (channel `rebalance/k.<name>/<group>`).
+
+The shape is `queries.snapshot.rebalance`'s.  A member tells which queues it holds and its strategy's class; what it
+was told and when it divided stays with it: beliefs, claims, waits, rounds and moves are empty.  `due` is computed here,
+from what brokers know now; trouble: `twice` (two hold it), `nobody` (nobody does, and all members have told), `lingers`
+(somebody holds it who should not).
+"""
+
+from typing import Any
+
+from sandbox.attached.picture import RUNNING
+from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.attached.snapshot.queues import lock_row
+from sandbox.client.config import ClientConfig
+from sandbox.message.queue import MessageQueue
+
+Row = dict[str, Any]
+
+TOPICS_SHOWN = 16
+MEMBER_FIELDS = ("actor", "letter", "colour", "state", "transport", "kind", "language", "release", "since_ms",
+                 "expires_at_ms")
+
+
+def read_rebalance(seen: GroupSeen) -> Row:
+    picture = seen.picture
+    topics = {topic: picture.read_queues(topic) for topic in picture.topics_of_group(seen.group)[:TOPICS_SHOWN]}
+    strategies = {client_id: says.strategy for client_id, says in seen.says.items() if says.strategy is not None}
+    broadcasting = seen.model == "BROADCASTING"
+    return {
+        "group": {"group": seen.group, "model": seen.model,
+                  "orderly": None if seen.listener is None else seen.listener == "orderly" and not broadcasting,
+                  "strategy": None if broadcasting else seen.strategy, "strategies": strategies,
+                  "apart": ["strategy"] if len(set(strategies.values())) > 1 and not broadcasting else []},
+        "lives": {"rebalance_ms": ClientConfig.rebalance_ms, "route_ms": ClientConfig.poll_name_server_ms},
+        "brokers": {name: {"state": broker.state, "members": _known(seen, name) if broker.state == RUNNING else None}
+                    for name, broker in picture.masters().items()},
+        "topics": {topic: {"queues": _counted(mqs), "retry": topic.startswith("%RETRY%")}
+                   for topic, mqs in topics.items()},
+        "members": _members(seen), "beliefs": {},
+        "queues": {mq.key: row for topic, mqs in topics.items() for mq, row in _queues(seen, topic, mqs).items()},
+        "waits": {}, "rounds": {}, "moves": {},
+    }
+
+
+def _known(seen: GroupSeen, broker: str) -> list[str]:
+    told = seen.picture.members.get(broker, {}).get(seen.group)
+    return [] if told is None else sorted(one.client_id for one in told.connections)
+
+
+def _counted(mqs: list[MessageQueue]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for mq in mqs:
+        found[mq.broker] = max(found.get(mq.broker, 0), mq.queue_id + 1)
+    return found
+
+
+def _members(seen: GroupSeen) -> Rows:
+    subscription = {sub.topic: sub.sub_string for told in seen.picture.connections(seen.group)
+                    for sub in told.subscriptions}
+    rows: Rows = {}
+    for client_id, row in seen.member_rows().items():
+        says = seen.says.get(client_id)
+        rows[client_id] = {
+            **{name: row[name] for name in MEMBER_FIELDS}, "strategy": None if says is None else says.strategy,
+            "subscription": subscription or None, "due_ms": None, "route_due_ms": None, "rounds": None,
+            "known_to": [name for name in seen.picture.masters() if client_id in _known(seen, name)]}
+    return rows
+
+
+def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, Row]:
+    """Those brokers have, and those a member holds that are gone."""
+    broadcasting = seen.model == "BROADCASTING"
+    shares = dict.fromkeys(seen.members, mqs) if broadcasting else seen.shares(mqs)
+    holders: dict[MessageQueue, Rows] = {mq: {} for mq in mqs}
+    for client_id, says in seen.says.items():
+        for mq, mine in says.queues.items():
+            if mq.topic == topic:
+                holders.setdefault(mq, {})[client_id] = {"since_ms": None, "letting_go": mine.dropped}
+    rows: dict[MessageQueue, Row] = {}
+    for mq in sorted(holders):
+        due = [client_id for client_id, share in shares.items() if mq in share]
+        rows[mq] = {"topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": {}, "held": holders[mq],
+                    "due": due, "lock": lock_row(seen, mq), "since_ms": None,
+                    "trouble": None if broadcasting else _trouble(seen, holders[mq], due)}
+    return rows
+
+
+def _trouble(seen: GroupSeen, held: Rows, due: list[str]) -> str | None:
+    holding = [client_id for client_id, row in held.items() if not row["letting_go"]]
+    if len(holding) > 1:
+        return "twice"
+    if not holding:
+        return "nobody" if due and seen.all_told else None
+    return None if holding[0] in due else "lingers"

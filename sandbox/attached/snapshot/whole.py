@@ -1,0 +1,134 @@
+"""The whole cluster in one value, as catalogue 9 draws a sandbox."""
+
+from typing import Any
+
+from sandbox.attached.picture import Picture, ServerSeen, is_built_in
+from sandbox.attached.snapshot.brokers import broker_row
+from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.groups import retrying
+from sandbox.attached.snapshot.queues import Causes, ends_row, queue_rows
+from sandbox.broker.topic_names import dead_letter_topic, retry_topic
+from sandbox.control.limits import AttachedLimits
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.snapshot.tape import kind_of
+
+Row = dict[str, Any]
+
+_MEMBER = ("actor", "kind", "state", "transport", "language", "version", "release", "address", "queues", "buffered",
+           "buffered_bytes", "fullest", "span", "busy", "threads", "since_ms", "timers")
+_QUEUE = ("down", "committed", "in_memory", "cells_from", "cached", "next_pull", "owner", "lock", "oldest",
+          "flow_control", "held_until_ms", "cause")
+
+
+def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: list[str]) -> Row:
+    """Everything but `sandbox`, `seq` and the times.  `looked_at`: groups that are in it whatever the limit."""
+    groups = picture.limited_groups(limits.groups)
+    groups += [group for group in looked_at if group not in groups and GroupSeen(picture, group).exists]
+    budget = _Budget(limits)
+    return {
+        "name_servers": [_name_server(server) for server in picture.servers.values()],
+        "brokers": [broker_row(seen) for seen in picture.in_order()], "links": [],
+        "topics": [_topic(picture, topic, budget) for topic in picture.limited_topics(limits)],
+        "producers": _producers(picture), "groups": [_group(picture, name, causes, budget) for name in groups],
+    }
+
+
+class _Budget:
+    """How many rows a snapshot may still hold."""
+
+    def __init__(self, limits: AttachedLimits) -> None:
+        self._queues = {"topics": limits.queues, "groups": limits.queues}
+        self._members = limits.members
+
+    def left(self, where: str) -> bool:
+        return self._queues[where] > 0
+
+    def queues(self, where: str, wanted: int) -> int:
+        given = min(wanted, self._queues[where])
+        self._queues[where] -= given
+        return given
+
+    def members(self, wanted: int) -> int:
+        given = min(wanted, self._members)
+        self._members -= given
+        return given
+
+
+def _name_server(server: ServerSeen) -> Row:
+    brokers = [{"broker": name, "broker_id": broker_id, "last_update_ms": None}
+               for name, ids in (server.brokers or {}).items() for broker_id in ids]
+    return {"name": server.name, "address": server.address, "state": server.state, "answered_ms": server.answered_ms,
+            "brokers": brokers, "trouble": server.trouble}
+
+
+def _topic(picture: Picture, topic: str, budget: _Budget) -> Row:
+    """Counts and rights are the first broker's that has it."""
+    configs = picture.configs(topic)
+    first = next(iter(configs.values()))
+    mqs = [MessageQueue(topic, name, queue_id) for name, config in configs.items()
+           for queue_id in range(max(config.read_queues, config.write_queues))]
+    return {"topic": topic, "kind": kind_of(topic), "permission": first.permission,
+            "asked_at": picture.asked_ms(topic), "read_queues": first.read_queues,
+            "write_queues": first.write_queues,
+            "queues": [{"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),
+                        "known_at_ms": picture.silent_since_ms(mq.broker)}
+                       for mq in mqs[:budget.queues("topics", len(mqs))]]}
+
+
+def _producers(picture: Picture) -> list[Row]:
+    """Those whose heartbeats brokers know; every consumer has one of its own inside, which is left out."""
+    found = {member.client_id: member for tables in picture.producers.values() for group, members in tables.items()
+             if not is_built_in(group) for member in members.values()}
+    return [{"client_id": client_id, "actor": None, "state": "running", "transport": "tcp", "topic": None,
+             "rate_per_s": None, "sent": None, "failed": None, "unavailable": {}, "language": member.language,
+             "version": member.version} for client_id, member in sorted(found.items())]
+
+
+def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> Row:
+    seen = GroupSeen(picture, name)
+    members = list(seen.member_rows().items())
+    return {
+        "group": name, "model": seen.model, "listener": seen.listener, "strategy": seen.strategy,
+        "subscription": _subscription(seen),
+        "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
+                    for client_id, row in members[:budget.members(len(members))]],
+        "queues": _queues(seen, causes, budget),
+        "counts": {"delivered_again": None, "retrying": retrying(seen), "dead_letters": _dead(picture, name)},
+    }
+
+
+def _queues(seen: GroupSeen, causes: Causes, budget: _Budget) -> list[Row]:
+    rows: list[Row] = []
+    for topic in seen.picture.topics_of_group(seen.group):
+        if not topic.startswith("%") and budget.left("groups"):
+            drawn = queue_rows(seen, topic, causes, divided=False)
+            rows += [_queue(topic, key, row) for key, row in list(drawn.items())[:budget.queues("groups", len(drawn))]]
+    return rows
+
+
+def _queue(topic: str, key: str, row: Row) -> Row:
+    broker, _, number = key.partition("@")[0].rpartition(":")
+    return {"topic": topic, "broker": broker, "queue_id": int(number), **{name: row[name] for name in _QUEUE}}
+
+
+def _subscription(seen: GroupSeen) -> list[Row]:
+    """What brokers hold for the members; of a group that is offline, the topics it has offsets of (expression None)."""
+    topics = seen.picture.topics_of_group(seen.group)
+    found: dict[str, tuple[str | None, str | None]] = dict.fromkeys(topics, (None, None))
+    found |= {sub.topic: (sub.sub_string, sub.expression_type)
+              for told in seen.picture.connections(seen.group) for sub in told.subscriptions}
+    return [{"topic": topic, "expression": found[topic][0], "kind": found[topic][1]} for topic in sorted(found)
+            if topic != retry_topic(seen.group)]
+
+
+def _all_told(picture: Picture, mqs: list[MessageQueue]) -> bool:
+    return bool(picture.topics) and all(picture.end(mq) is not None and picture.silent_since_ms(mq.broker) is None
+                                        for mq in mqs)
+
+
+def _dead(picture: Picture, group: str) -> int | None:
+    """A group without dead letters has no topic for them."""
+    mqs = [MessageQueue(dead_letter_topic(group), name, 0) for name in picture.configs(dead_letter_topic(group))]
+    if not _all_told(picture, mqs):
+        return None
+    return sum(end.max_offset for mq in mqs if (end := picture.end(mq)) is not None)

@@ -1,0 +1,23 @@
+"""Where a topic is, for a question that cannot wait for the next round."""
+
+from sandbox.attached.picture import RUNNING, Picture
+from sandbox.attached.reach import Reach
+from sandbox.kernel.errors import ActionRefused
+from sandbox.remoting.bodies import TopicConfig
+
+
+async def brokers_with(reach: Reach, picture: Picture, topic: str) -> dict[str, TopicConfig]:
+    """Its configuration by broker name.  Brokers are asked again before it is said that there is none.
+
+    Raises ActionRefused: 404 when no broker has it, 503 when none answers.
+    """
+    if not picture.configs(topic):
+        running = [seen for seen in picture.masters().values() if seen.state == RUNNING]
+        if not running:
+            raise ActionRefused(503, "No broker answers.", "Try again when the cluster can be reached.")
+        for seen in running:
+            picture.topics[seen.name] = await reach.topic_configs(seen.address)
+    found = picture.configs(topic)
+    if not found:
+        raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic)
+    return found

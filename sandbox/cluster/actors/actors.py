@@ -1,0 +1,329 @@
+"""All in-process producers and consumers of a sandbox, by label."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from sandbox.client.allocate import AllocateMessageQueueStrategy
+from sandbox.client.config import ClientConfig
+from sandbox.client.instance import ClientInstance
+from sandbox.client.tasks import Tasks
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.actors.feeds import FeedInterrupted, prepare_flights
+from sandbox.cluster.actors.group_stats import GroupLedger
+from sandbox.cluster.actors.producer_actor import ProducerActor
+from sandbox.cluster.actors.repeats import Repeats
+from sandbox.cluster.actors.send_rate_limit import SendPace
+from sandbox.cluster.actors.strategies import make_strategy
+from sandbox.cluster.causes import Story, in_the_name_of
+from sandbox.cluster.client_files import ClientFiles
+from sandbox.cluster.context import Surroundings
+from sandbox.control.actions import StartConsumer, StartProducer
+from sandbox.journal.events import Entry, MemberStateChanged
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.kernel.ids import client_id, instance_name
+
+log = logging.getLogger(__name__)
+
+FIRST_PID = 4_001
+FIRST_HOST = 11  # 10.0.0.11 is the first actor's address: two digits each, so that ids sort as labels do
+BIRTHS_KEPT = 512
+RESTING = ("stopped", "crashed", "refused")  # an actor in another state had a process
+STOP_PATIENCE_S = 2.0  # of the machine: whoever has not stopped by then is left as a crash leaves it
+
+Actor = ConsumerActor | ProducerActor
+
+
+class Actors:
+    """Starts each actor as a process of its own and keeps what outlives the process: label, settings, colour.
+
+    `processes` counts starts over the sandbox's life, so that no client id is ever used twice.
+    """
+
+    def __init__(self, around: Surroundings, home: Path, name_servers: list[str], processes: int) -> None:
+        self._around = around
+        self._home = home
+        self._name_servers = tuple(name_servers)
+        self.processes = processes
+        self.by_label: dict[str, Actor] = {}
+        self.strategies: dict[str, dict[str, Any]] = {}  # group → what SetStrategy set
+        self.ledgers: dict[str, GroupLedger] = {}
+        self.repeats = Repeats(around.clock, around.journal, self.label_of)
+        self._born: dict[str, tuple[str, str | None]] = {}  # client id → label and room, dead processes included
+        self.pace = SendPace(around.ground.wall, around.journal, around.limits.stored_messages_per_s)
+        self.is_wire_client: Callable[[str], bool] = lambda client: False  # set by the sandbox
+        self._tasks = Tasks("actors")
+
+    # Who there is.
+
+    def consumers(self, group: str | None = None) -> list[ConsumerActor]:
+        """In order of their labels."""
+        return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ConsumerActor)
+                and group in (None, actor.group)]
+
+    def producers(self) -> list[ProducerActor]:
+        return [actor for _, actor in sorted(self.by_label.items()) if isinstance(actor, ProducerActor)]
+
+    def get(self, label: str) -> Actor:
+        """By label, or by the client id of its process.  Raises ActionRefused (404, 409)."""
+        actor = self.by_label.get(label) or next((a for a in self.by_label.values() if a.client_id == label), None)
+        if actor is None and self.is_wire_client(label):
+            raise ActionRefused(409, "{client} came over a real wire: its process is not ours.",
+                                "Cut its connection instead.", field="actor", client=label)
+        if actor is None:
+            raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field="actor",
+                                actor=label)
+        return actor
+
+    # How queues are divided (`dividing.Whereabouts`).
+
+    def strategy_for(self, settings: StartConsumer) -> AllocateMessageQueueStrategy:
+        """What SetStrategy set for the group, else what the member was started with."""
+        return make_strategy(self.strategies.get(settings.group) or {"strategy": settings.strategy}, self)
+
+    def label_of(self, client_id: str) -> str | None:
+        return self._born.get(client_id, (None, None))[0]
+
+    def room_of(self, client_id: str) -> str | None:
+        return self._born.get(client_id, (None, None))[1]
+
+    def _note_birth(self, actor: ConsumerActor) -> None:
+        """Brokers name a dead process for a while, so it is still known here."""
+        self._born[actor.client_id] = (actor.label, actor.settings.room)
+        if len(self._born) > BIRTHS_KEPT:
+            del self._born[next(iter(self._born))]
+
+    def ledger(self, group: str) -> GroupLedger:
+        if group not in self.ledgers:
+            self.ledgers[group] = GroupLedger(self._around.clock, partial(self.repeats.came, group))
+        return self.ledgers[group]
+
+    def next_label(self) -> str:
+        return self.next_labels(1)[0]
+
+    def next_labels(self, count: int) -> list[str]:
+        """The first free letters: A, B, … Z, A2, …"""
+        names = (letter if number == 1 else f"{letter}{number}" for number in range(1, 100)
+                 for letter in ascii_uppercase)
+        return list(islice((name for name in names if name not in self.by_label), count))
+
+    def next_client_ids(self, count: int) -> list[str]:
+        """The ids the next `count` members will have, if nothing else starts before them."""
+        used = {actor.slot for actor in self.by_label.values()}
+        slots = [slot for slot in range(240) if slot not in used][:count]
+        return [_client_id(slot, self.processes + number) for number, slot in enumerate(slots, start=1)]
+
+    # Adding.
+
+    def add_consumers(self, action: StartConsumer) -> list[ConsumerActor]:
+        """The actors of a StartConsumer, not yet started."""
+        added: list[ConsumerActor] = []
+        for number in range(1, action.copies + 1):
+            label = self._label(action.actor, number, action.copies)
+            used = {actor.colour for actor in self.consumers(action.group)}
+            colour = next((c for c in range(6) if c not in used), len(used) % 6)
+            actor = ConsumerActor(label, self._free_slot(), colour, replace(action, actor=label, copies=1))
+            self.by_label[label] = actor
+            added.append(actor)
+        return added
+
+    def add_producer(self, action: StartProducer) -> ProducerActor:
+        label = action.actor if action.actor and action.actor not in self.by_label else self._producer_label(action)
+        actor = ProducerActor(label, self._free_slot(), replace(action, actor=label))
+        self.by_label[label] = actor
+        return actor
+
+    def remove(self, label: str) -> None:
+        self.by_label.pop(label, None)
+
+    # Processes.
+
+    def start(self, actor: Actor) -> None:
+        """A new process with a new client id; what it does from here on is seen in events."""
+        instance = self._shared_instance(actor) or self._new_instance(actor)
+        if isinstance(actor, ConsumerActor):
+            actor.begin(instance, self.ledger(actor.group), self._around.preset, self.strategy_for(actor.settings))
+            self._note_birth(actor)
+            instance.tasks.spawn(self._in_this_name(actor.run), f"start {actor.label}")
+        else:
+            actor.begin(instance, self._around.ground.wall, self.pace, self._around.preset)
+            instance.tasks.spawn(self._produce(actor), f"produce {actor.label}")
+
+    async def _produce(self, actor: ProducerActor) -> None:
+        table: Path | None = None
+        if actor.settings.feed is not None:
+            try:
+                table = await self._around.ground.lend_for_long(lambda is_over: prepare_flights(self._home, is_over))
+            except FeedInterrupted:
+                return  # it runs again when the sandbox wakes
+            except (OSError, SandboxError) as why:
+                actor.refuse(f"its feed cannot be read: {why}")
+                return
+        await actor.run(table)
+
+    def stop(self, actor: Actor) -> None:
+        self._tasks.spawn(self._in_this_name(actor.stop), f"stop {actor.label}")
+
+    def _in_this_name(self, begin: Callable[[], Story]) -> Story:
+        """The story with the action of this turn, if there is one, for its cause."""
+        journal = self._around.journal
+        return in_the_name_of(journal.cause, journal, begin)
+
+    def crash(self, actor: Actor) -> None:
+        """As kill -9 of its process; whoever shares the process goes with it."""
+        instance = actor.instance
+        if instance is not None:
+            for member in self.consumers():
+                if member.instance is instance:
+                    self.ledger(member.group).crashed(member.holds())
+                    self.repeats.crashed(member.group, member.account, member.client_id, member.given())
+            instance.crash()
+            for other in self.by_label.values():
+                if other.instance is instance and isinstance(other, ProducerActor):
+                    other.rest("crashed")
+
+    def hang(self, actor: Actor) -> None:
+        if actor.instance is not None:
+            actor.instance.hang()
+
+    def resume(self, actor: Actor) -> None:
+        if actor.instance is not None:
+            actor.instance.resume()
+
+    def later(self, story: Any, name: str) -> None:
+        """Run a story of the sandbox itself (a burst of messages) that ends with it."""
+        self._tasks.spawn(story, name)
+
+    async def stop_all(self) -> None:
+        """Cleanly, all at once; who hangs or does not end in time is killed."""
+        for actor in self.by_label.values():
+            if actor.state == "hung":
+                self.crash(actor)
+        living = [actor for actor in self.by_label.values() if actor.lives]
+        stories = [asyncio.ensure_future(actor.stop()) for actor in living]
+        if stories:
+            await asyncio.wait(stories, timeout=STOP_PATIENCE_S)
+        for actor, story in zip(living, stories, strict=True):
+            if not story.done() or story.exception() is not None:
+                log.warning("stopping %s was cut short", actor.label)
+                story.cancel()
+                self.crash(actor)
+        self._tasks.cancel()
+
+    def crash_all(self) -> None:
+        self._tasks.cancel()
+        for actor in list(self.by_label.values()):
+            self.crash(actor)
+
+    def note(self, entry: Entry) -> None:
+        """Hear a fact: since when a member is in its state."""
+        event = entry.event
+        if isinstance(event, MemberStateChanged):
+            for actor in self.consumers(event.group):
+                if actor.client_id == event.client_id:
+                    actor.state_since_ms = entry.at_ms
+
+    # Over sleep.
+
+    def records(self) -> list[dict[str, Any]]:
+        return [actor.record() for _, actor in sorted(self.by_label.items())]
+
+    def restore(self, records: list[dict[str, Any]], *, crashed: bool) -> list[Actor]:
+        """Bring labels and settings back; returns those that ran, to be started as new processes.
+
+        After a kill of the server their old processes count as crashed, and the journal says so.
+        """
+        ran: list[Actor] = []
+        for record in records:
+            actor = ConsumerActor.of(record) if record["kind"] == "consumer" else ProducerActor.of(record)
+            self.by_label[actor.label] = actor
+            if record["state"] not in RESTING:
+                actor.rest("crashed" if crashed else "stopped")
+                if record["state"] != "stopping":  # by hand: it stays so
+                    ran.append(actor)
+                if crashed and isinstance(actor, ConsumerActor):
+                    self._around.journal.write(MemberStateChanged(actor.group, actor.client_id, "crashed", ()))
+        return ran
+
+    def _new_instance(self, actor: Actor) -> ClientInstance:
+        around = self._around
+        ip = _ip(actor.slot)
+        broadcasts = isinstance(actor, ConsumerActor) and actor.settings.model == "BROADCASTING"
+        self.processes += 1
+        pid = FIRST_PID + self.processes - 1
+        # a broadcasting member keeps DEFAULT, so that its offset file is found again (spec client-behaviour 1.1)
+        name = "DEFAULT" if broadcasts else instance_name(pid, self.processes)
+        config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid,
+                              stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
+                              rebalance_ms=around.preset.client_rebalance_interval_ms,
+                              lock_renew_ms=around.preset.client_lock_interval_ms,
+                              lock_max_live_ms=around.preset.client_lock_max_live_ms)
+        return ClientInstance(config, clock=around.clock, chance=around.chance.fork(actor.label),
+                              connector=around.network.connector(ip), journal=around.journal,
+                              files=self.files_of(actor))
+
+    def files_of(self, actor: Actor) -> ClientFiles:
+        return ClientFiles(self._around.directory / "clients" / actor.label)
+
+    def _shared_instance(self, actor: Actor) -> ClientInstance | None:
+        if not isinstance(actor, ConsumerActor) or actor.settings.instance is None:
+            return None
+        host = self.get(actor.settings.instance)
+        if host.instance is None or not host.lives:
+            raise ActionRefused(409, "{actor} is not running, so its client cannot be shared.", "Start it first.",
+                                field="instance", actor=host.label)
+        if actor.group in host.instance.consumers:
+            raise ActionRefused(409, "The client of {actor} has a member of {group} already.",
+                                "Choose another group, or let it have a client of its own.", field="instance",
+                                actor=host.label, group=actor.group)
+        return host.instance
+
+    def _label(self, wished: str | None, number: int, copies: int) -> str:
+        if wished is None:
+            return self.next_label()
+        label = wished if copies == 1 else f"{wished}.{number}"
+        if label in self.by_label:
+            raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
+                                actor=label)
+        return label
+
+    def _producer_label(self, action: StartProducer) -> str:
+        if action.actor is not None:
+            raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
+                                actor=action.actor)
+        numbers = range(1, 1_000)
+        return next(label for n in numbers if (label := f"producer-{n}") not in self.by_label)
+
+    def _free_slot(self) -> int:
+        used = {actor.slot for actor in self.by_label.values()}
+        return next(slot for slot in range(240) if slot not in used)
+
+
+def _ip(slot: int) -> str:
+    return f"10.0.0.{FIRST_HOST + slot}"
+
+
+def slot_of_ip(ip: str) -> int | None:
+    """Whose address it is; None: no actor's."""
+    network, _, host = ip.rpartition(".")
+    return int(host) - FIRST_HOST if network == "10.0.0" and int(host) >= FIRST_HOST else None
+
+
+def _client_id(slot: int, process: int) -> str:
+    return client_id(_ip(slot), instance_name(FIRST_PID + process - 1, process))
+
+
+def start_or_refuse(actors: Actors, actor: Actor) -> None:
+    """Start it; what its configuration forbids becomes a refusal."""
+    try:
+        actors.start(actor)
+    except ActionRefused:
+        raise
+    except SandboxError as why:
+        raise ActionRefused(422, "{actor} cannot start: {why}.", actor=actor.label, why=str(why)) from why

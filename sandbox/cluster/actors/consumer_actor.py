@@ -1,0 +1,271 @@
+"""One consumer of the sandbox: a process of its own, with a label that outlives it."""
+
+import asyncio
+from dataclasses import asdict, replace
+from typing import Any
+
+from sandbox.client.allocate import AllocateMessageQueueStrategy
+from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere, MessageModel, PushConsumerConfig
+from sandbox.client.instance import ClientInstance
+from sandbox.client.lite_pull_config import LitePullConsumerConfig
+from sandbox.client.lite_pull_consumer import LitePullConsumer
+from sandbox.client.offset_runs import Run
+from sandbox.client.process_queue import redelivered
+from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster.actors.group_stats import GroupLedger
+from sandbox.cluster.actors.listener import Slow, Work, spread
+from sandbox.cluster.actors.pulling import Loop, PollLoop, PullLoop
+from sandbox.cluster.actors.redelivery import Held, Hold
+from sandbox.cluster.presets import MIB, Preset
+from sandbox.control.actions import ChangeActor, StartConsumer, Subscription
+from sandbox.kernel.errors import BrokerRefused, ClientError
+from sandbox.message.queue import MessageQueue
+
+MEMBER_STATES = ("starting", "running", "hung", "stopping", "stopped", "crashed", "refused")
+
+GroupMember = PushConsumer | PullConsumer | LitePullConsumer
+
+
+class ConsumerActor:
+    """`settings` are what the next process starts with; `work` is the running listener, None before the first start.
+
+    `state` is one of MEMBER_STATES.
+    """
+
+    kind = "consumer"
+
+    def __init__(self, label: str, slot: int, colour: int, settings: StartConsumer) -> None:
+        self.label = label
+        self.slot = slot  # gives the process its address
+        self.colour = colour
+        self.settings = settings
+        self.slow: Slow | None = None
+        self.handler = "work"
+        self.client_id = ""
+        self.refused = ""  # why the last start failed
+        self.instance: ClientInstance | None = None
+        self.consumer: GroupMember | None = None
+        self.work: Work | None = None
+        self.loop: Loop | None = None  # of one that pulls by itself
+        self._running: asyncio.Task[None] | None = None  # the loop, once it runs
+        self.since_ms = 0  # of its process
+        self.state_since_ms: int | None = None  # as the journal said it
+        self._resting = "stopped"  # the state while there is no process
+
+    @property
+    def group(self) -> str:
+        return self.settings.group
+
+    @property
+    def account(self) -> str:
+        """Under which its deliveries are counted: a broadcasting member reads for itself, others for the group."""
+        return self.label if self.settings.model == "BROADCASTING" else ""
+
+    @property
+    def state(self) -> str:
+        if self.consumer is None:
+            return self._resting
+        return "starting" if self.consumer.state == "created" else self.consumer.state  # `run` is the loop's next step
+
+    @property
+    def work_ms(self) -> tuple[int, int]:
+        return spread(self.settings.work_ms)
+
+    @property
+    def lives(self) -> bool:
+        """It has a process, whether or not that answers."""
+        return self.state in ("starting", "running", "hung", "stopping")
+
+    def begin(self, instance: ClientInstance, ledger: GroupLedger, preset: Preset,
+              strategy: AllocateMessageQueueStrategy) -> None:
+        """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
+        settings = self.settings
+        self.work = Work(instance.clock, instance.chance.fork("work"), ledger, work_ms=settings.work_ms,
+                         fail_percent=settings.fail_percent, hold=self._hold,
+                         account=self.account)
+        self.work.slow, self.work.handler = self.slow, self.handler
+        if settings.kind == "push":
+            listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
+            pusher = PushConsumer(consumer_config(settings, preset, strategy), instance, listener)
+            for sub in settings.subscriptions:
+                pusher.subscribe(sub.topic, sub.expression, expression_type=sub.kind)
+            pusher.handler = self.handler
+            self.consumer = pusher
+        elif settings.kind == "pull":
+            puller = PullConsumer(pull_config(settings, strategy), instance)
+            self.loop = PullLoop(puller, self.work, lambda: self.settings, _timestamp_ms(settings, instance))
+            self.consumer = puller
+        else:
+            poller = LitePullConsumer(lite_pull_config(settings, preset, strategy), instance)
+            self.loop = PollLoop(poller, self.work)
+            self.consumer = poller
+        self.instance, self.client_id = instance, instance.client_id
+        self.since_ms, self.refused = instance.clock.now_ms(), ""
+
+    async def run(self) -> None:
+        assert self.consumer is not None
+        consumer = self.consumer
+        try:
+            if isinstance(consumer, LitePullConsumer):
+                await _subscribe(consumer, self.settings.subscriptions)
+            await consumer.start()
+        except (ClientError, BrokerRefused) as why:  # a broker refuses what it cannot filter by
+            self.refused = str(why)
+            return
+        if self.loop is not None:
+            self._running = consumer.instance.tasks.spawn(self.loop.run(), f"loop of {self.label}")
+
+    async def stop(self) -> None:
+        """Cleanly: offsets committed, locks released, group unregistered.  A loop is left where it is."""
+        if self.consumer is not None and self.lives:
+            if self._running is not None:
+                self._running.cancel()
+            await self.consumer.shutdown()
+            assert self.instance is not None
+            await self.instance.shutdown()
+
+    # What boards read.
+
+    @property
+    def busy(self) -> int:
+        """Threads that work now."""
+        if isinstance(self.consumer, PushConsumer):
+            return self.consumer.busy if self.lives else 0
+        return self.loop.busy if self.loop is not None and self.lives else 0
+
+    @property
+    def threads(self) -> int:
+        """A loop is one thread."""
+        return self.settings.threads if self.settings.kind == "push" else 1
+
+    @property
+    def timers(self) -> dict[str, int]:
+        """When each timer of its process is due, in ms."""
+        if self.consumer is None or not self.lives:
+            return {}
+        return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
+
+    def redelivered(self, mq: MessageQueue, beginning: int | None) -> tuple[int, int]:
+        """What it was given of the queue at or above where the next owner begins, finished and begun; None: what it
+        made safe itself."""
+        pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
+        if pq is None or self.consumer is None:
+            return 0, 0
+        begun = pq.begun_from(beginning or 0)
+        return redelivered(pq, self.consumer.offset_store, beginning) - begun, begun
+
+    def given(self) -> dict[MessageQueue, tuple[Run, ...]]:
+        """What its listener was given of the queues its process has now."""
+        queues = self.consumer.process_queues if self.consumer is not None else {}
+        return {mq: pq.given_runs() for mq, pq in queues.items()}
+
+    def holds(self) -> Held:
+        """The queues its process has now."""
+        queues = self.consumer.process_queues if self.consumer is not None else {}
+        return [(mq, Hold(self.client_id, pq.taken_at_ms)) for mq, pq in queues.items()]
+
+    def _hold(self, mq: MessageQueue) -> Hold:
+        pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
+        return Hold(self.client_id, None if pq is None else pq.taken_at_ms)
+
+    def rest(self, state: str) -> None:
+        """It has no process (any more); `state` says how that came about."""
+        self.instance = self.consumer = self.work = self.loop = self._running = None
+        self._resting = state
+
+    def change(self, change: ChangeActor) -> None:
+        """Takes effect with the next message; the next process starts with it too."""
+        if change.work_ms is not None:
+            self.settings = replace(self.settings, work_ms=change.work_ms)
+        if change.fail_percent is not None:
+            self.settings = replace(self.settings, fail_percent=change.fail_percent)
+        if change.handler is not None:
+            self.handler = change.handler
+        if change.slow_key is not None:
+            self.slow = Slow(change.slow_key, change.slow_ms or 0) if change.slow_key else None
+        if change.slow_queue is not None:
+            self.slow = Slow("", change.slow_ms or 0, change.slow_queue)
+        if self.work is not None:
+            self.work.work_ms, self.work.fail_percent = spread(self.settings.work_ms), self.settings.fail_percent
+            self.work.slow, self.work.handler = self.slow, self.handler
+        if isinstance(self.consumer, PushConsumer):
+            self.consumer.handler = self.handler
+        if change.expression is not None:
+            self._resubscribe(change.expression)
+
+    def _resubscribe(self, expression: str) -> None:
+        subscriptions = tuple(sub._replace(expression=expression) for sub in self.settings.subscriptions)
+        self.settings = replace(self.settings, subscriptions=subscriptions)
+        if isinstance(self.consumer, PushConsumer) and self.lives:
+            for sub in subscriptions:
+                self.consumer.subscribe(sub.topic, sub.expression, expression_type=sub.kind)
+        elif isinstance(self.consumer, LitePullConsumer) and self.lives:
+            self.consumer.tasks.spawn(_subscribe(self.consumer, subscriptions), "subscribe anew")
+
+    def record(self) -> dict[str, Any]:
+        return {"kind": self.kind, "label": self.label, "slot": self.slot, "colour": self.colour,
+                "settings": asdict(self.settings), "state": self.state, "client_id": self.client_id,
+                "state_since_ms": self.state_since_ms, "handler": self.handler,
+                "slow": None if self.slow is None else asdict(self.slow)}
+
+    @classmethod
+    def of(cls, record: dict[str, Any]) -> "ConsumerActor":
+        given = record["settings"]
+        given["subscriptions"] = tuple(Subscription(*sub) for sub in given["subscriptions"])
+        given["work_ms"] = tuple(given["work_ms"])
+        actor = cls(record["label"], record["slot"], record["colour"], StartConsumer(**given))
+        actor.client_id, actor.handler = record["client_id"], record["handler"]
+        slow = record["slow"]  # a list in records of older versions
+        actor.slow = None if not slow else Slow(**slow) if isinstance(slow, dict) else Slow(*slow)
+        actor.rest(record["state"])
+        actor.state_since_ms = record.get("state_since_ms")  # older files have none
+        return actor
+
+
+def consumer_config(settings: StartConsumer, preset: Preset,
+                    strategy: AllocateMessageQueueStrategy) -> PushConsumerConfig:
+    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  Raises ClientError for what is not allowed."""
+    return PushConsumerConfig(
+        group=settings.group, listener=settings.listener, model=MessageModel(settings.model),
+        from_where=ConsumeFromWhere(settings.from_where), timestamp_ms=settings.timestamp,
+        strategy=strategy, offset_store=settings.offset_store,
+        threads=settings.threads, consume_batch=settings.batch, max_span=preset.consume_concurrently_max_span,
+        threshold_for_queue=preset.pull_threshold_for_queue,
+        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
+
+
+def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy) -> PullConsumerConfig:
+    """Where it begins is not the client's affair.  Raises ClientError for what is not allowed."""
+    return PullConsumerConfig(group=settings.group, model=MessageModel(settings.model), strategy=strategy,
+                              offset_store=settings.offset_store)
+
+
+def lite_pull_config(settings: StartConsumer, preset: Preset,
+                     strategy: AllocateMessageQueueStrategy) -> LitePullConsumerConfig:
+    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  Raises ClientError for what is not allowed."""
+    return LitePullConsumerConfig(
+        group=settings.group, model=MessageModel(settings.model), from_where=ConsumeFromWhere(settings.from_where),
+        timestamp_ms=settings.timestamp, strategy=strategy, offset_store=settings.offset_store,
+        max_span=preset.consume_concurrently_max_span, threshold_for_queue=preset.pull_threshold_for_queue,
+        threshold_bytes_for_queue=preset.pull_threshold_size_mib * MIB)
+
+
+def check_config(settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy) -> None:
+    """Raises ClientError for what a client of that kind does not allow."""
+    match settings.kind:
+        case "push":
+            consumer_config(settings, preset, strategy)
+        case "pull":
+            pull_config(settings, strategy)
+        case _:
+            lite_pull_config(settings, preset, strategy)
+
+
+def _timestamp_ms(settings: StartConsumer, instance: ClientInstance) -> int:
+    return instance.clock.now_ms() - TIMESTAMP_BACK_MS if settings.timestamp is None else settings.timestamp
+
+
+async def _subscribe(consumer: LitePullConsumer, subscriptions: tuple[Subscription, ...]) -> None:
+    for sub in subscriptions:
+        await consumer.subscribe(sub.topic, sub.expression, expression_type=sub.kind)

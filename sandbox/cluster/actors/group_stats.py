@@ -1,0 +1,113 @@
+"""What a group has done, as its in-process members' listeners saw it: rates, delays, deliveries repeated.
+
+The engine's own count, kept beside the journal so that it stays exact when flow is skipped.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.broker.stats import Rate
+from sandbox.client.offset_runs import OffsetRuns, Run
+from sandbox.client.process_queue import offset_of
+from sandbox.cluster.actors.redelivery import CRASH, RETRY, UNKNOWN, Held, Hold, Holdings
+from sandbox.kernel.clock import Clock
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+
+DELAYS_KEPT = 200  # end-to-end times the percentiles are drawn from
+RUNS_SAVED = 16  # of each queue: enough to know again what was just given
+NOBODY = Hold("", None)
+
+
+class GroupLedger:
+    """One group's account.  `again_by_cause`: how often listeners were given a message again, and why.
+
+    `after_crash` is told what comes again because a process crashed: the process, the queue, the offset.
+    """
+
+    def __init__(self, clock: Clock,
+                 after_crash: Callable[[str, MessageQueue, int], None] = lambda process, mq, offset: None) -> None:
+        self._after_crash = after_crash
+        self._clock = clock
+        self.again_by_cause: Counter[str] = Counter()
+        self._seen: dict[tuple[str, MessageQueue], OffsetRuns] = {}
+        self._holdings: dict[tuple[str, MessageQueue], Holdings] = {}
+        self._done = Rate()
+        self._delays_ms: deque[int] = deque(maxlen=DELAYS_KEPT)
+        self._percentiles: tuple[int, int | None, int | None] = (-1, None, None)
+        self._noted = 0
+
+    @property
+    def delivered_again(self) -> int:
+        return self.again_by_cause.total()
+
+    def delivered(self, mq: MessageQueue, message: Message, member: str = "", hold: Hold = NOBODY) -> None:
+        """A listener is about to be given what lies in this queue.
+
+        A message that comes by the retry topic was given before, whatever its offset there.  Broadcasting members
+        have an account each: `member` is a label then.
+        """
+        offset = offset_of(message)
+        holdings = self._holdings.setdefault((member, mq), Holdings())
+        if not self._seen.setdefault((member, mq), OffsetRuns()).add(offset):
+            why, process = holdings.why_again(offset, hold)
+            self.again_by_cause[why] += 1
+            if why == CRASH:
+                self._after_crash(process, mq, offset)
+        elif message.reconsume_times > 0:
+            self.again_by_cause[RETRY] += 1
+        holdings.given(offset, hold)
+
+    def crashed(self, held: Held) -> None:
+        """A process is about to die with these queues."""
+        for mq, hold in held:
+            for (_, known), holdings in self._holdings.items():
+                if known == mq:
+                    holdings.crashed(hold)
+
+    def reset(self, mq: MessageQueue, offset: int) -> None:
+        """Somebody moves the group to this offset."""
+        for (_, known), holdings in self._holdings.items():
+            if known == mq:
+                holdings.reset(offset)
+
+    def given(self, mq: MessageQueue, member: str = "") -> tuple[Run, ...]:
+        """The offsets of a queue some listener has been given, as runs."""
+        seen = self._seen.get((member, mq))
+        return () if seen is None else seen.runs()
+
+    def done(self, message: Message) -> None:
+        """A listener has accepted it."""
+        now_ms = self._clock.now_ms()
+        self._done.add(int(self._clock.monotonic()), 1, 0)
+        if message.store_ms is not None:
+            self._delays_ms.append(max(0, now_ms - message.store_ms))
+            self._noted += 1
+
+    def per_s(self) -> float:
+        return self._done.per_s(int(self._clock.monotonic()))
+
+    def delays_ms(self) -> tuple[int | None, int | None]:
+        """Median and 99th percentile from store to acceptance, of the last 200; None before the first."""
+        if self._percentiles[0] != self._noted and self._delays_ms:
+            ordered = sorted(self._delays_ms)
+            last = len(ordered) - 1
+            self._percentiles = (self._noted, ordered[last // 2], ordered[last * 99 // 100])
+        return self._percentiles[1], self._percentiles[2]
+
+    # Over sleep.
+
+    def record(self) -> dict[str, Any]:
+        """The counts, and the newest of what was given, so that a repetition after waking is known as one."""
+        return {"again": dict(sorted(self.again_by_cause.items())),
+                "seen": [[member, mq.key, [list(run) for run in seen.runs()[-RUNS_SAVED:]]]
+                         for (member, mq), seen in sorted(self._seen.items())]}
+
+    def restore(self, record: dict[str, Any], *, crashed: bool = False) -> None:
+        """`crashed`: all its members died with the server."""
+        self.again_by_cause = Counter(record["again"] if "again" in record else {UNKNOWN: record["delivered_again"]})
+        self._seen = {(member, MessageQueue.from_key(key)): OffsetRuns((first, last) for first, last in runs)
+                      for member, key, runs in record["seen"]}
+        self._holdings = {place: Holdings.before_sleep(OffsetRuns(seen.runs()), crashed=crashed)
+                          for place, seen in self._seen.items()}

@@ -1,0 +1,166 @@
+"""Producers of the sandbox: messages made up at a rate, given as rows, or taken from a feed."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from sandbox.broker.stats import Rate
+from sandbox.client.config import ProducerConfig
+from sandbox.client.producer import Producer
+from sandbox.client.queue_selectors import QueueSelector, by_key
+from sandbox.client.transaction_producer import TransactionSendResult
+from sandbox.cluster.actors.feeds import FlightsFeed
+from sandbox.cluster.actors.send_rate_limit import SendPace
+from sandbox.control.actions import ChangeActor, SendMessages, StartProducer
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError
+from sandbox.message.message import Message
+from sandbox.message.queue import MessageQueue
+
+LATE_S = 1.0  # a producer that fell behind by more does not make up for it
+IDLE_LOOK_S = 0.5  # how often a producer at rate 0 looks whether it has one again
+
+SELECTORS: dict[str, QueueSelector | None] = {"round_robin": None, "avoid_faulty": None, "hash": by_key, "queue": None}
+
+
+class Sending:
+    """One producer process's outgoing side, with its counts; a half message counts as sent, however it ends."""
+
+    def __init__(self, clock: Clock, wall: Clock, pace: SendPace, producer: Producer, label: str) -> None:
+        self._clock = clock
+        self._wall = wall
+        self._pace = pace
+        self._producer = producer
+        self._label = label
+        self._rate = Rate()
+        self.transact: Callable[[Message], Awaitable[TransactionSendResult]] | None = None  # instead of a plain send
+        self.sent = 0
+        self.failed = 0
+
+    async def send(self, message: Message, *, selector: QueueSelector | None = None,
+                   queue: MessageQueue | None = None) -> bool:
+        """Send one within the sandbox's pace; False when it failed after all retries (the journal says how)."""
+        wait_s = self._pace.wait_s(self._label)
+        if wait_s > 0:
+            await self._wall.sleep(wait_s)
+        try:
+            if self.transact is not None:
+                await self.transact(message)
+            else:
+                await self._producer.send(message, selector=selector, queue=queue)
+        except (BrokerRefused, ClientError, RemotingError):
+            self.failed += 1
+            return False
+        self.sent += 1
+        self._rate.add(int(self._clock.monotonic()), 1, len(message.body))
+        return True
+
+    def per_s(self) -> float:
+        return self._rate.per_s(int(self._clock.monotonic()))
+
+
+class AtARate:
+    """The story of a producer that makes messages up."""
+
+    def __init__(self, settings: StartProducer, clock: Clock, chance: Chance, sent_before: int) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._chance = chance
+        self._number = sent_before
+
+    async def run(self, sending: Sending) -> None:
+        due_s = self._clock.monotonic()
+        while True:
+            rate = self.settings.rate_per_s
+            if rate <= 0:
+                await self._clock.sleep(IDLE_LOOK_S)
+                due_s = self._clock.monotonic()
+                continue
+            due_s = max(due_s + 1 / rate, self._clock.monotonic() - LATE_S)
+            if due_s > self._clock.monotonic():
+                await self._clock.sleep(due_s - self._clock.monotonic())
+            await sending.send(self._next(), selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
+
+    def _next(self) -> Message:
+        self._number += 1
+        settings = self.settings
+        key = self._chance.choice(settings.keys) if settings.keys else numbered(settings.key, self._number)
+        return Message.make(settings.topic, padded(f"{key} #{self._number}", settings.body_bytes), keys=key,
+                            tags=settings.tag)
+
+
+class FromFeed:
+    """The story of a producer that plays a table, `speed` times as fast as it happened."""
+
+    def __init__(self, settings: StartProducer, clock: Clock, table: Path, position: int) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._feed = FlightsFeed(table, position)
+
+    @property
+    def position(self) -> int:
+        return self._feed.position
+
+    async def run(self, sending: Sending) -> None:
+        due_s = self._clock.monotonic()
+        for row in self._feed.rows():
+            while self.settings.speed <= 0:
+                await self._clock.sleep(IDLE_LOOK_S)
+                due_s = self._clock.monotonic()
+            due_s = max(due_s + row.gap_s / self.settings.speed, self._clock.monotonic() - LATE_S)
+            if due_s > self._clock.monotonic():
+                await self._clock.sleep(due_s - self._clock.monotonic())
+            message = Message.make(self.settings.topic, row.body, keys=row.key, tags=row.tag)
+            await sending.send(message, selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
+
+
+def changed(settings: StartProducer, change: ChangeActor) -> StartProducer:
+    """The settings with what a `ChangeActor` may change of a producer."""
+    given = {name: getattr(change, name) for name in ("rate_per_s", "speed") if getattr(change, name) is not None}
+    return replace(settings, **given)
+
+
+def messages_of(action: SendMessages) -> Iterator[Message]:
+    """What a `SendMessages` sends, one by one."""
+    if action.rows:
+        for row in action.rows:
+            message = Message.make(action.topic, row.body.encode(), keys=row.key, tags=row.tag,
+                                   delay_level=action.delay_level)
+            message.born_ms = row.born_ms
+            yield message
+        return
+    for number in range(1, (action.count or 1) + 1):
+        key = numbered(action.key, number)
+        body = action.body.encode() if action.body is not None else padded(f"{key} #{number}", action.body_bytes)
+        yield Message.make(action.topic, body, keys=key, tags=action.tag, delay_level=action.delay_level)
+
+
+def queue_of(settings: StartProducer) -> MessageQueue | None:
+    """The one queue a producer was told to send to; None: its selector chooses."""
+    if settings.queue is None:
+        return None
+    broker, _, number = settings.queue.rpartition(":")
+    return MessageQueue(settings.topic, broker, int(number))
+
+
+def numbered(pattern: str, number: int) -> str:
+    """`order-{n}` with its number; a pattern without a place for it stays as it is.
+
+    >>> numbered("order-{n}", 7)
+    'order-7'
+    """
+    return pattern.replace("{n}", str(number))
+
+
+def padded(text: str, size: int) -> bytes:
+    """The text, made `size` bytes long with dots (cut when it is longer)."""
+    return text.encode().ljust(size, b".")[:size]
+
+
+def producer_group(label: str) -> str:
+    return f"PG_{label}"
+
+
+def producer_config(label: str, *, avoid_faulty: bool, max_message_bytes: int) -> ProducerConfig:
+    return ProducerConfig(group=producer_group(label), avoid_faulty=avoid_faulty, max_message_bytes=max_message_bytes)

@@ -1,0 +1,248 @@
+"""A broker with its machine: files, disk, clock, and the address it keeps for life."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.config import BrokerConfig, BrokerLimits
+from sandbox.cluster.context import Surroundings
+from sandbox.cluster.last_known import LastKnown, last_known
+from sandbox.cluster.presets import REAL, Preset
+from sandbox.cluster.record import NodeRecord
+from sandbox.control.limits import SandboxLimits
+from sandbox.journal.events import UnflushedLost
+from sandbox.kernel.errors import ActionRefused
+from sandbox.kernel.process_clock import ProcessClock
+from sandbox.kernel.skewed_clock import SkewedClock
+from sandbox.message.msg_id import host_bytes
+from sandbox.store.config import MessageStoreConfig, physical_memory_bytes
+from sandbox.store.durable import flushed_positions, lost_of, mapped_files, unflushed_records
+from sandbox.store.message_store import MessageStore
+from sandbox.store.unanswered import Unanswered
+
+log = logging.getLogger(__name__)
+
+FULL_RATIO = 0.95  # of the limit that stands for the disk; puts are refused from 0.90 on
+MASTER_ID = 0
+NODE_STATES = ("running", "hung", "stopped", "killed", "power_cut")
+
+
+class BrokerNode:
+    """A broker and its machine: it can be started, stopped, killed, hung; its files, its clock and its disk outlive it.
+
+    `state` is one of NODE_STATES.
+    """
+
+    def __init__(self, record: NodeRecord, around: Surroundings, name_servers: list[str], ip: str) -> None:
+        self.record = record
+        self.ip = ip  # where its own connections come from
+        self.lock_life_ms: int | None = None  # when somebody changed it
+        self.ballast_bytes = 0  # what a filled disk holds beside the store
+        self.clock = SkewedClock(around.clock)
+        self.slave_id_of: Callable[[str], int] = lambda remote: 0  # set by `Nodes`
+        self.has_slave = False  # so is this
+        self._around = around
+        self._name_servers = name_servers
+        self._starts = 0
+        self._ended = "stopped"
+        self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
+        self._disk = around.ground.disk(around.directory / record.directory, around.clock)
+        self._disk.refused = lambda why, asked_bytes: around.disk_refused(why, asked_bytes)
+        self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
+        self._unanswered = Unanswered()  # by the last process
+        self.broker: Broker | None = None
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def node(self) -> str:
+        """`broker-a`, or `broker-a.1` for a slave: how pages and events name it."""
+        return self.record.node
+
+    @property
+    def is_master(self) -> bool:
+        return self.record.broker_id == MASTER_ID
+
+    @property
+    def replication(self) -> str | None:
+        """A master without slaves waits for none, whatever the preset says; a slave has nobody to copy to."""
+        if not self.is_master:
+            return None
+        return self._around.preset.replication if self.has_slave else REAL.replication
+
+    @property
+    def state(self) -> str:
+        if self.broker is None:
+            return self._ended
+        return "hung" if self.broker.hung else "running"
+
+    @property
+    def running(self) -> Broker:
+        """Raises ActionRefused (409) while it is down."""
+        if self.broker is None:
+            raise ActionRefused(409, "{broker} is not running.", "Start it first.", broker=self.node)
+        return self.broker
+
+    def start(self) -> None:
+        """Recover the files, listen, register.  Raises StoreError when the files cannot be opened."""
+        assert self.broker is None, "it runs already"
+        around = self._around
+        self._starts += 1
+        clock = ProcessClock(self.clock)  # one for both: what hangs, hangs whole
+        config = replace(store_config(around.preset, around.limits), replication=self.replication or REAL.replication)
+        store = MessageStore(
+            config, disk=self._disk, clock=clock, journal=around.journal,
+            broker=self.name, broker_id=self.record.broker_id, store_host=store_host(self.record.address),
+            flusher=around.ground.flusher)
+        broker = Broker(
+            BrokerConfig(name=self.name, address=self.record.address, broker_id=self.record.broker_id,
+                         slave_read=around.preset.slave_read, property_filter=around.preset.property_filter,
+                         limits=broker_limits(around.limits)),
+            store=store, clock=clock, chance=around.chance.fork(f"{self.record.directory} {self._starts}"),
+            journal=around.journal, connector=around.network.connector(self.ip), name_servers=self._name_servers)
+        store.ha.slave_id_of = self.slave_id_of
+        around.network.listen(self.record.address, broker)
+        around.network.listen(self.ha_address, broker.ha_listener)
+        try:
+            broker.start()
+        except BaseException:
+            self._unlisten()
+            raise
+        self.broker, self.last_known = broker, None
+        around.listening.up(self.record.address, broker)
+        self._note_recovered(store)
+        if self.lock_life_ms is not None:
+            broker.locks.max_live_ms = self.lock_life_ms
+        self._load_disk(store)
+        if store.recovered is not None and store.recovered.truncated_bytes:
+            around.log_cut(self.node, store.recovered)
+
+    @property
+    def ha_address(self) -> str:
+        """Where it listens for slaves: RocketMQ's `haListenPort` is the port after its own."""
+        ip, _, port = self.record.address.rpartition(":")
+        return f"{ip}:{int(port) + 1}"
+
+    def _unlisten(self) -> None:
+        self._around.network.unlisten(self.record.address)
+        self._around.network.unlisten(self.ha_address)
+        self._around.listening.down(self.record.address)
+
+    def fill_disk(self) -> None:
+        """Put something else on the disk until RocketMQ calls it full."""
+        cleaning = self.running.store.cleaning
+        limit = self._around.limits.store_bytes
+        self.ballast_bytes = max(0, int(limit * FULL_RATIO) - cleaning.used_bytes + cleaning.ballast_bytes)
+        self._load_disk(self.running.store)
+
+    def free_disk(self) -> None:
+        self.ballast_bytes = 0
+        self._load_disk(self.running.store)
+
+    def has_room(self, size: int) -> bool:
+        """Does its disk take so many bytes?"""
+        space = self._disk.space()
+        return space is None or space[1] >= size
+
+    def look_at_home(self) -> None:
+        """Whether the data home is full may have changed."""
+        if self.broker is not None:
+            self._load_disk(self.broker.store)
+
+    def _load_disk(self, store: MessageStore) -> None:
+        cleaning, home_full = store.cleaning, self._around.home_full
+        if (cleaning.ballast_bytes, cleaning.home_full) != (self.ballast_bytes, home_full):
+            cleaning.ballast_bytes, cleaning.home_full = self.ballast_bytes, home_full
+            cleaning.check_disk()
+
+    def stop(self) -> None:
+        """Cleanly: everything flushed, unregistered, connections closed."""
+        if self.broker is not None:
+            broker = self._end("stopped")
+            try:
+                broker.stop()
+            except OSError as why:  # the disk takes no more: what is in the page cache is found by recovery
+                log.error("stopping %s cleanly failed: %s", self.node, why)
+                self._ended = "killed"
+                broker.store.crash()
+            self._note_flushed(broker.store)
+            self._unlisten()
+
+    def kill(self) -> None:
+        """As kill -9: memory is gone, the page cache is not; clients see their connections close."""
+        if self.broker is not None:
+            broker = self._end("killed")
+            self._note_flushed(broker.store)
+            broker.kill()
+            self._unlisten()
+
+    def power_cut(self, unanswered: Unanswered | None = None) -> None:
+        """The machine goes dark: memory and page cache are gone; the journal says exactly what that cost.
+
+        `unanswered`: what a slave's master has not answered; nobody asks the slave.
+        """
+        broker = self._end("power_cut")
+        store = broker.store
+        flushed = self._note_flushed(store)
+        end, records = store.max_physical_offset, unflushed_records(store, flushed)
+        broker.kill("power_cut")
+        self._unlisten()
+        self._around.ground.cut_power(self._disk, flushed)
+        lost = lost_of(self._disk, records, check_crc=store.config.check_crc_on_recover)
+        messages = [record.physical_offset for record in lost if record.is_message]
+        self._around.journal.write(UnflushedLost(
+            broker=self.node, from_offset=lost[0].physical_offset if lost else end, to_offset=end,
+            messages=len(messages),
+            answered=sum(offset not in (unanswered or store.unanswered) for offset in messages)))
+
+    def stay_down(self, known: LastKnown) -> None:
+        """It was down when the sandbox ended, and a server's start is no reason for it to run."""
+        self.last_known, self._ended = known, known.state
+
+    def _end(self, state: str) -> Broker:
+        """Its process, for the last time.  Raises ActionRefused (409) when there is none."""
+        broker = self.running
+        self.last_known = last_known(broker, state, self._around.clock.now_ms())
+        self.broker, self._ended = None, state
+        return broker
+
+    def _note_flushed(self, store: MessageStore) -> dict[str, int]:
+        """What survives by now.  A store that was just opened knows less than the one before it did."""
+        before = self._flushed or {}
+        self._unanswered = store.unanswered
+        self._flushed = {path: max(position, before.get(path, 0)) for path, position in
+                         flushed_positions(store).items()}
+        return self._flushed
+
+    def _note_recovered(self, store: MessageStore) -> None:
+        """Recovery cut files: what is written there from now on is not on disk yet.  What the first start of a
+        sandbox's day finds counts as written back by the kernel."""
+        store.unanswered.add(self._unanswered.below(store.max_physical_offset), 0)
+        found = {file.path: file.wrote for file in mapped_files(store)}
+        before = self._flushed
+        self._flushed = found if before is None else {
+            path: min(wrote, before.get(path, 0)) for path, wrote in found.items()}
+
+
+def store_config(preset: Preset, limits: SandboxLimits) -> MessageStoreConfig:
+    """RocketMQ's own store, with the sizes of the preset and the disk of the limits."""
+    return MessageStoreConfig(
+        commit_log_file_bytes=preset.commit_log_file_bytes,
+        consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
+        index_entries=preset.index_entries, max_message_bytes=preset.max_message_bytes, flush=preset.flush,
+        file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes,
+        memory_bytes=preset.memory_bytes or physical_memory_bytes())
+
+
+def broker_limits(limits: SandboxLimits) -> BrokerLimits:
+    return BrokerLimits(topics=limits.topics, queues_per_topic=limits.queues_per_topic, queues=limits.queues,
+                        groups=limits.groups, messages_per_s=limits.stored_messages_per_s)
+
+
+def store_host(address: str) -> bytes:
+    """`ip:port` as a record holds it."""
+    ip, _, port = address.rpartition(":")
+    return host_bytes(ip, int(port))

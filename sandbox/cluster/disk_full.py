@@ -1,0 +1,84 @@
+"""A sandbox whose records cannot be kept stands still: what it would do next, nobody could tell afterwards."""
+
+import logging
+from collections.abc import Callable
+
+from sandbox.cluster.steps import Steps
+from sandbox.journal.events import ClockChanged
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock, ScaledClock, TimerHandle
+from sandbox.kernel.errors import ActionRefused
+
+log = logging.getLogger(__name__)
+
+TRY_AGAIN_S = 1.0  # of the machine
+GO_ON_BYTES = 4 * 1024 * 1024  # that must be free beside what was refused, or it would stand still again at once
+NOTHING_MORE = "The data home takes nothing more: {why}."
+
+
+def said_by(why: OSError) -> str:
+    """The words of the operating system, to stand within a sentence."""
+    return (why.strerror or str(why)).lower()
+
+
+class Standstill:
+    """Stops the sandbox's clock while the data home takes nothing more, and lets it go on when it does.
+
+    Messages that were acknowledged are in the brokers' files; entries of the journal wait in memory, and few come,
+    because nothing happens.  `why` is what the disk says, in the words of the operating system; None while all is well.
+    """
+
+    def __init__(self, clock: ScaledClock, wall: Clock, journal: Journal, steps: Steps, *,
+                 try_again: Callable[[], bool]) -> None:
+        self._clock = clock
+        self._wall = wall
+        self._journal = journal
+        self._steps = steps
+        self._try_again = try_again
+        self._timer: TimerHandle | None = None
+        self._over = False
+        self.why: str | None = None
+        self.rate_before: float | None = None
+        self.refused_bytes = 0  # the most that was asked for in vain
+
+    def begin(self, why: OSError, asked_bytes: int = 0) -> None:
+        """The disk refused.  The clock stops in the next turn, as the journal may be in the middle of an entry."""
+        self.refused_bytes = max(self.refused_bytes, asked_bytes)
+        if self.why is None and not self._over:
+            self.why = said_by(why)
+            log.error("standing still: %s", why)
+            self._timer = self._wall.call_later(0, self._stop)
+
+    @property
+    def sentence(self) -> str | None:
+        """For people, in English; who translates fills `NOTHING_MORE` with `why`."""
+        return None if self.why is None else NOTHING_MORE.format(why=self.why)
+
+    def check(self) -> None:
+        """Raises ActionRefused (503) while the sandbox stands still."""
+        if self.why is not None:
+            raise ActionRefused(503, "The sandbox stands still, because its data cannot be kept: {why}.",
+                                "Free some space on the server; it goes on by itself.", why=self.why)
+
+    def end(self) -> None:
+        """Of the watch, not of the trouble: the sandbox ends."""
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _stop(self) -> None:
+        self.rate_before = self._clock.rate
+        self._steps.end()
+        self._clock.set_rate(0)
+        self._journal.write(ClockChanged(0.0, "disk", self._wall.now_ms()))
+        self._timer = self._wall.call_later(TRY_AGAIN_S, self._look)
+
+    def _look(self) -> None:
+        if not self._try_again():
+            self._timer = self._wall.call_later(TRY_AGAIN_S, self._look)
+            return
+        rate, self.rate_before, self.why, self._timer = self.rate_before or 0.0, None, None, None
+        self.refused_bytes = 0
+        self._clock.set_rate(rate)
+        self._journal.write(ClockChanged(rate, "disk", self._wall.now_ms()))

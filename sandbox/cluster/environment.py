@@ -1,0 +1,115 @@
+"""What a sandbox stands on: the machine in life, a seed in simulation.
+
+Everything the engine is *given* (loop, wall clock, wires, disk, workers, feeds) comes from here, so the sandbox itself
+is the same code in both worlds.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from sandbox.cluster.power import MachineDisk
+from sandbox.kernel.clock import Clock, ScaledClock, wall_ms
+from sandbox.remoting.channel import ByteListener, Connector, Listener
+from sandbox.remoting.command import RemotingCommand
+from sandbox.store.disk import Disk, Flusher
+from sandbox.transport.loopback import LoopbackNetwork
+
+T = TypeVar("T")
+
+Done = Callable[[BaseException | None], None]
+
+
+class Network(Protocol):
+    """The wires of one sandbox: addresses are private to it.
+
+    `tap` sees every command that is sent; `gate` says whether bytes pass, `delay` how many seconds they take.
+    """
+
+    tap: Callable[[str, str, RemotingCommand], None] | None
+    gate: Callable[[str, str], bool] | None
+    delay: Callable[[str, str], float] | None
+
+    def listen(self, address: str, listener: Listener | ByteListener) -> None: ...
+    def unlisten(self, address: str) -> None: ...
+    def connector(self, local_ip: str) -> Connector: ...
+    def connections(self) -> list[tuple[str, str]]: ...
+
+
+class Ground(Protocol):
+    """One per host.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop can open real ports.
+
+    `cut_power` takes from a `disk` what was not flushed; `flushed` says for mapped files how many bytes survive.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    wall: Clock
+    flusher: Flusher
+    has_sockets: bool
+
+    def disk(self, root: Path, clock: Clock) -> Disk: ...
+    def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None: ...
+    def network(self, clock: Clock) -> Network: ...
+    async def lend(self, work: Callable[[], T]) -> T: ...
+    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T: ...
+    def close(self) -> None: ...
+
+
+class LiveGround:
+    """The machine: files, threads for what would block, wires made of callbacks."""
+
+    has_sockets = True
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int) -> None:
+        self.loop = loop
+        self.wall: Clock = ScaledClock(loop, start_ms=wall_ms())
+        self._flushers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-flush")
+        self._workers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-worker")
+        self._slow = ThreadPoolExecutor(1, thread_name_prefix="queueviz-slow")  # nobody's flush waits behind these
+        self._over = threading.Event()
+        self.flusher: Flusher = ThreadFlusher(loop, self._flushers)
+
+    def disk(self, root: Path, clock: Clock) -> Disk:
+        return MachineDisk(root, clock)
+
+    def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
+        assert isinstance(disk, MachineDisk), "only the disk of a broker's machine knows what is not flushed"
+        disk.power_cut(flushed)
+
+    def network(self, clock: Clock) -> Network:
+        return LoopbackNetwork(self.loop, clock=clock)
+
+    async def lend(self, work: Callable[[], T]) -> T:
+        """Have a worker do what would hold the loop: reading old segments, removing a directory."""
+        return await self.loop.run_in_executor(self._workers, work)
+
+    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
+        """The same for what takes seconds (sorting a feed); `work` is given a question to ask: is it over?"""
+        return await self.loop.run_in_executor(self._slow, work, self._over.is_set)
+
+    def close(self) -> None:
+        """Ends what takes long, waits for the rest."""
+        self._over.set()
+        for workers in (self._slow, self._workers, self._flushers):
+            workers.shutdown(wait=True, cancel_futures=workers is self._slow)
+
+
+class ThreadFlusher:
+    """Runs a flush on a worker and tells the loop when it is done."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, workers: ThreadPoolExecutor) -> None:
+        self._loop = loop
+        self._workers = workers
+
+    def submit(self, work: Callable[[], None], done: Done) -> None:
+        future = self._workers.submit(work)
+        future.add_done_callback(lambda ended: self._tell(ended, done))
+
+    def _tell(self, ended: Future[Any], done: Done) -> None:
+        try:
+            self._loop.call_soon_threadsafe(done, ended.exception())
+        except RuntimeError:  # the loop is closed: the store that asked is closed too
+            return

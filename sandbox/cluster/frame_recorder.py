@@ -1,0 +1,247 @@
+"""The frames on links somebody looks at; what nobody looks at is neither kept nor told.
+
+The taps of the network and of the real ports are set only while a view is open: a view asks again and again, and
+`KEEP_S` after the last time its link is forgotten.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sandbox.cluster.environment import Network
+from sandbox.cluster.listeners import Listening
+from sandbox.control.limits import SandboxLimits
+from sandbox.journal.events import CommandExchanged
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.kernel.errors import ActionRefused, ProtocolViolation
+from sandbox.remoting.command import RemotingCommand
+from sandbox.remoting.frame import encode
+
+KEEP_S = 10.0  # of the machine: a view asks every second
+LOOK_S = 1.0
+ROWS_PER_S = 20  # shown in a moving view; the rest is counted
+REMARK_CHARS = 200
+ASKED_KEPT = 1_024  # requests whose answers are still to come, of one link
+
+
+class Link(NamedTuple):
+    """Who connected, and who serves."""
+
+    a: str
+    b: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.a}~{self.b}"
+
+    @classmethod
+    def of(cls, name: str) -> "Link":
+        """Servers' names have no tilde; a client's label may."""
+        a, _, b = name.rpartition("~")
+        return cls(a, b)
+
+
+class Frame:
+    """One command as it went over the wire.  An answer gives its request what came of it."""
+
+    __slots__ = ("answer", "answered_by", "asked_by", "at_ms", "bytes", "code", "data", "no", "oneway", "opaque",
+                 "remark", "request_code", "there", "took_ms")
+
+    def __init__(self, no: int, at_ms: int, command: RemotingCommand, data: bytes, size: int, *, there: bool) -> None:
+        self.no = no
+        self.at_ms = at_ms
+        self.there = there
+        self.opaque = command.opaque
+        self.answer = command.is_response
+        self.oneway = command.is_oneway
+        self.bytes = size
+        self.data = data  # as much of it as is kept
+        self.request_code: int | None = None if self.answer else int(command.code)
+        self.code: int | None = int(command.code) if self.answer else None
+        self.remark = (command.remark or "")[:REMARK_CHARS] or None
+        self.took_ms: int | None = None
+        self.asked_by: int | None = None
+        self.answered_by: int | None = None
+
+    def answers(self, request: "Frame") -> None:
+        self.request_code, self.asked_by = request.request_code, request.no
+        self.took_ms = request.took_ms = self.at_ms - request.at_ms
+        request.code, request.answered_by = self.code, self.no
+
+
+class Watched:
+    """What was seen on one link since somebody looked."""
+
+    def __init__(self, link: Link, frames_kept: int) -> None:
+        self.link = link
+        self.last: deque[Frame] = deque(maxlen=frames_kept)
+        self.shown: deque[Frame] = deque(maxlen=frames_kept)  # of a busy link not all
+        self.seen = 0
+        self.rest = 0  # seen, and not shown
+        self.looked_s = 0.0
+        self._asked: dict[tuple[str, int], Frame] = {}  # by the asking end and opaque
+        self._second = -1
+        self._used = 0
+
+    def note(self, frame: Frame, sender: str, receiver: str, now_s: float) -> None:
+        if frame.answer:
+            request = self._asked.pop((receiver, frame.opaque), None)
+            if request is not None:
+                frame.answers(request)
+        elif not frame.oneway:
+            self._asked[sender, frame.opaque] = frame
+            if len(self._asked) > ASKED_KEPT:
+                del self._asked[next(iter(self._asked))]
+        self.seen += 1
+        self.last.append(frame)
+        if self._may_show(now_s):
+            self.shown.append(frame)
+        else:
+            self.rest += 1
+
+    def find(self, no: int) -> Frame | None:
+        return next((frame for frame in (*self.last, *self.shown) if frame.no == no), None)
+
+    def _may_show(self, now_s: float) -> bool:
+        if int(now_s) != self._second:
+            self._second, self._used = int(now_s), 0
+        self._used += 1
+        return self._used <= ROWS_PER_S
+
+
+class WireRecorder:
+    """`name_of` gives the node behind an address; None: nobody's, and its frames are nobody's business.
+
+    Whoever has set a tap before goes on hearing.  At most `wire_links` links of `wire_frames` frames of
+    `wire_frame_bytes` bytes are kept, twice where a link is busy.
+    """
+
+    def __init__(self, network: Network, listening: Listening, clock: Clock, wall: Clock, journal: Journal,
+                 limits: SandboxLimits, name_of: Callable[[str], str | None]) -> None:
+        self._network = network
+        self._listening = listening
+        self._clock = clock
+        self._wall = wall
+        self._journal = journal
+        self._limits = limits
+        self._name_of = name_of
+        self._watched: dict[Link, Watched] = {}
+        self._names: dict[str, str | None] = {}
+        self._before: Callable[[str, str, RemotingCommand], None] | None = None
+        self._hearing = False
+        self._timer: TimerHandle | None = None
+        self._next_no = 1
+
+    @property
+    def is_recording(self) -> bool:
+        return self._network.tap == self._hear
+
+    def links(self) -> dict[str, dict[str, Any]]:
+        """Open connections between nodes, by link, with what was seen on those somebody looks at."""
+        open_now: Counter[Link] = Counter()
+        for client, server in self._network.connections():
+            a, b = self._name_of(client), self._name_of(server)
+            if a is not None and b is not None:
+                open_now[Link(a, b)] += 1
+        for stranger in self._listening.connections.open.values():
+            serves = self._name_of(stranger.port)
+            if serves is not None:
+                open_now[Link(stranger.name, serves)] += 1
+        rows = {}
+        for link in sorted(open_now.keys() | self._watched.keys()):
+            watched = self._watched.get(link)
+            rows[link.name] = {"a": link.a, "b": link.b, "connections": open_now[link],
+                               "seen": None if watched is None else watched.seen}
+        return rows
+
+    def watch(self, name: str) -> Watched:
+        """Somebody looks at this link, and will for some seconds.  Raises ActionRefused (404, 429)."""
+        link = Link.of(name)
+        self._forget_lapsed()
+        watched = self._watched.get(link)
+        if watched is None:
+            if name not in self.links():
+                raise ActionRefused(404, "There is no link {link} now.", "Choose one of the open connections.",
+                                    field="link", link=name)
+            if len(self._watched) >= self._limits.wire_links:
+                raise ActionRefused(429, "Frames of {count} links are recorded already.",
+                                    "Close another view and wait ten seconds.", field="link",
+                                    count=self._limits.wire_links)
+            watched = self._watched[link] = Watched(link, self._limits.wire_frames)
+        watched.looked_s = self._wall.monotonic()
+        self._names.clear()  # a label may belong to another address by now
+        self._listen()
+        return watched
+
+    def close(self) -> None:
+        """Nobody looks any more."""
+        self._watched.clear()
+        self._forget_lapsed()
+
+    def _listen(self) -> None:
+        if not self.is_recording:
+            self._before, self._network.tap = self._network.tap, self._hear
+            self._listening.guard.tap = self._note
+        if self._timer is None:
+            self._timer = self._wall.call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._forget_lapsed()
+        if self._watched:
+            self._timer = self._wall.call_later(LOOK_S, self._look)
+
+    def _forget_lapsed(self) -> None:
+        now_s = self._wall.monotonic()
+        for link in [link for link, watched in self._watched.items() if now_s - watched.looked_s > KEEP_S]:
+            del self._watched[link]
+        if self._watched:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.is_recording:
+            self._network.tap, self._before = self._before, None
+            self._listening.guard.tap = None
+        self._names.clear()
+
+    def _hear(self, sender: str, receiver: str, command: RemotingCommand) -> None:
+        if self._hearing:
+            return  # who was before us came again after us
+        self._hearing = True
+        try:
+            if self._before is not None:
+                self._before(sender, receiver, command)
+            self._note(sender, receiver, command)
+        finally:
+            self._hearing = False
+
+    def _note(self, sender: str, receiver: str, command: RemotingCommand, data: bytes | None = None) -> None:
+        """`data`: as it was on a real wire, where others may write a header in their own way."""
+        a, b = self._name(sender), self._name(receiver)
+        if a is None or b is None:
+            return
+        watched, there = self._watched.get(Link(a, b)), True
+        if watched is None:
+            watched, there = self._watched.get(Link(b, a)), False
+        if watched is None:
+            return
+        try:
+            data = data or encode(command)
+        except ProtocolViolation:
+            return  # no such frame can be
+        frame = Frame(self._next_no, self._clock.now_ms(), command, data[:self._limits.wire_frame_bytes], len(data),
+                      there=there)
+        self._next_no += 1
+        watched.note(frame, sender, receiver, self._wall.monotonic())
+        self._journal.write(CommandExchanged(
+            link=watched.link.name, request_code=frame.request_code, opaque=frame.opaque,
+            direction="there" if there else "back", bytes=frame.bytes, code=frame.code if frame.answer else None,
+            remark=frame.remark, took_ms=frame.took_ms if frame.answer else None))
+
+    def _name(self, address: str) -> str | None:
+        if address not in self._names:
+            self._names[address] = self._name_of(address) or next(
+                (one.name for one in self._listening.connections.open.values() if one.address == address), None)
+        return self._names[address]

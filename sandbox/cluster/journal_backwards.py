@@ -1,0 +1,98 @@
+"""The journal read backwards: the newest events a reader wants, page by page, to the first one there is.
+
+First what memory holds, then the files.  A page looks at `LOOK_BYTES` of files at most and says how far it has come,
+so that a search for what is rare goes on where it stopped.  Pure functions of entries and files: a worker runs them.
+"""
+
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.cluster.event_filter import Wanted
+from sandbox.hosting.port import LookedBack
+from sandbox.journal import segments
+from sandbox.journal.events import BY_NAME, Entry
+from sandbox.journal.schema import from_row, to_row
+
+log = logging.getLogger(__name__)
+
+LOOK_BYTES = 4 * 1024 * 1024  # of the files, for one page
+MOST_ROWS = 500
+END = 2**63
+
+_HEAD = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
+
+
+def look_back(memory: Sequence[Entry], files: Path | None, wanted: Wanted, *, before: int | None, after: int,
+              most: int) -> LookedBack:
+    """At most `most` rows with `after` < seq < `before`, newest first."""
+    page = _Page(wanted, END if before is None else before, max(1, min(most, MOST_ROWS)))
+    first_seq = _first_seq(memory, files)
+    for entry in reversed(memory):
+        if entry.seq < page.before:
+            if entry.seq <= after:
+                return page.to_the_end(first_seq)
+            if page.is_full:
+                return page.so_far(first_seq)
+            kind = type(entry.event).__name__
+            page.look(entry.seq, entry.at_ms, to_row(entry, longs_as_text=True) if wanted.takes(kind) else None)
+    looked_bytes = 0
+    for line in segments.lines_back(files, page.before) if files is not None else ():
+        head = _HEAD.match(line)
+        if head is None:
+            log.warning("skipped a line of the journal that nobody can read: %r", line[:80])
+            continue
+        seq, at_ms, kind = int(head[1]), int(head[2]), head[3].decode()
+        if seq >= page.before:
+            continue
+        if seq <= after:
+            break
+        if page.is_full or looked_bytes >= LOOK_BYTES:
+            return page.so_far(first_seq)
+        looked_bytes += len(line)
+        page.look(seq, at_ms, for_browser(orjson.loads(line)) if wanted.takes(kind) else None)
+    return page.to_the_end(first_seq)
+
+
+class _Page:
+    """The rows found, and how far somebody has looked: everything from `before` on."""
+
+    def __init__(self, wanted: Wanted, before: int, most: int) -> None:
+        self.before = before
+        self._wanted = wanted
+        self._most = most
+        self._rows: list[dict[str, Any]] = []
+        self._at_ms: int | None = None
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._rows) == self._most
+
+    def look(self, seq: int, at_ms: int, row: dict[str, Any] | None) -> None:
+        self.before, self._at_ms = seq, at_ms
+        if row is not None and self._wanted.fits(row):
+            self._rows.append(row)
+
+    def so_far(self, first_seq: int) -> LookedBack:
+        return LookedBack(self._rows, self.before, self._at_ms, first_seq)
+
+    def to_the_end(self, first_seq: int) -> LookedBack:
+        return LookedBack(self._rows, None, self._at_ms, first_seq)
+
+
+def _first_seq(memory: Sequence[Entry], files: Path | None) -> int:
+    on_disk = segments.first_seq(files) if files is not None else None
+    if on_disk is not None:
+        return on_disk
+    return memory[0].seq if memory else 0
+
+
+def for_browser(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the files with its 64-bit numbers as text, as `to_row` makes it from memory."""
+    if row["type"] not in BY_NAME:
+        return {**row, "seq": str(row["seq"])}  # written by another version: shown as it is
+    return to_row(from_row(row), longs_as_text=True)

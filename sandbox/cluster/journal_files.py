@@ -1,0 +1,186 @@
+"""A sandbox's journal with its files: written through every 200 ms, read back for those who were away longer."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sandbox.cluster import event_filter
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.environment import Ground
+from sandbox.cluster.journal_backwards import for_browser
+from sandbox.control.limits import SandboxLimits
+from sandbox.hosting.port import Entries
+from sandbox.journal import segments
+from sandbox.journal.events import FLOW, Entry, JournalTrimmed, Keyframe
+from sandbox.journal.journal import Journal, Overrun
+from sandbox.journal.schema import to_row
+from sandbox.kernel.clock import Clock, TimerHandle
+
+log = logging.getLogger(__name__)
+
+DIRECTORY = "journal"
+GROWTH_PER_KEYFRAME = 8  # a keyframe is written when the journal has grown by so many times the last one
+MAX_ROWS = 10_000
+
+
+class Diary:
+    """Owns the journal, its segment writer and the timers that write through and draw keyframes.
+
+    Timers run on the machine's clock: the disk does not wait for a stopped world.  `draw` gives the snapshot a
+    keyframe holds.
+    """
+
+    def __init__(self, directory: Path, clock: Clock, ground: Ground, config: HostConfig, limits: SandboxLimits, *,
+                 crashed: bool, draw: Callable[[], dict[str, Any]]) -> None:
+        path = directory / DIRECTORY
+        self._wall = ground.wall
+        self._config = config
+        self._draw = draw
+        self._flush_timer: TimerHandle | None = None
+        self._keyframe_timer: TimerHandle | None = None
+        self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
+        self._trouble = False
+        self._listeners: tuple[Callable[[Entry], None], ...] = ()
+        self.refused: Callable[[OSError], None] = lambda why: None  # told when the disk takes no more, once
+        self._keyframe_seq = -1
+        self._keyframe_bytes = 0
+        self._grown_bytes = 0
+        self.journal = Journal(clock, first_seq=segments.next_seq(path, crashed=crashed),
+                               flow_per_s=limits.flow_events_per_s, pace=ground.wall.monotonic)
+        self.journal.keep_in(self._keep)
+
+    def tell_facts(self, *listeners: Callable[[Entry], None]) -> None:
+        """They hear every fact as it is written (flow they would hear only while the valve is open)."""
+        self._listeners = listeners
+
+    def start(self) -> None:
+        """Draw the first keyframe and look again every ten seconds."""
+        self.keyframe()
+        self._keyframe_timer = self._wall.call_later(self._config.keyframe_s, self._look)
+
+    def keyframe(self) -> None:
+        self.journal.settle()
+        before = self._writer.total_bytes
+        self._keyframe_seq = self.journal.write(Keyframe(self._draw()))
+        self._keyframe_bytes = max(1, self._writer.total_bytes - before)
+        self._grown_bytes = 0
+
+    def flush(self) -> None:
+        """Hand what was written to the operating system; a full disk is tried again later, and nothing is dropped."""
+        self._flush_timer = None
+        try:
+            self._writer.flush()
+            self._trouble = False
+        except OSError as why:
+            self._complain(why)
+            self._flush_timer = self._wall.call_later(self._config.journal_write_s, self.flush)
+        if self._writer.trimmed_to is not None:
+            first, self._writer.trimmed_to = self._writer.trimmed_to, None
+            self.journal.write(JournalTrimmed(first))
+
+    @property
+    def is_refused(self) -> bool:
+        """The disk took no more when it was last asked."""
+        return self._trouble
+
+    def close(self) -> None:
+        self._stop_timers()
+        self.journal.settle()
+        self.journal.keep_in(None)
+        try:
+            self._writer.close()
+        except OSError as why:
+            self._complain(why)
+            self._writer.abandon()
+
+    def abandon(self) -> None:
+        """As a crash leaves it: what was not written through is lost."""
+        self._stop_timers()
+        self.journal.keep_in(None)
+        self._writer.abandon()
+
+    def _keep(self, entry: Entry) -> None:
+        before = self._writer.total_bytes
+        try:
+            self._writer.append(entry)
+        except OSError as why:
+            self._complain(why)
+        if type(entry.event) not in FLOW:
+            for tell in self._listeners:
+                tell(entry)
+        self._grown_bytes += max(0, self._writer.total_bytes - before)
+        if self._flush_timer is None:
+            self._flush_timer = self._wall.call_later(self._config.journal_write_s, self.flush)
+
+    def _look(self) -> None:
+        changed = self.journal.next_seq > self._keyframe_seq + 1
+        if changed and self._grown_bytes >= GROWTH_PER_KEYFRAME * self._keyframe_bytes:
+            self.keyframe()
+        self._keyframe_timer = self._wall.call_later(self._config.keyframe_s, self._look)
+
+    def _stop_timers(self) -> None:
+        for timer in (self._flush_timer, self._keyframe_timer):
+            if timer is not None:
+                timer.cancel()
+        self._flush_timer = self._keyframe_timer = None
+
+    def _complain(self, why: OSError) -> None:
+        if not self._trouble:
+            self._trouble = True
+            log.error("writing the journal failed: %s", why)
+            self.refused(why)
+
+
+def last_time_ms(directory: Path) -> int:
+    """Sandbox time of the newest entry on disk, 0 when there is none."""
+    path = directory / DIRECTORY
+    last_seq = segments.mend_tail(path)
+    rows = segments.rows_since(path, last_seq) if last_seq is not None else iter(())
+    return max((int(row["at_ms"]) for row in rows), default=0)
+
+
+async def page_of(directory: Path, diary: Diary | None, ground: Ground, after: int, limit: int, *,
+                  facts_only: bool, longs_as_text: bool = True) -> Entries:
+    """Rows after `after`: from memory if it reaches back so far, else from the files, read by a worker."""
+    limit = max(1, min(limit, MAX_ROWS))
+    path = directory / DIRECTORY
+    if diary is not None:
+        try:
+            entries = diary.journal.since(min(after + 1, diary.journal.next_seq))
+        except Overrun:
+            diary.flush()
+        else:
+            return page_from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0,
+                                    facts_only=facts_only, longs_as_text=longs_as_text)
+    return await ground.lend(lambda: _from_files(path, after, limit, facts_only=facts_only,
+                                                 longs_as_text=longs_as_text))
+
+
+def page_from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool,
+                     longs_as_text: bool) -> Entries:
+    """At most `limit` of these, as rows."""
+    rows: list[dict[str, Any]] = []
+    next_seq = entries[-1].seq + 1 if entries else after + 1
+    for entry in entries:
+        if facts_only and type(entry.event).__name__ in event_filter.NO_NEWS:
+            continue
+        if len(rows) == limit:
+            next_seq = entry.seq
+            break
+        rows.append(to_row(entry, longs_as_text=longs_as_text))
+    return Entries(first_seq, rows, next_seq)
+
+
+def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_as_text: bool) -> Entries:
+    first_seq = segments.first_seq(path) or 0
+    rows: list[dict[str, Any]] = []
+    next_seq = max(after + 1, first_seq)
+    for row in segments.rows_since(path, after + 1):
+        if not (facts_only and row["type"] in event_filter.NO_NEWS):
+            if len(rows) == limit:
+                next_seq = row["seq"]
+                break
+            rows.append(for_browser(row) if longs_as_text else row)
+        next_seq = row["seq"] + 1
+    return Entries(first_seq, rows, next_seq)

@@ -1,0 +1,189 @@
+"""The ports of a sandbox: strangers reach its nodes by real sockets, while somebody keeps them open.
+
+One port per node, at the node's own address; with one broker and one name server the broker's answers for both.  A node
+that goes down takes its port with it, one that starts opens it again.
+"""
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from sandbox.broker.broker import Broker
+from sandbox.cluster.environment import Ground
+from sandbox.cluster.record import NodeRecord
+from sandbox.cluster.shared_listener import SharedListener
+from sandbox.cluster.wire_access import WireAccess
+from sandbox.cluster.wire_connections import NodeListener, WatchedListener, WireConnections
+from sandbox.control.limits import SandboxLimits
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import ActionRefused
+from sandbox.namesrv.name_server import NameServer
+from sandbox.transport.tcp_guard import TcpGuard
+from sandbox.transport.tcp_limits import TcpLimits
+from sandbox.transport.tcp_server import TcpServer
+
+log = logging.getLogger(__name__)
+
+TAKEN = "Port {port} of this machine is taken by another program: {why}."
+
+
+class Port:
+    """One address, and what listens there.  `trouble`: why nothing does, in the words of the operating system."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.server: TcpServer | None = None
+        self.serving: NodeListener | None = None  # the life of a node that is behind `server`
+        self.trouble: str | None = None
+        self.turn = asyncio.Lock()  # opening and closing take turns of the loop
+
+
+class Listening:
+    """Opened and closed by order; `up` and `down` are told by the nodes.
+
+    `pin` is called when the ports open and with each connection: a wire client's clock cannot be scaled.
+    """
+
+    def __init__(self, ground: Ground, clock: Clock, journal: Journal, limits: SandboxLimits,
+                 records: list[NodeRecord], access: WireAccess, *, pin: Callable[[bool], None]) -> None:
+        self._ground = ground
+        self.access = access
+        self._pin = pin
+        self._nodes: dict[str, NodeListener] = {}  # address → who is up there
+        self._last_name_server: NameServer | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        brokers = [record.address for record in records if record.kind == "broker"]
+        servers = [record.address for record in records if record.kind == "name_server"]
+        self.shared = servers[0] if len(brokers) == len(servers) == 1 else None  # whose port is the broker's
+        self.ports = {address: Port(address) for address in (*servers, *brokers) if address != self.shared}
+        self.name_servers = brokers if self.shared is not None else servers  # what a client is told
+        self.limits = TcpLimits(connections=limits.wire_connections, pending_requests=limits.wire_pending_requests,
+                                unread_bytes=limits.wire_unread_bytes)
+        self.guard = TcpGuard(self.limits, clock=ground.wall, journal=journal)
+        self.connections = WireConnections(clock, journal.ring)
+        self.is_open = False
+
+    # For nodes.
+
+    def up(self, address: str, node: NodeListener) -> None:
+        """A node's process runs."""
+        self._nodes[address] = node
+        if isinstance(node, NameServer):
+            self._last_name_server = node
+        self._settle_later(address)
+
+    def down(self, address: str) -> None:
+        self._nodes.pop(address, None)
+        self._settle_later(address)
+
+    # By order.
+
+    async def open(self) -> None:
+        """Every port, or none.
+
+        Raises ActionRefused (409): others would reach it without keys, a port is taken, no sockets here.
+        """
+        if not self.access.is_on:
+            self._check_loopback()
+        if not self._ground.has_sockets:
+            raise ActionRefused(409, "In simulated time there are no sockets.", "Start a sandbox on a server.")
+        was_open, self.is_open = self.is_open, True
+        for port in self.ports.values():
+            await self._settle(port)
+            if port.trouble is not None and self._wanted(port.address) is not None:
+                trouble = port.trouble
+                if not was_open:
+                    await self.close()
+                raise ActionRefused(409, TAKEN, "End that program, or start a new sandbox: it gets other ports.",
+                                    port=port.address.rpartition(":")[2], why=trouble)
+        if self.is_open and not was_open:
+            self._pin(True)
+
+    async def close(self) -> None:
+        """End every connection; returns when no socket is left."""
+        self.is_open = False
+        busy = [port for port in self.ports.values() if port.server is not None or port.turn.locked()]
+        if busy:
+            await asyncio.gather(*(self._settle(port) for port in busy))
+
+    def crash(self) -> None:
+        """As when the server is killed; what is left closes in the turns to come."""
+        if self.is_open:
+            self._tell(self.close())
+
+    def admit_without_keys(self) -> None:
+        """From the next request on.  Raises ActionRefused (409) while other machines reach an open port."""
+        if self.is_open:
+            self._check_loopback()
+        self.access.set(None)
+
+    def listens(self, address: str) -> bool:
+        """Is a real socket open there?"""
+        port = self.ports.get(address if address != self.shared else next(iter(self.ports)))
+        return port is not None and port.server is not None
+
+    # Inside.
+
+    def _wanted(self, address: str) -> NodeListener | None:
+        return self._nodes.get(address) if self.is_open else None
+
+    def _settle_later(self, address: str) -> None:
+        port = self.ports.get(address)
+        if self.is_open and port is not None:
+            self._tell(self._settle(port))
+
+    def _tell(self, story: Coroutine[Any, Any, None]) -> None:
+        task: asyncio.Task[None] = self._ground.loop.create_task(story)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _settle(self, port: Port) -> None:
+        """Open or close until what listens is what should."""
+        async with port.turn:
+            port.trouble = None
+            while port.serving is not (wanted := self._wanted(port.address)):
+                if port.server is not None:
+                    server, port.server, port.serving = port.server, None, None
+                    await server.close()
+                elif wanted is not None:
+                    try:
+                        port.server, port.serving = self._opened(port.address, wanted), wanted
+                    except OSError as why:
+                        port.trouble = (why.strerror or str(why)).lower()
+                        log.warning("%s cannot be opened: %s", port.address, why)
+                        break
+        self.connections.changed()
+
+    def _opened(self, address: str, node: NodeListener) -> TcpServer:
+        behind: NodeListener = node
+        if isinstance(node, Broker) and self.shared is not None:
+            behind = SharedListener(node, self._newest_name_server)
+        server = TcpServer(WatchedListener(address, behind, self.connections, self.access,
+                                           lambda: self._pin(False)), self.guard,
+                           idle=isinstance(node, NameServer))
+        ip, _, port = address.rpartition(":")
+        server.open(ip, int(port))
+        return server
+
+    def _newest_name_server(self) -> NameServer:
+        assert self._last_name_server is not None, "name servers start before brokers"
+        return self._last_name_server
+
+    @property
+    def is_beyond_loopback(self) -> bool:
+        """Other machines reach its ports, when they are open."""
+        return any(not _is_loopback(address) for address in self.ports)
+
+    def _check_loopback(self) -> None:
+        for address in self.ports:
+            if not _is_loopback(address):
+                raise ActionRefused(409, "{address} is open to other machines, and nobody has to sign.",
+                                    "Make access keys first: only 127.0.0.1 can be open without them.",
+                                    address=address)
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.rpartition(":")[0]).is_loopback

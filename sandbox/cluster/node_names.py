@@ -1,0 +1,58 @@
+"""Which node an address belongs to, and which node somebody means."""
+
+from sandbox.cluster import console
+from sandbox.cluster.actors.actors import Actors, slot_of_ip
+from sandbox.cluster.nodes import Nodes
+from sandbox.kernel.errors import ActionRefused
+
+
+class Whereabouts:
+    """Name servers and brokers by `ns-1`, `broker-a`, `broker-a.1`; clients by their actor's label, for that stays.
+
+    Who shares a client's process is where that process is.
+    """
+
+    def __init__(self, nodes: Nodes, actors: Actors) -> None:
+        self._nodes = nodes
+        self._actors = actors
+
+    def name_of(self, address: str) -> str | None:
+        """The node at `ip:port`; None: nobody's."""
+        server = self._nodes.name_at(address)
+        if server is not None:
+            return server
+        ip = address.rpartition(":")[0]
+        if ip == console.IP:
+            return console.LABEL
+        slot = slot_of_ip(ip)
+        return next((label for label, actor in self._actors.by_label.items() if actor.slot == slot), None)
+
+    def node(self, field: str, wished: str) -> str:
+        """The name of the node somebody means.  Raises ActionRefused (422) when there is none."""
+        if wished in self._nodes.names() or wished == console.LABEL:
+            return wished
+        actor = self._actors.by_label.get(wished) or next(
+            (actor for actor in self._actors.by_label.values() if actor.client_id == wished), None)
+        if actor is None:
+            raise ActionRefused(422, "There is no node {node} inside this sandbox.", "Nodes are: {known}.", field=field,
+                                node=wished, known=", ".join(self.names()))
+        while (host := getattr(actor.settings, "instance", None)) in self._actors.by_label:
+            actor = self._actors.by_label[host]
+        return actor.label
+
+    def names(self) -> list[str]:
+        """Every node a link can end at."""
+        return [*self._nodes.names(), *sorted(self._actors.by_label)]
+
+    def talk(self, a: str, b: str) -> bool:
+        """Is there ever a connection between them?  Name servers and clients do not talk among themselves, and a
+        broker only to those of its own name."""
+        one, other = self._nodes.find(a), self._nodes.find(b)
+        if one is not None and other is not None:
+            return one is not other and one.name == other.name
+        return self._kind(a) != self._kind(b)
+
+    def _kind(self, name: str) -> str:
+        if self._nodes.find(name) is not None:
+            return "broker"
+        return "name server" if name in self._nodes.names() else "client"

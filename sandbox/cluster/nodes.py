@@ -1,0 +1,190 @@
+"""The servers of a sandbox: name servers and brokers, each with the address it keeps for life."""
+
+from typing import Any
+
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.context import Surroundings
+from sandbox.cluster.last_known import LastKnown
+from sandbox.cluster.record import NodeRecord
+from sandbox.kernel.errors import ActionRefused
+from sandbox.namesrv.config import NameServerConfig
+from sandbox.namesrv.name_server import NameServer
+
+NODE_NETWORK = "10.0.1"  # where brokers' own connections come from, each from its own; private to the sandbox
+
+
+class NameServerNode:
+    def __init__(self, record: NodeRecord, around: Surroundings) -> None:
+        self.record = record
+        self.state = "stopped"
+        self._around = around
+        self.name_server: NameServer | None = None
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    def start(self) -> None:
+        assert self.name_server is None, "it runs already"
+        around = self._around
+        self.name_server = NameServer(NameServerConfig(address=self.record.address), clock=around.clock,
+                                      journal=around.journal, name=self.name)
+        around.network.listen(self.record.address, self.name_server)
+        around.listening.up(self.record.address, self.name_server)
+        self.name_server.start()
+        self.state = "running"
+
+    def stop(self) -> None:
+        if self.name_server is not None:
+            self.name_server.stop()
+            self._around.network.unlisten(self.record.address)
+            self._around.listening.down(self.record.address)
+            self.name_server, self.state = None, "stopped"
+
+
+class Nodes:
+    """All servers of one sandbox, in the order of their records."""
+
+    def __init__(self, records: list[NodeRecord], around: Surroundings) -> None:
+        self._records = records
+        self.name_servers = [NameServerNode(record, around) for record in records if record.kind == "name_server"]
+        self.addresses = [node.record.address for node in self.name_servers]
+        self.brokers = [BrokerNode(record, around, self.addresses, f"{NODE_NETWORK}.{number}")
+                        for number, record in enumerate(records, start=1) if record.kind == "broker"]
+        with_slaves = {node.name for node in self.brokers if not node.is_master}
+        for node in self.brokers:
+            node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
+
+    def start(self) -> None:
+        """Masters before their slaves, which ask name servers for them; who was down stays down."""
+        for name_server in self.name_servers:
+            name_server.start()
+        for broker in self._masters_first():
+            if broker.last_known is None:
+                broker.start()
+
+    def stop(self) -> None:
+        """Cleanly, slaves first; who hangs is killed."""
+        for broker in reversed(self._masters_first()):
+            if broker.state == "hung":
+                broker.kill()
+            broker.stop()
+        for name_server in self.name_servers:
+            name_server.stop()
+
+    def restart(self) -> None:
+        """Brokers that run, one after the other: what their machines are told to be from now on counts."""
+        for broker in self._masters_first():
+            if broker.broker is not None:
+                broker.stop()
+                broker.start()
+
+    def kill(self) -> None:
+        for broker in self.brokers:
+            broker.kill()
+        for name_server in self.name_servers:
+            name_server.stop()
+
+    def _masters_first(self) -> list[BrokerNode]:
+        return sorted(self.brokers, key=lambda node: not node.is_master)
+
+    def power_cut(self, node: BrokerNode) -> None:
+        """What a slave loses had its OK from the master, where it had one."""
+        master = next((each for each in self.masters() if each.name == node.name and each is not node), None)
+        node.power_cut(None if master is None else master.running.store.unanswered)
+
+    def promote(self, slave: BrokerNode) -> dict[str, str]:
+        """Restart `slave` as master; its master, which is down, is its slave from now on.
+
+        Returns who is called otherwise now, the old name → the new one.  Raises StoreError when it cannot start.
+        """
+        master = self.broker(slave.name)
+        slave.stop()
+        names = {slave.node: master.node, master.node: slave.node}
+        self._rename(slave, master.record.broker_id, master, slave.record.broker_id)
+        slave.start()
+        return names
+
+    def _rename(self, one: BrokerNode, one_id: int, other: BrokerNode, other_id: int) -> None:
+        for node, broker_id in ((one, one_id), (other, other_id)):
+            at = self._records.index(node.record)
+            node.record = self._records[at] = node.record._replace(broker_id=broker_id, home=node.record.directory)
+
+    def broker(self, name: str, broker_id: int = 0) -> BrokerNode:
+        """Raises ActionRefused (404)."""
+        for node in self.brokers:
+            if (node.name, node.record.broker_id) == (name, broker_id):
+                return node
+        raise ActionRefused(404, "There is no broker {broker}.", field="broker", broker=name)
+
+    def find(self, name: str) -> BrokerNode | None:
+        """The broker called `name` (`broker-a`, `broker-a.1`)."""
+        return next((node for node in self.brokers if node.node == name), None)
+
+    def masters(self) -> list[BrokerNode]:
+        """Masters that run, by name."""
+        return sorted((node for node in self.brokers if node.broker is not None and node.is_master),
+                      key=lambda node: node.name)
+
+    def down_masters(self) -> dict[str, LastKnown]:
+        """What masters knew that run no more, by name."""
+        return {node.name: node.last_known for node in sorted(self.brokers, key=lambda node: node.name)
+                if node.is_master and node.last_known is not None}
+
+    def slave_of(self, name: str) -> BrokerNode | None:
+        """One that runs, the lowest id first."""
+        found = [node for node in self.brokers if node.name == name and not node.is_master and node.broker is not None]
+        return min(found, key=lambda node: node.record.broker_id, default=None)
+
+    def last_known(self) -> dict[str, LastKnown]:
+        """Of brokers that are down, by directory."""
+        return {node.record.directory: node.last_known for node in self.brokers if node.last_known is not None}
+
+    def stay_down(self, known: dict[str, list[Any]]) -> None:
+        """As `last_known` was, from JSON."""
+        for node in self.brokers:
+            if node.record.directory in known:
+                node.stay_down(LastKnown(*known[node.record.directory]))
+
+    def skews(self) -> dict[str, int]:
+        """How wrong clocks are, by directory; right ones are left out."""
+        return {node.record.directory: node.clock.skew_ms for node in self.brokers if node.clock.skew_ms}
+
+    def skew(self, skews: dict[str, int]) -> None:
+        for node in self.brokers:
+            node.clock.skew_ms = skews.get(node.record.directory, 0)
+
+    def lock_lives(self) -> dict[str, int]:
+        """How long brokers keep a lock, ms, by directory; those that nobody changed are left out."""
+        return {node.record.directory: node.lock_life_ms for node in self.brokers if node.lock_life_ms is not None}
+
+    def keep_locks(self, lives: dict[str, int]) -> None:
+        """From their next start on."""
+        for node in self.brokers:
+            node.lock_life_ms = lives.get(node.record.directory)
+
+    def name_server(self, name: str) -> NameServerNode:
+        """Raises ActionRefused (404)."""
+        for node in self.name_servers:
+            if node.name == name:
+                return node
+        raise ActionRefused(404, "There is no name server {name_server}.", field="name_server", name_server=name)
+
+    def names(self) -> list[str]:
+        """Name servers, then brokers."""
+        return [*(node.name for node in self.name_servers), *(node.node for node in self.brokers)]
+
+    def name_at(self, address: str) -> str | None:
+        """Whose `ip:port` it is: where it listens, or where its own connections come from."""
+        for server in self.name_servers:
+            if address == server.record.address:
+                return server.name
+        ip = address.rpartition(":")[0]
+        for node in self.brokers:
+            if ip == node.ip or address in (node.record.address, node.ha_address):
+                return node.node
+        return None
+
+    def _slave_id_of(self, remote: str) -> int:
+        ip = remote.rpartition(":")[0]
+        return next((node.record.broker_id for node in self.brokers if node.ip == ip), 0)

@@ -1,0 +1,157 @@
+"""Connections that came over a real wire: when each did what for the first time, and why it ended."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sandbox.cluster.wire_access import WireAccess
+from sandbox.journal.events import ClientConnected, ConnectionRefused, Entry
+from sandbox.kernel.clock import Clock
+from sandbox.remoting.channel import LOOPBACK, Channel
+from sandbox.remoting.command import FLAG_RESPONSE, RemotingCommand
+
+CODES_KEPT = 64  # different requests of one connection
+ENDED_KEPT = 16  # connections shown after their end
+REFUSALS_KEPT = 32
+
+
+class NodeListener(Protocol):
+    """What answers behind a port: a `Listener` that knows its request codes."""
+
+    def connected(self, channel: Channel) -> None: ...
+    def handle(self, commands: list[RemotingCommand], channel: Channel) -> None: ...
+    def disconnected(self, channel: Channel) -> None: ...
+    def serves(self, code: int) -> bool: ...
+
+
+class WireConnection:
+    """One of them.  Moments are of the sandbox's clock."""
+
+    __slots__ = ("address", "channel", "client_id", "codes", "denial", "denied", "ended_ms", "first_code", "heard_ms",
+                 "language", "no", "opened_ms", "port", "unserved", "version", "why")
+
+    def __init__(self, no: int, port: str, channel: Any, now_ms: int) -> None:
+        self.no = no
+        self.port = port  # the address it came to
+        self.channel = channel
+        self.address: str = channel.remote
+        self.client_id: str | None = None  # this and the next two: what it said to a broker
+        self.language: str | None = None
+        self.version: int | None = None
+        self.opened_ms = self.heard_ms = now_ms
+        self.first_code: int | None = None
+        self.codes: dict[int, int] = {}  # request code → when it came first
+        self.unserved: dict[int, int] = {}  # those that nobody here answers
+        self.denied = 0  # requests that access control refused
+        self.denial: str | None = None  # the last one, in RocketMQ's words
+        self.ended_ms: int | None = None
+        self.why: str | None = None  # it ended, as ClientDisconnected says it
+
+    @property
+    def name(self) -> str:
+        """Of a client nobody of ours is: its id once it has said so, until then its address."""
+        return self.client_id or self.address
+
+    def cut(self) -> None:
+        """End it from here, by order."""
+        self.channel.why_closed = "cut"
+        self.channel.close()
+
+
+class WireConnections:
+    """All of one sandbox: those that are open, the last that ended, and the last that were refused.
+
+    `changed` is called when a board would look different: a connection, its end, or the first request of a kind.
+    """
+
+    def __init__(self, clock: Clock, changed: Callable[[], None]) -> None:
+        self._clock = clock
+        self.changed = changed
+        self._count = 0
+        self.open: dict[Channel, WireConnection] = {}
+        self.ended: deque[WireConnection] = deque(maxlen=ENDED_KEPT)
+        self.refused: deque[tuple[int, ConnectionRefused]] = deque(maxlen=REFUSALS_KEPT)  # with their moments
+
+    def note(self, entry: Entry) -> None:
+        """Hear a fact."""
+        if isinstance(entry.event, ConnectionRefused):
+            self.refused.append((entry.at_ms, entry.event))
+        elif isinstance(entry.event, ClientConnected) and entry.event.transport != LOOPBACK:
+            event = entry.event
+            for connection in self.open.values():
+                if connection.address == event.address:
+                    connection.client_id, connection.language = event.client_id, event.language
+                    connection.version = event.version
+
+    def opened(self, port: str, channel: Channel) -> WireConnection:
+        self._count += 1
+        made = self.open[channel] = WireConnection(self._count, port, channel, self._clock.now_ms())
+        self.changed()
+        return made
+
+    def heard(self, connection: WireConnection, commands: list[RemotingCommand], serves: Callable[[int], bool]) -> None:
+        connection.heard_ms = now_ms = self._clock.now_ms()
+        codes = connection.codes
+        for c in commands:
+            if c.code in codes or c.flag & FLAG_RESPONSE or len(codes) >= CODES_KEPT:
+                continue
+            codes[c.code] = now_ms
+            if connection.first_code is None:
+                connection.first_code = c.code
+            if not serves(c.code):
+                connection.unserved[c.code] = now_ms
+            self.changed()
+
+    def denied(self, connection: WireConnection, remark: str) -> None:
+        connection.denied += 1
+        connection.denial = remark
+        self.changed()
+
+    def closed(self, channel: Channel) -> None:
+        connection = self.open.pop(channel, None)
+        if connection is not None:
+            connection.ended_ms = self._clock.now_ms()
+            connection.why = getattr(channel, "why_closed", "closed")
+            self.ended.append(connection)
+            self.changed()
+
+
+class WatchedListener:
+    """A node's listener with somebody who notes what comes, and who asks for signatures where they are wanted."""
+
+    def __init__(self, port: str, listener: NodeListener, connections: WireConnections, access: WireAccess,
+                 admitted: Callable[[], None]) -> None:
+        """`admitted` is called for each new connection before the node hears of it."""
+        self._port = port
+        self._listener = listener
+        self._connections = connections
+        self._access = access
+        self._admitted = admitted
+
+    def connected(self, channel: Channel) -> None:
+        self._connections.opened(self._port, channel)
+        self._admitted()
+        self._listener.connected(channel)
+
+    def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
+        connection = self._connections.open.get(channel)
+        if connection is not None:
+            self._connections.heard(connection, commands, self._listener.serves)
+            if self._access.is_on:
+                commands = [c for c in commands if self._is_allowed(c, connection)]
+        if commands:
+            self._listener.handle(commands, channel)
+
+    def _is_allowed(self, c: RemotingCommand, connection: WireConnection) -> bool:
+        """Else it is answered here.  RocketMQ loses what was asked one-way."""
+        refusal = self._access.refusal(c, connection.address)
+        if refusal is None:
+            return True
+        self._connections.denied(connection, refusal.remark)
+        if not c.is_oneway:
+            connection.channel.send(c.reply(refusal.code, remark=refusal.remark))
+        return False
+
+    def disconnected(self, channel: Channel) -> None:
+        self._connections.closed(channel)
+        self._listener.disconnected(channel)

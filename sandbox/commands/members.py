@@ -1,0 +1,195 @@
+"""Producers and consumers: add, change, stop, break."""
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from sandbox.broker.topic_names import ILLEGAL, complaint
+from sandbox.cluster.actors.actors import Actor, start_or_refuse
+from sandbox.cluster.actors.consumer_actor import ConsumerActor, check_config
+from sandbox.commands.consumer_kinds import check_kind, check_kind_change
+from sandbox.commands.outcome import CarryOut
+from sandbox.commands.validate import check_change, check_consumer, check_producer, given
+from sandbox.control.actions import (
+    ChangeActor,
+    CrashActor,
+    HangActor,
+    RemoveActor,
+    RestartActor,
+    ResumeActor,
+    StartConsumer,
+    StartProducer,
+    StopActor,
+)
+from sandbox.kernel.errors import ActionRefused, ClientError
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _ % | are allowed."
+
+OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
+                     if spec.name not in ("group", "subscriptions", "actor", "copies", "instance"))
+"""What "one more like the others" may do differently."""
+
+
+def start_producer(sandbox: "Sandbox", action: StartProducer) -> CarryOut:
+    check_topic_name(action.topic)
+    sandbox.walls.check("producers", len(sandbox.actors.producers()) + 1, sandbox.limits.producers, action.topic)
+    check_producer(action)
+    if action.body_bytes > sandbox.preset.max_message_bytes:
+        raise ActionRefused(422, "A message may have {allowed} bytes here, not {value}.", "Choose a smaller body.",
+                            field="body_bytes", allowed=sandbox.preset.max_message_bytes, value=action.body_bytes)
+    _check_label(sandbox, action.actor, 1)
+    return lambda seq, by: start_or_refuse(sandbox.actors, sandbox.actors.add_producer(action))
+
+
+def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
+    """Without subscriptions it is "one more like the others": the settings of the group's newest member, save what
+    is given."""
+    actors = sandbox.actors
+    like = _like_the_others(sandbox, action) if not action.subscriptions else action
+    for subscription in like.subscriptions:
+        check_topic_name(subscription.topic)
+    sandbox.walls.check("members", len(actors.consumers()) + like.copies, sandbox.limits.members, like.group)
+    groups = {actor.group for actor in actors.consumers()} | {like.group}
+    sandbox.walls.check("groups", len(groups), sandbox.limits.groups, like.group)
+    check_consumer(action)
+    check_kind(like)
+    _check_label(sandbox, like.actor, like.copies)
+    _check_config(sandbox, like)
+    if like.instance is not None:
+        _check_shared(sandbox, like)
+
+    def carry_out(seq: int, by: str) -> None:
+        for actor in actors.add_consumers(like):
+            start_or_refuse(actors, actor)
+
+    return carry_out
+
+
+def change(sandbox: "Sandbox", action: ChangeActor) -> CarryOut:
+    actor = sandbox.actors.get(action.actor)
+    check_change(action, actor)
+    if isinstance(actor, ConsumerActor):
+        check_kind_change(action, actor)
+    return lambda seq, by: actor.change(action)
+
+
+def stop(sandbox: "Sandbox", action: StopActor) -> CarryOut:
+    actor = _living(sandbox, action.actor)
+    if actor.state == "hung":
+        raise ActionRefused(409, "{actor} hangs and cannot stop cleanly.", "Resume it, or crash it.",
+                            actor=actor.label)
+    return lambda seq, by: sandbox.actors.stop(actor)
+
+
+def crash(sandbox: "Sandbox", action: CrashActor) -> CarryOut:
+    actor = _living(sandbox, action.actor)
+    return lambda seq, by: sandbox.actors.crash(actor)
+
+
+def restart(sandbox: "Sandbox", action: RestartActor) -> CarryOut:
+    """A process that still lives is killed first, as a supervisor would."""
+    actor = sandbox.actors.get(action.actor)
+
+    def carry_out(seq: int, by: str) -> None:
+        if actor.lives:
+            sandbox.actors.crash(actor)
+        start_or_refuse(sandbox.actors, actor)
+
+    return carry_out
+
+
+def remove(sandbox: "Sandbox", action: RemoveActor) -> CarryOut:
+    """Its process stops cleanly if it can; the card goes at once."""
+    actor = sandbox.actors.get(action.actor)
+
+    def carry_out(seq: int, by: str) -> None:
+        if actor.state == "hung":
+            sandbox.actors.crash(actor)
+        elif actor.lives:
+            sandbox.actors.stop(actor)
+        sandbox.actors.remove(actor.label)
+        sandbox.links.forget(actor.label)
+
+    return carry_out
+
+
+def hang(sandbox: "Sandbox", action: HangActor) -> CarryOut:
+    actor = sandbox.actors.get(action.actor)
+    if actor.state != "running":
+        raise ActionRefused(409, "{actor} is {state}, not running.", "Start it first.", actor=actor.label,
+                            state=actor.state)
+    return lambda seq, by: sandbox.actors.hang(actor)
+
+
+def resume(sandbox: "Sandbox", action: ResumeActor) -> CarryOut:
+    actor = sandbox.actors.get(action.actor)
+    if actor.state != "hung":
+        raise ActionRefused(409, "{actor} is {state}; only a hung one can go on.", "", actor=actor.label,
+                            state=actor.state)
+    return lambda seq, by: sandbox.actors.resume(actor)
+
+
+def check_topic_name(topic: str) -> None:
+    """Raises ActionRefused (422) for a name no broker accepts."""
+    problem = complaint(topic)
+    if problem is not None:
+        if problem == ILLEGAL:
+            problem = ILLEGAL_IN_WORDS
+        raise ActionRefused(422, "{topic} cannot be a topic: {problem}", "Use letters, digits, dash and underscore.",
+                            field="topic", topic=topic, problem=problem)
+
+
+def _living(sandbox: "Sandbox", label: str) -> Actor:
+    actor = sandbox.actors.get(label)
+    if not actor.lives:
+        raise ActionRefused(409, "{actor} is {state} already.", "Restart it to use it again.", actor=actor.label,
+                            state=actor.state)
+    return actor
+
+
+def _check_label(sandbox: "Sandbox", wished: str | None, copies: int) -> None:
+    labels = [] if wished is None else [wished] if copies == 1 else [f"{wished}.{n}" for n in range(1, copies + 1)]
+    for label in labels:
+        if label in sandbox.actors.by_label:
+            raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
+                                actor=label)
+        if "/" in label or label.startswith("."):
+            raise ActionRefused(422, "{actor} cannot be a name.", "Leave out slashes and leading dots.",
+                                field="actor", actor=label)
+
+
+def _check_config(sandbox: "Sandbox", action: StartConsumer) -> None:
+    try:
+        check_config(action, sandbox.preset, sandbox.actors.strategy_for(action))
+    except ClientError as why:
+        if "illegal characters" in str(why):
+            raise ActionRefused(422, "{group} cannot be a group: {problem}",
+                                "Use letters, digits, dash and underscore.", field="group", group=action.group,
+                                problem=ILLEGAL_IN_WORDS) from why
+        raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
+
+
+def _check_shared(sandbox: "Sandbox", action: StartConsumer) -> None:
+    assert action.instance is not None
+    host = sandbox.actors.get(action.instance)
+    if host.instance is None or not host.lives:
+        raise ActionRefused(409, "{actor} is not running, so its client cannot be shared.", "Start it first.",
+                            field="instance", actor=host.label)
+    if host.instance.config.stream is (action.kind == "push"):
+        raise ActionRefused(422, "A push consumer and one that pulls by itself have clients with different ids.",
+                            "Let it have a client of its own.", field="instance")
+    if action.group in host.instance.consumers or action.copies > 1:
+        raise ActionRefused(409, "One client holds one member of {group}.", "Let it have a client of its own.",
+                            field="instance", group=action.group)
+
+
+def _like_the_others(sandbox: "Sandbox", action: StartConsumer) -> StartConsumer:
+    others = sandbox.actors.consumers(action.group)
+    if not others:
+        raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.",
+                            field="subscriptions")
+    newest = max(others, key=lambda other: (other.since_ms, other.label))
+    wishes = {name: getattr(action, name) for name in given(action, OF_ONE_S_OWN)}
+    return replace(newest.settings, actor=action.actor, copies=action.copies, instance=action.instance, **wishes)

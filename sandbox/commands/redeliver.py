@@ -1,0 +1,113 @@
+"""One stored message, given to somebody once more: a copy to its topic, or itself to one listener."""
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sandbox.broker.topic_names import NOT_FOR_SENDING
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.commands.outcome import CarryOut
+from sandbox.control.actions import ConsumeOnce, ResendMessage
+from sandbox.journal.events import MessageConsumedOnce
+from sandbox.kernel.errors import ActionRefused, CorruptRecord, SandboxError
+from sandbox.message import properties
+from sandbox.message.compression import decompress
+from sandbox.message.message import Message, StoredMessage
+from sandbox.queries.questions.chain import origin_topic
+from sandbox.queries.questions.messages import message_at
+from sandbox.queries.rows.stores import offset_msg_id
+from sandbox.remoting.codes import RequestCode, ResponseCode
+from sandbox.remoting.command import RemotingCommand
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+PATIENCE_MS = 15_000  # the broker waits ten seconds for the member (spec remoting 2.3)
+NO_ANSWER = "NO_ANSWER"
+
+_KEPT = (properties.KEYS, properties.TAGS)
+_OWN = frozenset(value for name, value in vars(properties).items() if name.isupper() and value not in _KEPT)
+"""What RocketMQ itself writes into properties: a copy gets its own."""
+
+
+def resend(sandbox: "Sandbox", action: ResendMessage) -> CarryOut:
+    """Sent like anything sent by hand; what goes wrong on the way is in the journal (`SendFailed`)."""
+    _, stored = message_at(sandbox, action.topic, action.broker, action.queue_id, action.offset)
+    topic = origin_topic(stored)
+    if topic in NOT_FOR_SENDING:
+        raise ActionRefused(409, "Nothing can be sent to {topic}.", "The broker keeps it for itself.", field="topic",
+                            topic=topic)
+    try:
+        body = decompress(stored.body, stored.sys_flag)
+    except CorruptRecord as why:
+        raise ActionRefused(409, "Its body cannot be unpacked: {why}.", field="offset", why=str(why)) from why
+    kept = {name: value for name, value in stored.properties.items() if name not in _OWN}
+
+    def carry_out(seq: int, by: str) -> None:
+        copy = Message(topic, body, kept, stored.flag)
+        story = sandbox.console.send([copy], per_s=None, selector=None, queue=None)
+        sandbox.actors.later(story, f"resend to {topic}")
+
+    return carry_out
+
+
+def consume_once(sandbox: "Sandbox", action: ConsumeOnce) -> CarryOut:
+    """CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` says what came of it."""
+    node, stored = message_at(sandbox, action.topic, action.broker, action.queue_id, action.offset)
+    client_id, group = _member(sandbox, node, action)
+
+    def carry_out(seq: int, by: str) -> None:
+        story = _consume(sandbox, node, stored, client_id, group)
+        sandbox.actors.later(story, f"consume once by {client_id}")
+
+    return carry_out
+
+
+def _member(sandbox: "Sandbox", node: BrokerNode, action: ConsumeOnce) -> tuple[str, str]:
+    """Client id and group.  Raises ActionRefused: 409 offline, without a listener or in several groups."""
+    actor = next((actor for actor in sandbox.actors.consumers()
+                  if action.client_id in (actor.label, actor.client_id) and action.group in (None, actor.group)), None)
+    if actor is not None and actor.consumer is not None and not isinstance(actor.consumer, PushConsumer):
+        raise ActionRefused(409, "{client} pulls by itself and has no listener.", "Choose a push consumer.",
+                            field="client_id", client=actor.label)
+    client_id = actor.client_id if isinstance(actor, ConsumerActor) else action.client_id
+    groups = sorted(name for name, group in node.running.consumers.groups.items() if client_id in group.members)
+    wished = action.group or (actor.group if actor is not None else None)
+    if wished is None and len(groups) > 1:
+        raise ActionRefused(409, "{client} is a member of {groups}.", "Say in which group it is to consume.",
+                            field="group", client=action.client_id, groups=", ".join(groups))
+    group = wished or (groups[0] if groups else None)
+    if group is None or group not in groups:
+        raise ActionRefused(409, "{broker} knows no member {client} now.", "Choose one that is running.",
+                            field="client_id", broker=node.node, client=action.client_id)
+    return client_id, group
+
+
+async def _consume(sandbox: "Sandbox", node: BrokerNode, stored: StoredMessage, client_id: str, group: str) -> None:
+    ext = {"consumerGroup": group, "clientId": client_id, "msgId": offset_msg_id(stored), "brokerName": node.name}
+    command = RemotingCommand(RequestCode.CONSUME_MESSAGE_DIRECTLY, ext)
+    began_ms = sandbox.clock.now_ms()
+    try:
+        instance = await sandbox.console.instance()
+        answer = await instance.connections.invoke(node.record.address, command, PATIENCE_MS)
+        result, took_ms, remark = _said(answer)
+    except SandboxError as why:
+        result, took_ms, remark = NO_ANSWER, None, str(why)
+    if took_ms is None:
+        took_ms = sandbox.clock.now_ms() - began_ms
+    sandbox.journal.write(MessageConsumedOnce(group, client_id, stored.topic, node.name, stored.queue_id,
+                                              stored.queue_offset, result, took_ms, remark))
+
+
+def _said(answer: RemotingCommand) -> tuple[str, int | None, str | None]:
+    """The listener's word and how long it took, or the code the broker answered with."""
+    if answer.code != ResponseCode.SUCCESS:
+        known = answer.code in ResponseCode._value2member_map_
+        return ResponseCode(answer.code).name if known else str(answer.code), None, answer.remark
+    try:
+        body = orjson.loads(answer.body or b"{}")
+        return str(body["consumeResult"]), int(body["spentTimeMills"]), body.get("remark")
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return NO_ANSWER, None, "its answer cannot be read"

@@ -1,0 +1,228 @@
+"""Topics, groups, settings and files."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.topic_names import is_system
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of
+from sandbox.commands.members import check_topic_name
+from sandbox.commands.outcome import CarryOut
+from sandbox.control.actions import (
+    AgeFiles,
+    ChangeBroker,
+    ChangeGroup,
+    ChangeTopic,
+    CleanFiles,
+    CreateTopic,
+    DeleteTopic,
+)
+from sandbox.journal.events import BrokerConfigChanged
+from sandbox.kernel.errors import ActionRefused
+from sandbox.remoting.bodies import TopicConfig
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+DELETING_IS_FOR = "Only topics made by people can be changed."
+
+GROUP_KEYS: dict[str, tuple[type, int, int]] = {
+    "consume_enable": (bool, 0, 1),
+    "consume_broadcast_enable": (bool, 0, 1),
+    "retry_queues": (int, 0, 16),
+    "retry_max_times": (int, 0, 16),
+    "notify_ids_changed": (bool, 0, 1),
+}
+
+LOCK_LIFE_KEY = "lock_max_live_ms"
+LOCK_LIFE_MS = (1_000, 600_000)
+
+
+def create_topic(sandbox: "Sandbox", action: CreateTopic) -> CarryOut:
+    check_topic_name(action.topic)
+    _refuse_system(action.topic)
+    brokers = _scope(sandbox, action.scope)
+    if any(action.topic in broker.topics.table for broker in brokers):
+        raise ActionRefused(409, "There is a topic {topic} already.", "Change it instead.", field="topic",
+                            topic=action.topic)
+    wanted = TopicConfig(action.topic, read_queues=action.read_queues, write_queues=action.write_queues,
+                         permission=action.permission)
+    return _update_topic(sandbox, brokers, lambda _: wanted, _how(action.scope))
+
+
+def change_topic(sandbox: "Sandbox", action: ChangeTopic) -> CarryOut:
+    _refuse_system(action.topic)
+    brokers = [broker for broker in _scope(sandbox, action.scope) if action.topic in broker.topics.table]
+    if not brokers:
+        raise _no_topic(action.topic)
+
+    def wanted(broker: Broker) -> TopicConfig:
+        now = broker.topics.table[action.topic]
+        return now._replace(
+            read_queues=now.read_queues if action.read_queues is None else action.read_queues,
+            write_queues=now.write_queues if action.write_queues is None else action.write_queues,
+            permission=now.permission if action.permission is None else action.permission)
+
+    return _update_topic(sandbox, brokers, wanted, _how(action.scope))
+
+
+def _update_topic(sandbox: "Sandbox", brokers: list[Broker], wanted: Callable[[Broker], TopicConfig],
+                  how: str) -> CarryOut:
+    """All brokers or none: the walls are asked first."""
+    limits = sandbox.limits
+    topics: dict[str, int] = {}  # application topics of the whole sandbox and their queues, as they would be
+    for node in sandbox.nodes.masters():
+        for name, config in node.running.topics.table.items():
+            if node.running.topics.counts(name):
+                topics[name] = topics.get(name, 0) + max(config.read_queues, config.write_queues)
+    for broker in brokers:
+        config = wanted(broker)
+        old = broker.topics.table.get(config.topic)
+        most = max(config.read_queues, config.write_queues)
+        sandbox.walls.check("queues_per_topic", most, limits.queues_per_topic, config.topic)
+        topics[config.topic] = topics.get(config.topic, 0) + most - (
+            max(old.read_queues, old.write_queues) if old is not None else 0)
+        sandbox.walls.check("topics", len(topics), limits.topics, config.topic)
+        sandbox.walls.check("queues", sum(topics.values()), limits.queues, config.topic)
+
+    def carry_out(seq: int, by: str) -> None:
+        for broker in brokers:
+            broker.topics.update(wanted(broker), how)
+
+    return carry_out
+
+
+def delete_topic(sandbox: "Sandbox", action: DeleteTopic) -> CarryOut:
+    """As the admin tool does: at every broker, then at every name server."""
+    _refuse_system(action.topic)
+    nodes = [node for node in sandbox.nodes.masters() if action.topic in node.running.topics.table]
+    if not nodes:
+        raise _no_topic(action.topic)
+
+    def carry_out(seq: int, by: str) -> None:
+        for node in nodes:
+            node.running.delete_topic(action.topic)
+        for server in sandbox.nodes.name_servers:
+            if server.name_server is not None:
+                server.name_server.delete_topic(action.topic)
+
+    return carry_out
+
+
+def change_group(sandbox: "Sandbox", action: ChangeGroup) -> CarryOut:
+    changes = {key: _group_value(key, value) for key, value in action.changes.items()}
+    if not changes:
+        raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
+    brokers = [node.running for node in sandbox.nodes.masters()
+               if action.group in node.running.subscription_groups.table]
+    if not brokers:
+        raise ActionRefused(404, "There is no group {group}.", "Add a consumer to it first.", field="group",
+                            group=action.group)
+
+    def carry_out(seq: int, by: str) -> None:
+        for broker in brokers:
+            broker.subscription_groups.change(action.group, **changes)
+
+    return carry_out
+
+
+def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
+    """The lock's life changes at once; sizes and flushing take a restart of the broker, which happens now.
+
+    What is a property of client processes, as how often they renew locks, counts for those that start from now on.
+    """
+    node = sandbox.nodes.broker(action.broker)
+    running = node.running
+    if not action.changes:
+        raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
+    changes = dict(action.changes)
+    if not node.has_slave and changes.get("replication", REAL.replication) != REAL.replication:
+        raise ActionRefused(422, "{broker} has no slave to wait for.", "Leave replication at ASYNC_MASTER.",
+                            field="replication", broker=action.broker)
+    lock_life_ms = changes.pop(LOCK_LIFE_KEY, None)
+    if lock_life_ms is not None:
+        lock_life_ms = _whole(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
+    preset = preset_of(sandbox.record.preset, {**sandbox.record.changes, **changes})
+    restart = bool(changes.keys() - set(OF_NEW_CLIENTS))
+    hung = [each for each in sandbox.nodes.brokers if each.state == "hung"]
+    if restart and hung:
+        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.",
+                            broker=hung[0].node)
+    fixed = [key for key in changes if key in FIXED_BY_FIRST_MESSAGE]
+    if fixed and running.store.max_physical_offset > 0:
+        raise ActionRefused(409, "{key} is in the files already.", "Change it before the first message.",
+                            field=fixed[0], key=fixed[0])
+
+    def carry_out(seq: int, by: str) -> None:
+        if lock_life_ms is not None:
+            running.locks.max_live_ms = lock_life_ms
+            node.lock_life_ms = lock_life_ms
+        if changes:
+            sandbox.record.changes.update(changes)
+            sandbox.change_preset(preset)
+        if restart:
+            sandbox.nodes.restart()
+        sandbox.journal.write(BrokerConfigChanged(node.name, node.record.broker_id, dict(action.changes)))
+
+    return carry_out
+
+
+def age_files(sandbox: "Sandbox", action: AgeFiles) -> CarryOut:
+    node = sandbox.nodes.broker(action.broker)
+    store = node.running.store
+    if action.hours < 1 or action.hours != int(action.hours):
+        raise ActionRefused(422, "Files age by whole hours, not by {value}.", "Give at least one hour.", field="hours",
+                            value=f"{action.hours:g}")
+    return lambda seq, by: store.age_files(int(action.hours))
+
+
+def clean_files(sandbox: "Sandbox", action: CleanFiles) -> CarryOut:
+    node = sandbox.nodes.broker(action.broker)
+    store = node.running.store
+    return lambda seq, by: store.clean(manual=True)
+
+
+def _scope(sandbox: "Sandbox", scope: str) -> list[Broker]:
+    """All running masters, or one.  Raises ActionRefused (404, 409)."""
+    nodes: list[BrokerNode] = sandbox.nodes.masters() if scope == "cluster" else [sandbox.nodes.broker(scope)]
+    if not nodes:
+        raise ActionRefused(409, "No broker is running.", "Start one first.")
+    return [node.running for node in nodes]
+
+
+def _how(scope: str) -> str:
+    return "cluster" if scope == "cluster" else "broker"
+
+
+def _refuse_system(topic: str) -> None:
+    if is_system(topic) or topic.startswith("%"):
+        raise ActionRefused(422, "{topic} belongs to the brokers.", DELETING_IS_FOR, field="topic", topic=topic)
+
+
+def _no_topic(topic: str) -> ActionRefused:
+    return ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic)
+
+
+def _group_value(key: str, value: Any) -> int | bool:
+    if key not in GROUP_KEYS:
+        raise ActionRefused(422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key,
+                            known=", ".join(GROUP_KEYS))
+    kind, low, high = GROUP_KEYS[key]
+    if kind is bool:
+        if str(value).lower() not in ("true", "on", "1", "false", "off", "0"):
+            raise ActionRefused(422, "{key} must be true or false, not {value}.", "Write true or false.", field=key,
+                                key=key, value=str(value)[:40])
+        return str(value).lower() in ("true", "on", "1")
+    return _whole(key, value, low, high)
+
+
+def _whole(key: str, value: Any, low: int, high: int) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ActionRefused(422, "{key} must be between {low} and {high}, not {value}.", "Choose a value inside.",
+                            field=key, key=key, low=low, high=high, value=str(value)[:40])
+    return number

@@ -1,0 +1,148 @@
+"""Fields that say nothing where they stand: refused, so that nothing asked for is silently ignored.
+
+Everything here raises ActionRefused (422) with the field, why it has no effect, and what to do instead.
+"""
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from sandbox.client.subscription import Subscription
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.actors.producer_actor import ProducerActor
+from sandbox.cluster.actors.strategies import NEED_MORE
+from sandbox.cluster.actors.transaction_outcome import WAYS
+from sandbox.control.actions import ChangeActor, SendMessages, StartConsumer, StartProducer
+from sandbox.kernel.errors import ActionRefused, ClientError
+from sandbox.message.filter import TAG
+
+MADE_UP = ("rate_per_s", "key", "keys", "tag", "body_bytes")
+"""What a producer with a feed takes from the feed."""
+
+ROWS_SAY = ("count", "key", "tag", "body", "body_bytes")
+"""What each row of `SendMessages.rows` says for itself."""
+
+NOT_OF_A_PRODUCER = ("work_ms", "slow_key", "slow_queue", "slow_ms", "expression")
+OF_TRANSACTIONS = ("fail_percent", "handler")
+"""What only a transactional producer has: how its transactions end."""
+
+
+def given(action: Any, names: tuple[str, ...]) -> list[str]:
+    """Those of the fields that differ from their default."""
+    return [spec.name for spec in fields(action)
+            if spec.name in names and spec.default is not MISSING and getattr(action, spec.name) != spec.default]
+
+
+def check_producer(action: StartProducer) -> None:
+    if action.transactional and action.selector in ("hash", "queue"):
+        raise _no("selector", "Half messages go round all queues.", "Choose round_robin or avoid_faulty.")
+    if (action.selector == "queue") != (action.queue is not None):
+        raise _no("queue", "One queue and the selector called queue go together.", "Give both or neither.")
+    if action.queue is not None:
+        check_row("queue", action.queue)
+    if action.feed is None:
+        if given(action, ("speed",)):
+            raise _no("speed", "Only a feed has a speed.", "Give a rate_per_s, or choose a feed.")
+    elif ignored := given(action, MADE_UP):
+        raise _no(ignored[0], "A feed brings its own pace, keys, tags and bodies.", "Leave it out; change its speed.")
+    if action.keys and given(action, ("key",)):
+        raise _no("keys", "Keys come from a pattern or from a list, not from both.", "Leave one of them out.")
+
+
+DEPRECATED = ("CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "CONSUME_FROM_MIN_OFFSET",
+              "CONSUME_FROM_MAX_OFFSET")
+
+
+def check_consumer(action: StartConsumer) -> None:
+    if action.from_where in DEPRECATED:
+        raise _no("from_where", "{value} is deprecated: RocketMQ takes it for CONSUME_FROM_LAST_OFFSET.",
+                  "Choose CONSUME_FROM_LAST_OFFSET.", value=action.from_where)
+    if action.timestamp is not None and action.from_where != "CONSUME_FROM_TIMESTAMP":
+        raise _no("timestamp", "A time to start from needs from_where CONSUME_FROM_TIMESTAMP.", "Choose it.")
+    if action.timestamp is not None and action.timestamp < 0:
+        raise _no("timestamp", "A time is counted from 1970 and not negative.", "Give milliseconds since 1970.")
+    if action.strategy in NEED_MORE:
+        raise _no("strategy", "{strategy} needs lists or rooms, which belong to the group.",
+                  "Start the members, then set the group's strategy.", strategy=action.strategy)
+    if action.model == "BROADCASTING":
+        for name in given(action, ("strategy", "room")):
+            raise _no(name, "A broadcasting member reads all queues; nothing is divided.", "Leave it out.")
+    if not 1 <= len(action.work_ms) <= 2:
+        raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
+    topics = [subscription.topic for subscription in action.subscriptions]
+    if len(set(topics)) < len(topics):
+        raise _no("subscriptions", "A consumer subscribes to a topic once.", "Join the tags with ||.")
+    for subscription in action.subscriptions:
+        check_expression("subscriptions", subscription.expression, subscription.kind)
+
+
+def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") -> None:
+    wished = [name for name in given_changes(change) if name != "actor"]
+    if not wished:
+        raise _no("actor", "Nothing to change.", "Give at least one field.")
+    others: tuple[str, ...] = ("rate_per_s", "speed")
+    if isinstance(actor, ProducerActor):
+        others = NOT_OF_A_PRODUCER if actor.settings.transactional else (*NOT_OF_A_PRODUCER, *OF_TRANSACTIONS)
+    for name in wished:
+        if name in others:
+            raise _no(name, "{actor} is a {kind} and has no {field}.", "Choose another actor.", actor=actor.label,
+                      kind=actor.kind)
+    if isinstance(actor, ProducerActor):
+        if change.handler is not None and change.handler not in WAYS:
+            raise _no("handler", "{handler} is no way to decide a transaction.", "Write undecided or silent.",
+                      handler=change.handler)
+        wrong = "rate_per_s" if actor.settings.feed is not None else "speed"
+        if wrong in wished:
+            raise _no(wrong, "A producer with a feed has a speed, one without has a rate.", "Change the other.")
+        return
+    if change.slow_ms is not None and change.slow_key is None and change.slow_queue is None:
+        raise _no("slow_key", "A slow key needs a name.", "Name the key of a message, or make every message slow.")
+    if change.slow_key is not None and change.slow_queue is not None:
+        raise _no("slow_queue", "A member has one slow message, by its key or by its queue.", "Give one of them.")
+    if change.slow_queue is not None:
+        check_row("slow_queue", change.slow_queue)
+    if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
+        raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
+    if change.expression is not None:
+        for kind in sorted({subscription.kind for subscription in actor.settings.subscriptions}):
+            check_expression("expression", change.expression, kind)
+
+
+def given_changes(change: ChangeActor) -> list[str]:
+    return [spec.name for spec in fields(change) if getattr(change, spec.name) is not None]
+
+
+def check_messages(action: SendMessages) -> None:
+    if action.rows and (ignored := given(action, ROWS_SAY)):
+        raise _no(ignored[0], "Each row says this for itself.", "Leave it out, or leave the rows out.")
+    if action.body is not None and given(action, ("body_bytes",)):
+        raise _no("body_bytes", "A body has the length it has.", "Leave one of them out.")
+    if action.batch and (action.delay_level or action.rate_per_s):
+        raise _no("batch", "A batch has no delay and no rate.", "Leave one of them out.")
+    if (action.batch or action.queue) and action.selector != "round_robin":
+        raise _no("selector", "A batch goes to one queue, and so does what names its queue.", "Leave it out.")
+    for row in action.rows:
+        if row.born_ms is not None and (action.batch or row.born_ms < 0):
+            raise _no("born_ms", "A batch is born as one, and nothing is born before 1970.",
+                      "Send the rows one by one, with milliseconds since 1970.")
+
+
+def check_expression(field: str, expression: str, kind: str) -> None:
+    """What a client refuses by itself; whether a SQL92 text compiles is for a broker to say."""
+    try:
+        Subscription("topic", expression, version=0, expression_type=kind)
+    except ClientError as why:
+        if kind == TAG:
+            raise _no(field, "{why}.", "Write * or tags joined by ||.", why=str(why)) from why
+        raise _no(field, "{why}.", "Write a condition, such as TAGS = 'paid'.", why=str(why)) from why
+
+
+def check_row(field: str, row: str) -> tuple[str, int]:
+    """`broker-a:3` in its parts."""
+    broker, mark, number = row.rpartition(":")
+    if not mark or not broker or not number.isdecimal():
+        raise _no(field, "{queue} is no queue.", "Write it like broker-a:3.", queue=row)
+    return broker, int(number)
+
+
+def _no(field: str, message: str, hint: str, **values: object) -> ActionRefused:
+    return ActionRefused(422, message, hint, field=field, **values)

@@ -1,0 +1,158 @@
+"""A sandbox for a notebook or a script: build a cluster, let time pass, get values back (docs/notebook.md)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from sandbox.control.actions import parse_action
+from sandbox.control.questions import parse_question
+from sandbox.journal.schema import Row
+from sandbox.notebook.runs import RealRun, Run, VirtualRun
+
+
+class QueueView(NamedTuple):
+    """One queue of a topic as a group sees it.  Offsets are the numbers RocketMQ calls so; None is unknown."""
+
+    queue: str  # broker-a:3
+    min_offset: int | None
+    max_offset: int | None
+    committed_offset: int | None
+    in_memory_offset: int | None
+    next_pull_offset: int | None
+    owner: str | None  # label of the member that holds it
+
+    @property
+    def lag(self) -> int | None:
+        """Messages behind the committed offset; None when one of the two is unknown."""
+        if self.max_offset is None or self.committed_offset is None:
+            return None
+        return self.max_offset - self.committed_offset
+
+
+class Sandbox:
+    """Brokers, name servers, producers and consumers; `virtual` time passes only in `run`, real time by itself.
+
+    `template` and `preset` are those of the web page (docs/sandboxes.md); without a `home` the files go when it is
+    closed.  Every method raises ActionRefused, with a hint, for what a sandbox does not do.
+
+    >>> with Sandbox(seed=1) as box:
+    ...     box.topic("orders", queues=1)
+    ...     box.send("orders", 3)
+    ...     box.run(1)
+    ...     [(q.min_offset, q.max_offset) for q in box.queues("orders")]
+    [(0, 3)]
+    """
+
+    def __init__(self, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox", virtual: bool = True,
+                 home: str | Path | None = None) -> None:
+        kind = VirtualRun if virtual else RealRun
+        self._run: Run = kind(Path(home) if home is not None else None, template, seed=seed, preset=preset)
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it.  Files under a given `home` stay."""
+        self._run.close()
+
+    # Time.
+
+    def run(self, seconds: float) -> None:
+        """Let the machine's time pass: at rate 1 so much of the sandbox's time, too."""
+        self._run.pass_s(seconds)
+
+    def run_until(self, condition: Callable[[], bool], *, within_s: float = 120, step_s: float = 0.25) -> float:
+        """Let time pass until `condition`; returns the seconds it took.  Raises TimeoutError when it never comes."""
+        passed_s = 0.0
+        while not condition():
+            if passed_s >= within_s:
+                raise TimeoutError(f"not within {within_s:g} s")
+            self.run(step_s)
+            passed_s += step_s
+        return passed_s
+
+    # Doing: every action of docs/actions.md by `act`, the most usual ones by a word of their own.
+
+    def act(self, action: str, **fields: Any) -> int:
+        """Carry out an action by name and fields; returns the seq of its `ActionTaken` in the journal."""
+        return self._run.act(parse_action({"action": action, **fields}))
+
+    def topic(self, topic: str, *, queues: int = 4) -> None:
+        """Create a topic on every broker, so many queues each, to write and to read."""
+        self.act("CreateTopic", topic=topic, write_queues=queues, read_queues=queues)
+
+    def consumer(self, actor: str, group: str, *topics: str, **fields: Any) -> None:
+        """Start a member called `actor`; `fields` are those of StartConsumer (work_ms=20, listener="orderly", …)."""
+        if isinstance(fields.get("work_ms"), int):
+            fields["work_ms"] = [fields["work_ms"]]
+        self.act("StartConsumer", actor=actor, group=group, subscriptions=[[topic, "*"] for topic in topics], **fields)
+
+    def producer(self, actor: str, topic: str, *, rate_per_s: float = 5, **fields: Any) -> None:
+        """Start a producer that sends on its own."""
+        self.act("StartProducer", actor=actor, topic=topic, rate_per_s=rate_per_s, **fields)
+
+    def send(self, topic: str, count: int = 1, **fields: Any) -> None:
+        """Send messages; `key` may hold `{n}`.  They are stored when time has passed."""
+        self.act("SendMessages", topic=topic, count=count, **fields)
+
+    def slow(self, actor: str, *, key: str, ms: int) -> None:
+        """From now on this key takes the member so long."""
+        self.act("ChangeActor", actor=actor, slow_key=key, slow_ms=ms)
+
+    def crash(self, actor: str) -> None:
+        """As kill -9: nothing is committed, unlocked or unregistered."""
+        self.act("CrashActor", actor=actor)
+
+    def stop(self, actor: str) -> None:
+        """Stop it cleanly; it takes a moment of the sandbox's time."""
+        self.act("StopActor", actor=actor)
+
+    # Looking.
+
+    def ask(self, question: str, **fields: Any) -> dict[str, Any]:
+        """The answer to a question of docs/actions.md; it changes nothing."""
+        return self._run.ask(parse_question(question, fields))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything at this moment, as the JSON API gives it: 64-bit numbers are text there."""
+        return self._run.snapshot()
+
+    @property
+    def now_ms(self) -> int:
+        """Sandbox time."""
+        return int(self.snapshot()["at_ms"])
+
+    def queues(self, topic: str, group: str | None = None) -> list[QueueView]:
+        """The topic's queues, and where `group` stands in each; a broadcasting group has a row per member."""
+        snapshot = self.snapshot()
+        ends = {f"{queue['broker']}:{queue['queue_id']}": queue
+                for row in snapshot["topics"] if row["topic"] == topic for queue in row["queues"]}
+        if group is None:
+            return [_view(name, end, {}, {}) for name, end in ends.items()]
+        found = next((row for row in snapshot["groups"] if row["group"] == group), None)
+        if found is None:
+            return []
+        labels = {member["client_id"]: member["actor"] for member in found["members"]}
+        return [_view(name, ends.get(name, {}), place, labels) for place in found["queues"]
+                if place["topic"] == topic and (name := f"{place['broker']}:{place['queue_id']}")]
+
+    def events(self, kind: str | None = None, *, after: int = -1) -> list[Row]:
+        """The journal after a `seq`, of one type or all (docs/events.md), as flat rows: ready for a data frame."""
+        return [row for row in self._run.rows(after) if kind in (None, row["type"])]
+
+
+def _view(name: str, end: dict[str, Any], place: dict[str, Any], labels: dict[str, str | None]) -> QueueView:
+    owner: str | None = place.get("owner")
+    return QueueView(queue=name, min_offset=_number(end.get("min")), max_offset=_number(end.get("max")),
+                     committed_offset=_number(place.get("committed")), in_memory_offset=_number(place.get("in_memory")),
+                     next_pull_offset=_number(place.get("next_pull")),
+                     owner=labels.get(owner) or owner if owner else None)
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

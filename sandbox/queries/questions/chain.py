@@ -1,0 +1,72 @@
+"""Records that carry one message: as it was sent, while it waits, each time it is tried again, dead."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.topic_names import DEAD_LETTER_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.message import properties
+from sandbox.message.message import StoredMessage
+from sandbox.queries.questions.keys import records_by_key
+from sandbox.queries.rows.messages import message_row
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+STEPS = 200  # shown of a chain
+
+_COPIES = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
+
+
+def chain_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> list[Row]:
+    """Every record with the same unique key in the topics a broker moves messages through, the oldest first.
+
+    Each is `message_row` and {"what": stored | half | delayed | retry | dead_letter, "group" (whose retry or dead
+    letter it is; None: everybody's), "here" (the record that was asked about), "delay_level", "due_ms", "delivered" (of
+    a delayed one: was it moved on), "to" (the topic a delayed or half one goes to)}.  Copies share the key because the
+    broker copies all properties (spec broker-behaviour 2.2); without one the record stands alone.
+    """
+    unique = message.properties.get(properties.UNIQ_KEY)
+    met: dict[tuple[str, int], tuple[BrokerNode, StoredMessage]] = {}
+    for node in sandbox.nodes.masters():
+        for found in _copies(node, message, unique) if unique else ():
+            met[node.name, found.physical_offset] = node, found
+    node = next((each for each in sandbox.nodes.masters() if each.name == broker), sandbox.nodes.broker(broker))
+    met[broker, message.physical_offset] = node, message
+    ordered = sorted(met.items(), key=lambda item: (item[1][1].store_ms, item[0]))
+    return [{**_step(*found), "here": place == (broker, message.physical_offset)} for place, found in ordered][:STEPS]
+
+
+def origin_topic(message: StoredMessage) -> str:
+    """The topic an application sent it to, wherever this copy lies."""
+    found = message.properties
+    moved = message.topic in (SCHEDULE_TOPIC, HALF_TOPIC)
+    return found.get(properties.RETRY_TOPIC) or (found.get(properties.REAL_TOPIC) if moved else None) or message.topic
+
+
+def _copies(node: BrokerNode, message: StoredMessage, unique: str) -> list[StoredMessage]:
+    store = node.running.store
+    wanted = {origin_topic(message), message.topic, SCHEDULE_TOPIC, HALF_TOPIC}
+    topics = sorted({name for name, _ in store.queues() if name in wanted or name.startswith(_COPIES)})
+    return [copy for topic in topics for copy in records_by_key(store, topic, unique)
+            if copy.properties.get(properties.UNIQ_KEY) == unique]
+
+
+def _step(node: BrokerNode, message: StoredMessage) -> Row:
+    row = {**message_row(message, node.name), "what": "stored", "group": None, "delay_level": None, "due_ms": None,
+           "delivered": None, "to": None}
+    topic, to = message.topic, message.properties.get(properties.REAL_TOPIC)
+    if topic == SCHEDULE_TOPIC:
+        level = message.queue_id + 1
+        unit = node.running.store.unit(topic, message.queue_id, message.queue_offset)
+        return {**row, "what": "delayed", "to": to, "delay_level": level,
+                "group": to.removeprefix(RETRY_PREFIX) if to is not None and to.startswith(RETRY_PREFIX) else None,
+                "due_ms": None if unit is None else unit.tags_code,  # in place of a hash: when it is to be moved on
+                "delivered": node.running.delay.table.get(level, 0) > message.queue_offset}
+    if topic == HALF_TOPIC:
+        return {**row, "what": "half", "to": to}
+    for prefix, what in zip(_COPIES, ("retry", "dead_letter"), strict=True):
+        if topic.startswith(prefix):
+            return {**row, "what": what, "group": topic.removeprefix(prefix)}
+    return row

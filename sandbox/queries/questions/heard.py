@@ -1,0 +1,108 @@
+"""What the journal's memory says of some messages: who pulled them, and what listeners made of them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.cluster.queue_history import OfQueue, QueueKey
+from sandbox.journal.events import (
+    Entry,
+    Event,
+    FlowSkipped,
+    MessageConsumedOnce,
+    MessagesConsumed,
+    MessagesFiltered,
+    MessagesStored,
+    PullAnswered,
+)
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+Places = Mapping[QueueKey, Mapping[int, int]]
+"""Queue → offset → step of the chain."""
+
+ROWS = 100  # of deliveries, and of pulls, of one group: the newest
+
+
+class Heard(NamedTuple):
+    """`deliveries` and `pulls` by group, oldest first; `stored`: step → seq of its MessagesStored.
+
+    Before `from_ms` the memory does not reach; `skipped`: details of one of the messages were left out of the journal.
+    """
+
+    deliveries: dict[str, list[Row]]
+    pulls: dict[str, list[Row]]
+    stored: dict[int, str]
+    from_ms: int | None
+    from_seq: int
+    skipped: bool
+
+
+def heard_of(sandbox: "Sandbox", places: Places) -> Heard:
+    """What the journal's memory (10 000 entries) holds of them."""
+    journal, told = sandbox.journal, sandbox.memory.told
+    told.read(journal)
+    found = Heard({}, {}, {}, journal.memory_from_ms, journal.first_in_memory,
+                  skipped=any(_covers(entry.event, places) for entry in told.skips))
+    for entry in sorted((entry for key in places for entry in told.of(key)), key=lambda entry: entry.seq):
+        event = entry.event
+        assert isinstance(event, OfQueue)
+        _note(sandbox, found, entry, places[event.topic, event.broker, event.queue_id])
+    return found
+
+
+def _note(sandbox: "Sandbox", found: Heard, entry: Entry, steps: Mapping[int, int]) -> None:
+    seq, at_ms, _, event = entry
+    match event:
+        case MessagesConsumed():
+            for offset in event.offsets:
+                if offset in steps:
+                    _add(found.deliveries, event.group, {
+                        "seq": str(seq), "step": steps[offset], "client_id": event.client_id,
+                        "actor": sandbox.actors.label_of(event.client_id), "started_ms": event.started_ms,
+                        "ended_ms": at_ms, "outcome": event.outcome, "reconsume_times": event.reconsume_times,
+                        "thread": event.thread, "handler": event.handler, "batch": len(event.offsets), "once": False})
+        case MessageConsumedOnce() if event.offset in steps:
+            _add(found.deliveries, event.group, {
+                "seq": str(seq), "step": steps[event.offset], "client_id": event.client_id,
+                "actor": sandbox.actors.label_of(event.client_id), "started_ms": at_ms - event.took_ms,
+                "ended_ms": at_ms, "outcome": event.result, "reconsume_times": None, "thread": None, "handler": None,
+                "batch": 1, "once": True})
+        case MessagesFiltered():
+            for offset in event.offsets:
+                if offset in steps:
+                    _add(found.pulls, event.group, _pull(sandbox, seq, at_ms, event, steps[offset], "filtered"))
+        case PullAnswered(code=ResponseCode.SUCCESS):
+            for offset, step in steps.items():
+                if event.asked <= offset < event.next_offset:
+                    _add(found.pulls, event.group, _pull(sandbox, seq, at_ms, event, step, "pulled"))
+        case MessagesStored():
+            for offset, step in steps.items():
+                if event.first_offset <= offset < event.first_offset + event.count:
+                    found.stored[step] = str(seq)
+
+
+def _pull(sandbox: "Sandbox", seq: int, at_ms: int, event: MessagesFiltered | PullAnswered, step: int,
+          what: str) -> Row:
+    return {"seq": str(seq), "step": step, "client_id": event.client_id,
+            "actor": sandbox.actors.label_of(event.client_id), "at_ms": at_ms, "what": what}
+
+
+def _add(table: dict[str, list[Row]], group: str, row: Row) -> None:
+    rows = table.setdefault(group, [])
+    rows.append(row)
+    del rows[:-ROWS]
+
+
+def _covers(event: Event, places: Places) -> bool:
+    """Were pulls or deliveries of one of them left out?  A range is `<group> <queue key>`, first and last offset."""
+    assert isinstance(event, FlowSkipped)
+    for name, first, last in (*event.pulled, *event.consumed):
+        mq = MessageQueue.from_key(name.rpartition(" ")[2])
+        steps = places.get((mq.topic, mq.broker, mq.queue_id))
+        if steps and any(first <= offset <= last for offset in steps):
+            return True
+    return False

@@ -1,0 +1,201 @@
+"""What became of a message: where its copies lie, and how far each group has come with it."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.topic_names import TRANSACTION_GROUP
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.message.filter import TAG
+from sandbox.message.message import StoredMessage
+from sandbox.message.queue import MessageQueue
+from sandbox.message.string_hash import tags_code
+from sandbox.queries.questions.chain import chain_of, origin_topic
+from sandbox.queries.questions.heard import Heard, heard_of
+from sandbox.queries.rows.groups import GroupView
+from sandbox.remoting.bodies import SubscriptionData
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+GROUPS = 16  # whose progress is told
+
+
+def life_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> Row:
+    """{"chain": [step], "linked", "groups": [group], "known_from_ms", "known_from_seq", "complete", "skipped"}.
+
+    A step is a row of `chain.chain_of` and {"seq": of its MessagesStored, as text; None: no longer in memory}.
+    `linked`: the message has a unique key, so its copies could be found.
+
+    A group is {"group", "model", "expression", "subscribed", "state", "given", "places", "deliveries", "pulls"}:
+    `subscribed`: does what it asked the broker for fit this message (None: nobody knows, or an SQL92 condition);
+    `given`: has any of its in-process listeners been given it (None: nobody knows);
+    `places`: for each record the group reads {"step" (index into the chain), "member" (client id, broadcasting only),
+      "state", "committed", "in_memory", "next_pull" (text or None), "owner" (client id), "since_ms"};
+    `state` of a place: committed (the committed offset is past it), finished (past it in the member's memory only),
+      finished_ahead (done, an older one is not), processing, buffered, pulled (by a client that shows no more),
+      passed_over (pulled past, and not given out: its tag is not wanted), waiting (not pulled yet), no_offset (the
+      group has no place in this queue yet), unknown;
+    `state` of the group: dead_letter, delayed (waits to be tried again), else the state of its newest place;
+    `deliveries` oldest first: {"seq", "step", "client_id", "actor" (label or None), "started_ms", "ended_ms",
+      "outcome" (as in MessagesConsumed; None: still working), "reconsume_times", "thread", "handler",
+      "batch" (messages of that call), "once" (an administrator asked for it: then the outcome is RocketMQ's
+      result, CR_SUCCESS, …, or a response code's name)};
+    `pulls`: {"seq", "step", "client_id", "actor", "at_ms", "what": pulled | filtered (dropped by text at the client)}.
+
+    Both lists are what the journal's memory holds: `known_from_ms` and `known_from_seq` say from where on, `complete`
+    that it reaches back to before the message was stored, `skipped` that details of it were left out.  Of a cluster
+    that was attached nobody hears them: then both lists are None, `given` is None and `complete` False; and `chain` and
+    `groups` are None where nothing is known at all.
+    """
+    chain = chain_of(sandbox, broker, message)
+    places: dict[tuple[str, str, int], dict[int, int]] = {}
+    for number, step in enumerate(chain):
+        places.setdefault((step["topic"], step["broker"], step["queue_id"]), {})[int(step["queue_offset"])] = number
+    heard = heard_of(sandbox, places)
+    for number, step in enumerate(chain):
+        step["seq"] = heard.stored.get(number)
+    topic = origin_topic(message)
+    first_ms = min(step["store_ms"] for step in chain)
+    names = _groups(sandbox, topic, chain, heard)
+    return {"chain": chain, "linked": message.properties.get("UNIQ_KEY") is not None,
+            "groups": [_group(sandbox, name, topic, message, chain, heard) for name in names],
+            "known_from_ms": heard.from_ms, "known_from_seq": str(heard.from_seq),
+            "complete": heard.from_seq == 0 or (heard.from_ms is not None and heard.from_ms <= first_ms),
+            "skipped": heard.skipped}
+
+
+def _groups(sandbox: "Sandbox", topic: str, chain: list[Row], heard: Heard) -> list[str]:
+    """Who reads the topic, or did; who wants one of the copies, or pulled one."""
+    found = {step["group"] for step in chain if step["group"]} | heard.pulls.keys() | heard.deliveries.keys()
+    for node in sandbox.nodes.masters():
+        found |= set(node.running.consumer_offsets.groups_of(topic))
+        found |= {name for name, group in node.running.consumers.groups.items() if topic in group.subscriptions}
+    found |= {actor.group for actor in sandbox.actors.consumers()
+              if any(sub.topic == topic for sub in actor.settings.subscriptions)}
+    return sorted(found - {TRANSACTION_GROUP})[:GROUPS]
+
+
+def _group(sandbox: "Sandbox", name: str, topic: str, message: StoredMessage, chain: list[Row], heard: Heard) -> Row:
+    view = GroupView(sandbox, name)
+    wanted = _subscription(view, topic)
+    own = [number for number, step in enumerate(chain) if _reads(name, topic, step)]
+    places = [place for number in own for place in _places(view, number, chain[number])]
+    deliveries = [*heard.deliveries.get(name, ()), *(row for place in places for row in _working(view, place, chain))]
+    return {"group": name, "model": view.model, "expression": None if wanted is None else wanted.sub_string,
+            "subscribed": None if wanted is None else _wants(wanted, message), "state": _state_of(name, chain, places),
+            "given": _given(sandbox, view, chain, own), "places": places,
+            "deliveries": sorted(deliveries, key=lambda row: (row["started_ms"], row["ended_ms"] is None)),
+            "pulls": heard.pulls.get(name, [])}
+
+
+def _reads(group: str, topic: str, step: Row) -> bool:
+    if step["what"] == "retry":
+        return bool(step["group"] == group)
+    return bool(step["what"] == "stored" and step["topic"] == topic)
+
+
+def _subscription(view: GroupView, topic: str) -> SubscriptionData | None:
+    for broker in view.masters.values():
+        group = broker.consumers.groups.get(view.group)
+        if group is not None and topic in group.subscriptions:
+            return group.subscriptions[topic]
+    return None
+
+
+def _wants(wanted: SubscriptionData, message: StoredMessage) -> bool | None:
+    """By hash at the broker, then by text at the client (spec broker-behaviour 3.3)."""
+    if wanted.expression_type not in (TAG, "", None):
+        return None
+    tag = message.properties.get("TAGS", "")
+    return not wanted.codes or (tags_code(tag) in wanted.codes and tag in wanted.tags)
+
+
+def _state_of(name: str, chain: list[Row], places: list[Row]) -> str:
+    own = [step for step in chain if step["group"] == name]
+    if any(step["what"] == "dead_letter" for step in own):
+        return "dead_letter"
+    if own and own[-1]["what"] == "delayed" and not own[-1]["delivered"]:
+        return "delayed"
+    return str(places[-1]["state"]) if places else "unknown"
+
+
+def _places(view: GroupView, number: int, step: Row) -> list[Row]:
+    """One in clustering; in broadcasting one for each member that holds the queue."""
+    mq, offset = MessageQueue(step["topic"], step["broker"], step["queue_id"]), int(step["queue_offset"])
+    broker = view.masters.get(mq.broker)
+    if view.model == "BROADCASTING" and step["what"] == "stored":
+        return [_place(number, actor.client_id, actor, mq, offset, actor.consumer.offset_store.read_memory(mq), None)
+                for actor in view.actors if actor.consumer is not None and actor.lives
+                and mq in actor.consumer.process_queues]
+    if broker is None:
+        return [_row(number, None, "unknown")]
+    holder = view.holder(mq)
+    pull = broker.pulls.get(view.group, mq)
+    row = _place(number, None, None if holder is None else holder[0], mq, offset, view.committed(mq),
+                 None if pull is None else pull.next_offset)
+    return [{**row, "owner": view.owner(mq)}]
+
+
+def _place(number: int, member: str | None, actor: ConsumerActor | None, mq: MessageQueue, offset: int,
+           committed: int | None, pulled_to: int | None) -> Row:
+    in_memory, mark, since_ms = None, None, None
+    held = actor is not None and actor.consumer is not None
+    if actor is not None and actor.consumer is not None:
+        pq = actor.consumer.process_queues[mq]
+        in_memory, pulled_to = actor.consumer.offset_store.read_memory(mq), pq.next_offset
+        mark, since_ms = pq.mark_of(offset), pq.started_ms(offset)
+    state = _state(offset, committed, in_memory, pulled_to, mark, held=held)
+    return _row(number, member, state, committed=committed, in_memory=in_memory, next_pull=pulled_to,
+                owner=None if actor is None else actor.client_id, since_ms=since_ms)
+
+
+def _state(offset: int, committed: int | None, in_memory: int | None, pulled_to: int | None, mark: str | None, *,
+           held: bool) -> str:
+    if mark == "p":
+        return "processing"
+    if committed is not None and committed > offset:
+        return "committed"
+    if mark is not None:
+        return "buffered" if mark == "b" else "finished_ahead"
+    if in_memory is not None and in_memory > offset:
+        return "finished"
+    if pulled_to is not None and pulled_to > offset:
+        return "passed_over" if held else "pulled"
+    return "no_offset" if committed is None and pulled_to is None else "waiting"
+
+
+def _row(number: int, member: str | None, state: str, *, committed: int | None = None, in_memory: int | None = None,
+         next_pull: int | None = None, owner: str | None = None, since_ms: int | None = None) -> Row:
+    return {"step": number, "member": member, "state": state, "committed": _text(committed),
+            "in_memory": _text(in_memory), "next_pull": _text(next_pull), "owner": owner, "since_ms": since_ms}
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)
+
+
+def _working(view: GroupView, place: Row, chain: list[Row]) -> list[Row]:
+    """The delivery that has no outcome yet."""
+    if place["state"] != "processing" or place["since_ms"] is None:
+        return []
+    actor = view.by_client.get(place["owner"])
+    return [{"seq": None, "step": place["step"], "client_id": place["owner"],
+             "actor": None if actor is None else actor.label, "started_ms": place["since_ms"], "ended_ms": None,
+             "outcome": None, "reconsume_times": chain[place["step"]]["reconsume_times"], "thread": None,
+             "handler": None if actor is None else actor.handler, "batch": None,
+             "once": False}]
+
+
+def _given(sandbox: "Sandbox", view: GroupView, chain: list[Row], own: list[int]) -> bool | None:
+    """The group's ledger knows every offset a listener was given; over sleep it keeps the newest only."""
+    ledger = sandbox.actors.ledgers.get(view.group)
+    accounts = ["", *(actor.label for actor in view.actors)]
+    for number in own if ledger is not None else ():
+        assert ledger is not None
+        step = chain[number]
+        mq, offset = MessageQueue(step["topic"], step["broker"], step["queue_id"]), int(step["queue_offset"])
+        if any(first <= offset <= last for account in accounts for first, last in ledger.given(mq, account)):
+            return True
+    only_ours = all(client in view.by_client for client in view.registered())
+    return False if ledger is not None and only_ours and sandbox.record.wakes == 1 else None

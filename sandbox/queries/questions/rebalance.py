@@ -1,0 +1,173 @@
+"""Who would get what: the strategy itself is asked, with members added, removed or made up."""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.client.allocate import AllocateMessageQueueStrategy
+from sandbox.client.allocate.consistent_hash import (
+    AllocateMessageQueueConsistentHash,
+    queue_text,
+    ring_position,
+)
+from sandbox.cluster.actors.strategies import MACHINE_ROOM, NEARBY, Rooms, make_strategy
+from sandbox.commands.divide import checked_strategy
+from sandbox.control.questions import PlanRebalance
+from sandbox.kernel.errors import ActionRefused, ClientError
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.board import group_strategy
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Shares = dict[str, list[MessageQueue]]
+
+PLACES_SHOWN = 640  # on a ring: 64 members with RocketMQ's ten places each
+COLOURS = 6  # members may have
+COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lists nor rooms
+
+
+class Divided(NamedTuple):
+    """What strategies are given."""
+
+    mqs: list[MessageQueue]
+    members: list[str]
+
+
+def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
+    """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them,
+    `colours` (an actor's own number, of anybody else some number).
+
+    `ring` (of consistent hashing; None when it has too many places to draw): `places` [[position, client id]] and
+    `queues` {queue: position}.  `rooms` (of the room strategies): where each broker and member stands, `wanted` those
+    read from.  `compared`: each strategy that needs nothing else, before and after the same change (`moves`), and what
+    changing over to it now would move before anybody comes or goes (`switching`).
+    """
+    view = GroupView(sandbox, question.group)
+    now = view.routed_queues(question.topic)
+    members = view.online_members()
+    new, after_members = _members(sandbox, question, members)
+    strategy = _strategy(sandbox, view, question)
+    then = now if question.queues in (None, len(now)) else made_up_queues(question.topic, question.queues or 0, now)
+    before = shares_of(group_strategy(sandbox, view), question.group, now, members)
+    after = shares_of(strategy, question.group, then, after_members)
+    return {
+        "group": question.group, "topic": question.topic, "strategy": strategy.name, "before": rows_of(before),
+        "after": rows_of(after), "moves": moves_between(before, after), "of": len(then),
+        "idle": [new.get(member) or sandbox.label_of(member) for member, mqs in after.items() if not mqs],
+        "labels": {member: new.get(member) or sandbox.label_of(member) for member in sorted({*before, *after})},
+        "colours": _colours(view, sorted({*before, *after})),
+        "members": after_members, "queues": [mq.row for mq in then], "ring": ring_of(strategy, then, after_members),
+        "rooms": _rooms(sandbox, view, question, strategy.name, then, after_members),
+        "compared": compared(strategy, question, before, Divided(now, members), Divided(then, after_members)),
+    }
+
+
+def _colours(view: GroupView, members: list[str]) -> dict[str, int]:
+    own = {member: view.by_client[member].colour for member in members if member in view.by_client}
+    free = (colour for colour in count() if colour >= COLOURS or colour not in own.values())
+    return own | {member: next(free) for member in members if member not in own}
+
+
+def _members(sandbox: "Sandbox", question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Made-up ones with their labels, and all together as clients sort them."""
+    gone = {sandbox.actors.get(name).client_id if name in sandbox.actors.by_label else name
+            for name in question.remove}
+    stay, add = [member for member in members if member not in gone], question.add
+    if question.members is not None:
+        stay, add = stay[:question.members], max(0, question.members - len(stay))
+    new = dict(zip(sandbox.actors.next_client_ids(add), sandbox.actors.next_labels(add), strict=True))
+    return new, sorted({*stay, *new})
+
+
+def made_up_queues(topic: str, wanted: int, now: list[MessageQueue]) -> list[MessageQueue]:
+    """So many queues, spread over the brokers that have the topic."""
+    brokers = sorted({mq.broker for mq in now}) or ["broker-a"]
+    share, odd = divmod(wanted, len(brokers))
+    return [MessageQueue(topic, broker, number) for place, broker in enumerate(brokers)
+            for number in range(share + (place < odd))]
+
+
+def _strategy(sandbox: "Sandbox", view: GroupView, question: PlanRebalance) -> AllocateMessageQueueStrategy:
+    if question.strategy is None:
+        return group_strategy(sandbox, view)
+    chosen = checked_strategy(sandbox, question, question.strategy, set(question.remove))
+    return make_strategy(chosen, sandbox.actors)
+
+
+def shares_of(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue],
+            members: list[str]) -> Shares:
+    """Every member's share.  Raises ActionRefused (422) when the strategy cannot divide these."""
+    if not mqs or not members:
+        return {member: [] for member in members}
+    try:
+        wanted = set(mqs)
+        return {member: [mq for mq in strategy.allocate(group, member, mqs, members) if mq in wanted]
+                for member in members}
+    except ClientError as why:
+        raise ActionRefused(422, "{strategy} cannot divide these queues: {why}.", "Choose another strategy.",
+                            field="strategy", strategy=strategy.name, why=str(why)) from why
+
+
+def moves_between(before: Shares, after: Shares) -> int:
+    """Queues that somebody gets who did not have them."""
+    owner = {mq: member for member, mqs in before.items() for mq in mqs}
+    owner_after = {mq: member for member, mqs in after.items() for mq in mqs}
+    return sum(1 for mq, member in owner_after.items() if owner.get(mq) != member)
+
+
+def compared(planned: AllocateMessageQueueStrategy, question: PlanRebalance, before: Shares, now: Divided,
+             then: Divided) -> list[dict[str, Any]]:
+    """`before`: what members have now, by whatever they divide by; the planned strategy keeps its own settings."""
+    by_name = {name: make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, Nowhere())
+               for name in COMPARED}
+    by_name |= {planned.name: planned} if planned.name in COMPARED else {}
+    return [compared_with_itself(by_name[name], question.group, before, now, then) for name in COMPARED]
+
+
+def compared_with_itself(strategy: AllocateMessageQueueStrategy, group: str, before: Shares, now: Divided,
+                         then: Divided) -> dict[str, Any]:
+    own_before = shares_of(strategy, group, *now)
+    own_after = shares_of(strategy, group, *then)
+    counts = [len(mine) for mine in own_after.values()]
+    return {"strategy": strategy.name, "moves": moves_between(own_before, own_after),
+            "switching": moves_between(before, own_before), "most": max(counts, default=0),
+            "least": min(counts, default=0), "idle": counts.count(0)}
+
+
+class Nowhere:
+    """Strategies that read neither lists nor rooms ask nobody."""
+
+    def label_of(self, client_id: str) -> str | None:
+        return None
+
+    def room_of(self, client_id: str) -> str | None:
+        return None
+
+
+def ring_of(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue],
+          members: Sequence[str]) -> dict[str, Any] | None:
+    if not isinstance(strategy, AllocateMessageQueueConsistentHash):
+        return None
+    places = strategy.places(members)
+    if len(places) > PLACES_SHOWN:
+        return None
+    return {"places": [[position, places[position]] for position in sorted(places)],
+            "queues": {mq.row: ring_position(queue_text(mq)) for mq in mqs}}
+
+
+def _rooms(sandbox: "Sandbox", view: GroupView, question: PlanRebalance, strategy: str, mqs: list[MessageQueue],
+           members: list[str]) -> dict[str, Any] | None:
+    if not strategy.startswith(MACHINE_ROOM):
+        return None
+    remembered = sandbox.actors.strategies.get(view.group) or {}
+    rooms = Rooms(question.rooms if question.strategy is not None else remembered.get("rooms", ()))
+    nearby = strategy.startswith(NEARBY)
+    return {"brokers": {broker: rooms.room_of(broker) for broker in sorted({mq.broker for mq in mqs})},
+            "members": {member: sandbox.actors.room_of(member) for member in members} if nearby else {},
+            "wanted": sorted(rooms.wanted)}
+
+
+def rows_of(shares: Shares) -> dict[str, list[str]]:
+    return {member: [mq.row for mq in mqs] for member, mqs in shares.items()}

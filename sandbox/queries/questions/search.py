@@ -1,0 +1,226 @@
+"""Messages found by id, by key, by place or by time (question `find-messages`)."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.broker.topic_names import SCHEDULE_TOPIC
+from sandbox.commands.validate import check_row
+from sandbox.control.questions import FindMessages
+from sandbox.kernel.errors import ActionRefused
+from sandbox.message import msg_id, properties
+from sandbox.message.message import StoredMessage
+from sandbox.message.queue import MessageQueue
+from sandbox.message.string_hash import tags_code
+from sandbox.queries.questions.keys import FOREVER_MS, FOUND_BY_KEY, records_by_key
+from sandbox.queries.questions.messages import message_at
+from sandbox.queries.rows.messages import full_row, message_row
+from sandbox.store.message_store import MessageStore
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+ROWS = 50  # of one answer
+
+
+class Found(NamedTuple):
+    """One message, and the broker that keeps it."""
+
+    broker: str
+    message: StoredMessage
+
+
+class Cursor(NamedTuple):
+    """Where a search goes on: which queue of those it goes through, and where in it; and what it has done so far."""
+
+    place: int
+    offset: int | None
+    scanned: int
+    found: int
+
+    @classmethod
+    def of(cls, text: str | None) -> "Cursor":
+        """Raises ActionRefused (422)."""
+        if not text:
+            return cls(0, None, 0, 0)
+        parts = text.split(":")
+        if len(parts) != len(cls._fields) or not all(part.isdecimal() and len(part) < 20 for part in parts):
+            raise ActionRefused(422, "This cursor cannot be read.", "Start the search again.", field="cursor")
+        return cls(*map(int, parts))
+
+    def __str__(self) -> str:
+        return ":".join(str(part or 0) for part in self)
+
+
+def find(sandbox: "Sandbox", question: FindMessages) -> Row:
+    """At most 50 rows, and how far the search has come.
+
+    {"by": "id" | "key" | "place" | "time", "rows": [`message_rows.message_row`; by id and by place
+     `message_rows.full_row`], "scanned": entries this answer looked at, "scanned_in_all" and "found_in_all": with the
+     answers before it, "of": entries there are to look at (None: nobody knows), "cursor": what to ask with to go on
+     (None: this was all), "more": whether a broker may know more than it gives out (by key)}.
+
+    `id` is an offset id, which names a broker and a place in its log, or a unique key, which the index knows.  By time
+    it goes queue by queue, oldest first, from `from_ms` on; one answer ends after `scan_entries` entries or `scan_ms`
+    milliseconds.  Raises ActionRefused: 422 for fields that do not go together, 404 for a place where nothing is.
+    """
+    if question.id:
+        rows = [full_row(found.message, found.broker) for found in by_id(sandbox, question.id, question.topic)]
+        return _all("id", rows)
+    if not question.topic:
+        raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
+    if question.key:
+        return _by_key(sandbox, question)
+    if question.offset is not None:
+        return _by_place(sandbox, question)
+    return _by_time(sandbox, question)
+
+
+def by_id(sandbox: "Sandbox", text: str, topic: str | None = None) -> list[Found]:
+    """An offset id names its place; else it is looked up as a unique key, in one topic or in all, the oldest first."""
+    text = text.strip()
+    place = _place(text)
+    for node in sandbox.nodes.masters() if place is not None else ():
+        assert place is not None
+        message = node.running.store.read_message(place.physical_offset)
+        if message is not None and msg_id.host_text(place.host) == node.record.address:
+            return [Found(node.name, message)]
+    met = _query(sandbox, topic, text)
+    return [found for found in met if found.message.properties.get(properties.UNIQ_KEY) == text]
+
+
+def why_not(sandbox: "Sandbox", text: str) -> Row:
+    """Why `by_id` finds nothing: {"code", and what the sentence names}.
+
+    `not_indexed`: no offset id, and no unique key of the index; `other_broker` (`address`); `broker_down` (`broker`);
+    `deleted` and `beyond_end` (`broker`, `physical_offset`, `low`, `high` of its log); `no_record` (the same): the id
+    points between two records.
+    """
+    place = _place(text.strip())
+    if place is None:
+        return {"code": "not_indexed"}
+    address = msg_id.host_text(place.host)
+    node = next((node for node in sandbox.nodes.brokers if node.record.address == address), None)
+    if node is None:
+        known = sandbox.nodes.masters()
+        return {"code": "other_broker", "address": address, "known": ", ".join(node.record.address for node in known)}
+    if node.broker is None:
+        return {"code": "broker_down", "broker": node.node}
+    store, physical = node.running.store, place.physical_offset
+    values = {"broker": node.node, "physical_offset": str(physical), "low": str(store.min_physical_offset),
+              "high": str(store.max_physical_offset)}
+    if physical < store.min_physical_offset:
+        return {"code": "deleted", **values}
+    return {"code": "beyond_end" if physical >= store.max_physical_offset else "no_record", **values}
+
+
+def _place(text: str) -> msg_id.OffsetId | None:
+    try:
+        return msg_id.decode(text)
+    except ValueError:
+        return None
+
+
+def _all(by: str, rows: list[Row], *, more: bool = False) -> Row:
+    return {"by": by, "rows": rows[:ROWS], "scanned": len(rows), "scanned_in_all": len(rows),
+            "found_in_all": len(rows[:ROWS]), "of": len(rows), "cursor": None, "more": more or len(rows) > ROWS}
+
+
+def _by_key(sandbox: "Sandbox", question: FindMessages) -> Row:
+    """What the index knows; other keys of the same hash are left out, as a client leaves them out."""
+    assert question.key is not None
+    begin_ms, end_ms = question.from_ms or 0, FOREVER_MS if question.to_ms is None else question.to_ms
+    met = _query(sandbox, question.topic, question.key, begin_ms, end_ms)
+    rows = [message_row(found.message, found.broker) for found in met if _has_key(found.message, question.key)]
+    return _all("key", rows, more=len(met) >= FOUND_BY_KEY)
+
+
+def _has_key(message: StoredMessage, key: str) -> bool:
+    return (key in message.properties.get(properties.KEYS, "").split(properties.KEY_SEPARATOR)
+            or message.properties.get(properties.UNIQ_KEY) == key)
+
+
+def _query(sandbox: "Sandbox", topic: str | None, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS) -> list[Found]:
+    """By store time; of all topics where none is named."""
+    found: list[Found] = []
+    for node in sandbox.nodes.masters():
+        store = node.running.store
+        for name in [topic] if topic else sorted({name for name, _ in store.queues()}):
+            found += [Found(node.name, message) for message in records_by_key(store, name, key, begin_ms, end_ms)]
+    return sorted(found, key=lambda each: (each.message.store_ms, each.broker, each.message.physical_offset))
+
+
+def _by_place(sandbox: "Sandbox", question: FindMessages) -> Row:
+    assert question.topic is not None
+    assert question.offset is not None
+    if question.queue is None:
+        raise ActionRefused(422, "Which queue?", "An offset counts within one queue: choose broker and number.",
+                            field="queue")
+    broker, queue_id = check_row("queue", question.queue)
+    _, message = message_at(sandbox, question.topic, broker, queue_id, question.offset, queue_field="queue")
+    return _all("place", [full_row(message, broker)])
+
+
+def _by_time(sandbox: "Sandbox", question: FindMessages) -> Row:
+    """Queue by queue from `from_ms` on.  One question looks at so many entries or works so long, then says where."""
+    queues = _queues(sandbox, question)
+    cursor = Cursor.of(question.cursor)
+    begins = [_first(store, mq, question.from_ms) for store, mq in queues]
+    of = sum(max(0, store.max_offset(mq.topic, mq.queue_id) - first)
+             for (store, mq), first in zip(queues, begins, strict=True))
+    rows: list[Row] = []
+    scanned, wall = 0, sandbox.ground.wall
+    until_s = wall.monotonic() + sandbox.limits.scan_ms / 1000
+    by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # whose entries hold a time instead
+    wanted_code = tags_code(question.tag or "") if by_hash else None
+
+    def answer(going_on: Cursor | None) -> Row:
+        return {"by": "time", "rows": rows, "scanned": scanned, "scanned_in_all": cursor.scanned + scanned,
+                "found_in_all": cursor.found + len(rows), "of": of, "more": False,
+                "cursor": None if going_on is None else str(going_on)}
+
+    for place in range(cursor.place, len(queues)):
+        store, mq = queues[place]
+        resumed = cursor.offset if place == cursor.place else None
+        offset = begins[place] if resumed is None else max(resumed, begins[place])
+        while offset < store.max_offset(mq.topic, mq.queue_id):
+            if len(rows) >= ROWS or scanned >= sandbox.limits.scan_entries or wall.monotonic() > until_s:
+                return answer(Cursor(place, offset, cursor.scanned + scanned, cursor.found + len(rows)))
+            unit = store.unit(mq.topic, mq.queue_id, offset)
+            scanned += 1
+            offset += 1
+            if unit is None or (wanted_code is not None and unit.tags_code != wanted_code):
+                continue
+            message = store.read_message(unit.physical_offset)
+            if message is None:
+                continue
+            if question.to_ms is not None and message.store_ms > question.to_ms:
+                break
+            if _fits(message, question):
+                rows.append(message_row(message, mq.broker))
+    return answer(None)
+
+
+def _queues(sandbox: "Sandbox", question: FindMessages) -> list[tuple[MessageStore, MessageQueue]]:
+    """Those of the topic, or the one that is named.  Raises ActionRefused where there is none."""
+    found = [(node.running.store, MessageQueue(topic, node.name, queue_id)) for node in sandbox.nodes.masters()
+             for topic, queue_id in node.running.store.queues() if topic == question.topic]
+    if question.queue is None:
+        return found
+    check_row("queue", question.queue)
+    chosen = [pair for pair in found if pair[1].row == question.queue]
+    if not chosen:
+        raise ActionRefused(404, "Queue {queue} of {topic} holds nothing.", "Choose a queue with messages.",
+                            field="queue", queue=question.queue, topic=question.topic)
+    return chosen
+
+
+def _fits(message: StoredMessage, question: FindMessages) -> bool:
+    if question.from_ms is not None and message.store_ms < question.from_ms:
+        return False
+    return question.tag is None or message.properties.get(properties.TAGS) == question.tag
+
+
+def _first(store: MessageStore, mq: MessageQueue, from_ms: int | None) -> int:
+    low = max(0, store.min_offset(mq.topic, mq.queue_id))
+    return low if from_ms is None else max(low, store.offset_by_time(mq.topic, mq.queue_id, from_ms))

@@ -1,0 +1,100 @@
+"""The lag of each queue over the last five minutes, second by second of the sandbox's clock, watched or not.
+
+A second nobody could tell is None: the queue's broker was down, nothing was committed yet, the world was asleep.
+"""
+
+import logging
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from sandbox.cluster.record import replace_file
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.groups import group_names, topics_read
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+log = logging.getLogger(__name__)
+
+KEPT = 300
+FILE_NAME = "lag.json"
+
+Series = dict[str, deque[int | None]]  # by row of the board: `broker-a:3`
+
+
+class RecentLag:
+    """Takes a value a second; queues and groups that are gone for five minutes are forgotten."""
+
+    def __init__(self, sandbox: "Sandbox") -> None:
+        self._sandbox = sandbox
+        self._path: Path = sandbox.directory / FILE_NAME
+        self._second: int | None = None  # the last one taken
+        self._series: dict[tuple[str, str], Series] = {}
+
+    def start(self) -> None:
+        """Go on with what was kept over sleep."""
+        try:
+            kept = orjson.loads(self._path.read_bytes())
+            self._second = int(kept["second"])
+            self._series = {(group, topic): {key: deque(values, KEPT) for key, values in series.items()}
+                            for group, topic, series in kept["series"]}
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as why:
+            log.warning("the lag kept of %s cannot be read, and begins anew: %s", self._sandbox.slug, why)
+            self._second, self._series = None, {}
+        self._tick()
+
+    def save(self) -> None:
+        """Before sleep.  Raises OSError."""
+        series = [[group, topic, {key: list(values) for key, values in sorted(found.items())}]
+                  for (group, topic), found in sorted(self._series.items())]
+        replace_file(self._path, orjson.dumps({"second": self._second, "series": series}))
+
+    def of(self, group: str, topic: str) -> dict[str, Any]:
+        """`second`: the sandbox's, of the last value of each queue."""
+        found = self._series.get((group, topic), {})
+        return {"second": self._second, "queues": {key: list(values) for key, values in found.items()}}
+
+    def _tick(self) -> None:
+        clock = self._sandbox.clock
+        now_ms = clock.now_ms()
+        second = now_ms // 1000
+        if self._second is None or second != self._second:
+            self._take(second)
+        clock.call_later((1000 - now_ms % 1000) / 1000, self._tick)
+
+    def _take(self, second: int) -> None:
+        if self._second is not None and second < self._second:
+            self._series.clear()  # the clock was set back
+        missed = 0 if self._second is None else min(KEPT, max(0, second - self._second - 1))
+        self._second = second
+        now = {(group, topic): self._lags(view, topic) for group in group_names(self._sandbox)
+               for view in [GroupView(self._sandbox, group)] for topic in topics_read(view)}
+        for place in sorted(self._series.keys() | now.keys()):
+            series, lags = self._series.setdefault(place, {}), now.get(place, {})
+            for key in sorted(series.keys() | lags.keys()):
+                values = series.setdefault(key, deque(maxlen=KEPT))
+                # two seconds late is a busy machine, not a hole
+                values.extend([values[-1] if values and missed <= 2 else None] * missed)
+                values.append(lags.get(key))
+                if key not in lags and not any(value is not None for value in values):
+                    del series[key]
+            if not series:
+                del self._series[place]
+
+    @staticmethod
+    def _lags(view: GroupView, topic: str) -> dict[str, int | None]:
+        """As the rows of the board have them: what is stored and not committed."""
+        if view.model == "BROADCASTING":
+            held = [(f"{mq.row}@{actor.client_id}", mq, actor.consumer.offset_store.read_memory(mq))
+                    for actor in view.actors if actor.consumer is not None and actor.lives
+                    for mq in actor.consumer.process_queues if mq.topic == topic and mq.broker in view.masters]
+        else:
+            held = [(mq.row, mq, view.committed(mq)) for mq in view.read_queues(topic)]
+        return {key: None if committed is None
+                else view.masters[mq.broker].store.max_offset(mq.topic, mq.queue_id) - committed
+                for key, mq, committed in held}

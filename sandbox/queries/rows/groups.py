@@ -1,0 +1,182 @@
+"""A group as the whole sandbox knows it: brokers' tables and in-process members, put together."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.consumers import MemberInfo
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.message.queue import MessageQueue
+from sandbox.remoting.channel import LOOPBACK
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+PERM_READ = 4
+EXPIRE_MS = 120_000  # a member silent for so long is dropped (spec broker-behaviour 5)
+
+
+class GroupView:
+    """Read once, used within the same turn."""
+
+    def __init__(self, sandbox: "Sandbox", group: str) -> None:
+        self._sandbox = sandbox
+        self.group = group
+        self.actors: list[ConsumerActor] = sandbox.actors.consumers(group)
+        self.masters = {node.name: node.running for node in sandbox.nodes.masters()}
+        self.down = sandbox.nodes.down_masters()
+        self.slaves = {name: slave for name in self.down if (slave := sandbox.nodes.slave_of(name)) is not None}
+        self.answering = {**{name: slave.running for name, slave in self.slaves.items()}, **self.masters}
+        """What clients find under a broker's name: its master, or a slave of one that is down."""
+        self._skews = {node.name: node.clock.skew_ms for node in [*self.slaves.values(), *sandbox.nodes.masters()]}
+        self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
+        self._registered: dict[str, MemberInfo] | None = None
+        self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}
+        for actor in sorted(self.actors, key=lambda each: each.state != "hung"):  # later ones win
+            if actor.consumer is not None and actor.lives:
+                for mq, pq in actor.consumer.process_queues.items():
+                    self._holders[mq] = (actor, pq)
+
+    def rightly_ms(self, broker: str, at_ms: int) -> int:
+        """A moment of a broker's clock as the sandbox's clock has it."""
+        return at_ms - self._skews.get(broker, 0)
+
+    @property
+    def model(self) -> str:
+        for actor in self.actors:
+            return actor.settings.model
+        for broker in self.answering.values():
+            if self.group in broker.consumers.groups:
+                return broker.consumers.groups[self.group].model
+        return "CLUSTERING"
+
+    @property
+    def listener(self) -> str | None:
+        """Clients that are not ours do not tell."""
+        return self.actors[0].settings.listener if self.actors else None
+
+    @property
+    def exists(self) -> bool:
+        """Somebody is or was in it: a member, a rule, or a stored offset."""
+        if self.actors or self.registered() or any(self.group in known.groups for known in self.down.values()):
+            return True
+        return any(self.group in broker.subscription_groups.table or broker.consumer_offsets.topics_of(self.group)
+                   for broker in self.masters.values())
+
+    # Queues.
+
+    def read_queues(self, topic: str) -> list[MessageQueue]:
+        """What consumers see: sorted as they sort."""
+        return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
+                if (config := broker.topics.table.get(topic)) is not None and config.permission & PERM_READ
+                for queue_id in range(config.read_queues)]
+
+    def routed_queues(self, topic: str) -> list[MessageQueue]:
+        """What members divide once they know the routes: a slave keeps its dead master's queues in them."""
+        return sorted([*self.read_queues(topic), *self._down_queues(topic, self.slaves)])
+
+    def all_queues(self, topic: str) -> list[MessageQueue]:
+        """Those of masters that are down, too."""
+        return sorted([*self.read_queues(topic), *self._down_queues(topic, self.down)])
+
+    def _down_queues(self, topic: str, names: Iterable[str]) -> list[MessageQueue]:
+        return [MessageQueue(topic, name, queue_id) for name in names
+                for queue_id in range(self.down[name].read_queues(topic))]
+
+    def write_queues(self, topic: str) -> list[MessageQueue]:
+        return [MessageQueue(topic, name, queue_id) for name, broker in self.masters.items()
+                if (config := broker.topics.table.get(topic)) is not None
+                for queue_id in range(config.write_queues)]
+
+    def committed(self, mq: MessageQueue) -> int | None:
+        broker = self.masters.get(mq.broker)
+        return broker.consumer_offsets.get(self.group, mq.topic, mq.queue_id) if broker is not None else None
+
+    def holder(self, mq: MessageQueue) -> tuple[ConsumerActor, ProcessQueue] | None:
+        """The in-process member that holds the queue (clustering: at most one that is not letting go).
+
+        A hung member still believes that it holds what others were given in the meantime: they are who reads it.
+        """
+        return self._holders.get(mq)
+
+    def process_queue(self, mq: MessageQueue) -> ProcessQueue | None:
+        held = self._holders.get(mq)
+        return held[1] if held is not None else None
+
+    def in_memory(self, mq: MessageQueue) -> int | None:
+        held = self._holders.get(mq)
+        if held is None or held[0].consumer is None:
+            return None
+        return held[0].consumer.offset_store.read_memory(mq)
+
+    def owner(self, mq: MessageQueue) -> str | None:
+        """Who holds the queue's process queue; of wire members, whoever pulled it last and is still there."""
+        held = self._holders.get(mq)
+        return held[0].client_id if held is not None else self.wire_owner(mq)
+
+    def wire_owner(self, mq: MessageQueue) -> str | None:
+        broker = self.masters.get(mq.broker)
+        pull = broker.pulls.get(self.group, mq) if broker is not None else None
+        if pull is None or pull.client_id in self.by_client:
+            return None
+        return pull.client_id if pull.client_id in self.registered() else None
+
+    # Members.
+
+    def registered(self) -> dict[str, MemberInfo]:
+        """Members as brokers know them, by client id; sorted."""
+        if self._registered is None:
+            found: dict[str, MemberInfo] = {}
+            for name, broker in self.answering.items():
+                group = broker.consumers.groups.get(self.group)
+                if group is not None:
+                    found |= group.members if not self._skews[name] else {
+                        client_id: replace(info, since_ms=self.rightly_ms(name, info.since_ms),
+                                           last_update_ms=self.rightly_ms(name, info.last_update_ms))
+                        for client_id, info in group.members.items()}
+            self._registered = dict(sorted(found.items()))
+        return self._registered
+
+    def online_members(self) -> list[str]:
+        return list(self.registered())
+
+    def known_members(self) -> set[str]:
+        """Client ids of in-process members, whatever their state."""
+        return set(self.by_client)
+
+    def is_leftover(self, client_id: str) -> bool:
+        """An earlier process of an actor of ours, which brokers have not forgotten yet."""
+        info = self.registered().get(client_id)
+        if info is not None and info.channel.transport_kind != LOOPBACK:
+            return False
+        return client_id.startswith("10.0.0.") and "@" in client_id and client_id not in self.by_client
+
+    def is_silent(self, client_id: str) -> bool:
+        actor = self.by_client.get(client_id)
+        return actor is not None and actor.state == "hung"
+
+    def pulls_by_itself(self, broker: Broker) -> bool:
+        """Its members, as the broker knows them, are pull or lite pull consumers: those do not hear a reset (220)."""
+        group = broker.consumers.groups.get(self.group)
+        return group is not None and group.consume_type == "CONSUME_ACTIVELY"
+
+    def expires_at_ms(self, client_id: str, info: MemberInfo | None) -> int | None:
+        """When brokers will drop it, if it goes on being silent; None while it talks."""
+        return info.last_update_ms + EXPIRE_MS if info is not None and self.is_silent(client_id) else None
+
+    def pulled_by(self, client_id: str) -> list[MessageQueue]:
+        """Queues a wire member pulled last."""
+        topics = {topic for broker in self.masters.values()
+                  if (group := broker.consumers.groups.get(self.group)) is not None for topic in group.subscriptions}
+        return [mq for topic in sorted(topics) for mq in self.read_queues(topic) if self.wire_owner(mq) == client_id]
+
+
+def topics_of(view: GroupView) -> list[str]:
+    """What the group subscribes to, its retry topic last."""
+    groups = [broker.consumers.groups.get(view.group) for broker in view.answering.values()]
+    topics = {topic for group in groups if group is not None for topic in group.subscriptions}
+    topics |= {topic for known in view.down.values() for topic in known.groups.get(view.group, ())}
+    topics |= {subscription.topic for actor in view.actors for subscription in actor.settings.subscriptions}
+    return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))

@@ -1,0 +1,205 @@
+"""One client process: how it started and stops, its timers, its requests, its queues (channel `client/<slug>/<id>`).
+
+Asked for by client id or by an actor's label.  Of a dead process there is what the journal said; None: nobody knows.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sandbox.broker.consumers import MemberInfo
+from sandbox.broker.producers import ProducerInfo
+from sandbox.client.instance import ClientInstance
+from sandbox.client.producer import Producer
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster import console
+from sandbox.cluster.actors.actors import Actor
+from sandbox.cluster.actors.consumer_actor import ConsumerActor, GroupMember
+from sandbox.cluster.actors.producing import producer_group
+from sandbox.cluster.client_lives import ClientLife
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.client_queues import queue_rows, subscription_rows
+from sandbox.queries.snapshot.client_sends import producer_row
+from sandbox.queries.snapshot.client_waits import waits, waits_of_producer
+from sandbox.queries.snapshot.code_names import request_name
+from sandbox.queries.snapshot.offset_files import member_offsets
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+PENDING_SHOWN = 50
+FETCH_NAME_SERVERS_MS = (10_000, 120_000)  # first and period; only without a configured address
+RESPONSE_SCAN_MS = (3_000, 1_000)  # of Java's response table; here each request has a timer of its own
+
+
+class Found(NamedTuple):
+    """Whose page it is.  `actor` is None for the console, a wire client, and a process nobody stands for any more."""
+
+    client_id: str
+    label: str | None
+    kind: str  # consumer, producer, wire, former
+    state: str
+    actor: Actor | None = None
+    instance: ClientInstance | None = None  # only while the process lives
+    consumer: GroupMember | None = None
+    producer: Producer | None = None
+    info: MemberInfo | None = None
+    group: str | None = None
+
+
+def read_client(sandbox: "Sandbox", who: str) -> Row | None:
+    """None: nobody of that name is or was here."""
+    found = _find(sandbox, who)
+    if found is None:
+        return None
+    life = sandbox.memory.lives.get(found.client_id)
+    view = GroupView(sandbox, found.group) if found.group is not None and found.kind != "producer" else None
+    member = found.info or (view.registered().get(found.client_id) if view is not None else None)
+    info = member if view is not None else _sender(sandbox, found)
+    names = _names(sandbox)
+    pending, more = _pending(found.instance, names)
+    return {
+        "client": {**_identity(sandbox, found, life, info), **_settings(found, info, names),
+                   "connections": _connections(found, names),
+                   "expires_at_ms": view.expires_at_ms(found.client_id, member) if view is not None else None},
+        "steps": {} if life is None else {f"{row['group']}/{row['phase']}/{row['step']}": row for row in life.steps},
+        "states": [] if life is None else list(life.states),
+        "marks": {} if life is None else {row["seq"]: row for row in life.marks},
+        "unfinished": {} if life is None or found.instance is not None else life.unfinished,
+        "waits": waits_of_producer(found.producer) if found.producer is not None and found.instance is not None
+        else waits(sandbox, view, found.consumer),
+        "timers": _timers(found), "pending": pending, "pending_more": more,
+        "queues": queue_rows(view, found.consumer, found.client_id),
+        "offsets": None if found.consumer is None
+        else member_offsets(found.consumer.offset_store, list(found.consumer.process_queues)),
+        "subscriptions": subscription_rows(view, found.consumer),
+        "producer": producer_row(sandbox, found.actor, found.producer),
+    }
+
+
+def _find(sandbox: "Sandbox", who: str) -> Found | None:
+    actors = sandbox.actors.by_label
+    actor = actors.get(who) or next((actor for actor in actors.values() if actor.client_id == who), None)
+    if actor is not None:
+        return _of_actor(actor)
+    producer = sandbox.console.producer
+    if producer is not None and who in (console.LABEL, producer.instance.client_id):
+        alive = producer.state in ("starting", "running", "hung", "stopping")
+        return Found(producer.instance.client_id, console.LABEL, "producer", producer.state, None,
+                     producer.instance if alive else None, None, producer, None, producer.group)
+    return _on_the_wire(sandbox, who) or _former(sandbox, who)
+
+
+def _of_actor(actor: Actor) -> Found:
+    instance = actor.instance if actor.lives else None
+    if isinstance(actor, ConsumerActor):
+        consumer = actor.consumer if actor.lives else None
+        return Found(actor.client_id, actor.label, "consumer", actor.state, actor, instance, consumer, None, None,
+                     actor.group)
+    return Found(actor.client_id, actor.label, "producer", actor.state, actor, instance, None, actor.producer, None,
+                 producer_group(actor.label))
+
+
+def _on_the_wire(sandbox: "Sandbox", client_id: str) -> Found | None:
+    """A client that is not ours: what brokers know of it."""
+    for node in sandbox.nodes.masters():
+        for group in node.running.consumers.groups.values():
+            info = group.members.get(client_id)
+            if info is not None and sandbox.memory.lives.get(client_id) is None:
+                return Found(client_id, None, "wire", "running", info=info, group=group.name)
+    return None
+
+
+def _former(sandbox: "Sandbox", client_id: str) -> Found | None:
+    """An earlier process of somebody; its actor may have gone on with another."""
+    life = sandbox.memory.lives.get(client_id)
+    if life is None:
+        return None
+    state = life.states[-1]["state"] if life.states else "unknown"
+    label = sandbox.actors.label_of(client_id)
+    group = life.group
+    if label is None:
+        producers = sandbox.actors.producers()
+        label = next((actor.label for actor in producers if producer_group(actor.label) == group), None)
+    return Found(client_id, label, "former", state, group=group)
+
+
+def _identity(sandbox: "Sandbox", found: Found, life: ClientLife | None,
+              info: MemberInfo | ProducerInfo | None) -> Row:
+    now_actor = sandbox.actors.by_label.get(found.label) if found.label is not None else None
+    told = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
+    since = told[-1] if told else getattr(found.actor, "state_since_ms", None)  # older than the last restart
+    return {
+        "client_id": found.client_id or None, "actor": found.label, "kind": found.kind, "state": found.state,
+        "state_since_ms": since, "began_ms": life.began_ms if life is not None else None,
+        "lives": found.instance is not None or found.kind == "wire",
+        "now_client_id": now_actor.client_id if found.kind == "former" and now_actor is not None else None,
+        "reason": getattr(found.actor, "refused", "") or None, "group": found.group,
+        "colour": getattr(found.actor, "colour", None), "transport": "tcp" if found.kind == "wire" else "loopback",
+        "language": None if info is None else info.language, "version": None if info is None else info.version,
+        "heard_ms": None if info is None else info.last_update_ms,
+        "since_ms": getattr(found.actor, "since_ms", 0) or getattr(info, "since_ms", None),
+    }
+
+
+def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[str, str]) -> Row:
+    """Of the process while it lives; of the actor's next one else."""
+    instance, row = found.instance, dict[str, Any]()
+    chosen = instance.name_servers.chosen if instance is not None else None
+    row["name_server"] = None if chosen is None else names.get(chosen, chosen)
+    row["hosts"] = [] if instance is None else [*instance.consumers, *instance.producers]
+    row["address"] = info.channel.remote if info is not None and found.kind == "wire" else None
+    if isinstance(found.actor, ConsumerActor):
+        settings = found.actor.settings
+        row |= {"pulls": settings.kind, "model": settings.model, "listener": settings.listener,
+                "from_where": settings.from_where, "strategy": settings.strategy, "threads": found.actor.threads,
+                "batch": settings.batch, "offset_store": settings.offset_store}
+    if found.consumer is not None:
+        row["strategy"] = found.consumer.strategy.name
+        row["busy"] = getattr(found.actor, "busy", None)
+    return row
+
+
+def _names(sandbox: "Sandbox") -> dict[str, str]:
+    """Addresses of servers to their names."""
+    nodes = sandbox.nodes
+    return {**{node.record.address: node.name for node in nodes.name_servers},
+            **{node.record.address: node.node for node in nodes.brokers}}
+
+
+def _sender(sandbox: "Sandbox", found: Found) -> ProducerInfo | None:
+    """What a broker knows of a producer's connection: of several, whoever heard of it last."""
+    known = [info for node in sandbox.nodes.masters()
+             for info in node.running.producers.groups.get(found.group or "", {}).values()
+             if info.client_id == found.client_id]
+    return max(known, key=lambda info: info.last_update_ms, default=None)
+
+
+def _connections(found: Found, names: dict[str, str]) -> list[str]:
+    addresses = [] if found.instance is None else found.instance.connections.addresses
+    return [names.get(address, address) for address in addresses]
+
+
+def _timers(found: Found) -> dict[str, Row]:
+    """The timer table (spec client-behaviour 2.2).  `how`: runs, empty, off, each (a timer per request)."""
+    if found.instance is None:
+        return {}
+    own = found.consumer.timer_rows() if isinstance(found.consumer, PushConsumer) else found.instance.timer_rows()
+    rows = {name: {**row._asdict(), "how": "empty" if name == "adjust pool" else "runs"} for name, row in own.items()}
+    for name, (first_ms, period_ms), how in (("fetch name servers", FETCH_NAME_SERVERS_MS, "off"),
+                                             ("response scan", RESPONSE_SCAN_MS, "each")):
+        rows[name] = {"due_ms": None, "first_ms": first_ms, "period_ms": period_ms, "runs": None, "how": how}
+    return rows
+
+
+def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[dict[str, Row], int]:
+    """Requests without an answer, the oldest first, and how many more there are."""
+    if instance is None:
+        return {}, 0
+    waiting = instance.connections.pending
+    rows = {str(one.opaque): {"code": int(one.code), "name": request_name(one.code), "address": one.address,
+                              "to": names.get(one.address, one.address),
+                              "since_ms": one.since_ms, "timeout_ms": one.timeout_ms,
+                              "until_ms": one.since_ms + one.timeout_ms}
+            for one in waiting[:PENDING_SHOWN]}
+    return rows, max(0, len(waiting) - PENDING_SHOWN)

@@ -1,0 +1,45 @@
+"""How a producer chooses queues, what its sends came to, and which brokers it leaves alone."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.client.producer import Producer
+from sandbox.cluster.actors.actors import Actor
+from sandbox.cluster.actors.producer_actor import ProducerActor
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+QUEUES_SHOWN = 64
+
+
+def producer_row(sandbox: "Sandbox", actor: Actor | None, producer: Producer | None) -> Row | None:
+    """None for who sends nothing.  Counts of answers and retries are those of the process that runs."""
+    if isinstance(actor, ProducerActor):
+        counts: Row = {"selector": actor.settings.selector, "topic": actor.settings.topic,
+                       "per_s": round(actor.per_s, 1), "sent": actor.sent, "failed": actor.failed}
+    elif producer is not None:
+        counts = {"selector": "round_robin", "topic": None, "per_s": None, "sent": producer.sent,
+                  "failed": producer.failed}
+    else:
+        return None
+    return counts if producer is None else counts | _process(sandbox, producer)
+
+
+def _process(sandbox: "Sandbox", producer: Producer) -> Row:
+    config, faults = producer.config, producer.faults
+    topics = {}
+    for topic in producer.topics():
+        queues = producer.instance.routes.publish_queues(topic)
+        topics[topic] = {"queues": [mq.row for mq in queues[:QUEUES_SHOWN]], "count": len(queues),
+                         "next": queues[(faults.turn + 1) % len(queues)].row if queues else None}
+    return {
+        "turn": str(faults.turn), "topics": topics, "answers": dict(sorted(producer.answers.items())),
+        "retried": producer.retried, "retry_times": config.retry_times, "avoid_faulty": faults.enabled,
+        "brokers": {broker: {"latency_ms": latency_ms, "until_ms": faults.available_from_ms[broker],
+                             "avoided": faults.available_from_ms[broker] > sandbox.clock.now_ms()}
+                    for broker, latency_ms in sorted(faults.latency_ms.items())},
+        "compress_over_bytes": config.compress_over_bytes, "max_message_bytes": config.max_message_bytes,
+        "send_timeout_ms": config.send_timeout_ms,
+    }

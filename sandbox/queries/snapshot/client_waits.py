@@ -1,0 +1,84 @@
+"""What a member waits for, each wait by its name, with the moment it can end."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.client.instance import ClientInstance
+from sandbox.client.producer import Producer
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster.actors.consumer_actor import GroupMember
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+WAITS_SHOWN = 64
+
+
+def waits(sandbox: "Sandbox", view: GroupView | None, consumer: GroupMember | None) -> dict[str, Row]:
+    """By what is waited for.
+
+    `why`: route (no name server told it), rebalance (no queue was shared out yet), lock (another member's), master
+    (nobody can lock or tell an offset), offset (the start is unknown), not_locked, no_offset, not_subscribed,
+    pull_failed, broker_busy, flow_control, paused, not_running.  `until_ms`: when it can end at the earliest;
+    `again_ms`: when the client tries again.
+    """
+    if consumer is None or view is None:
+        return {}
+    rows = _routes(consumer.instance, consumer.topics())
+    if not isinstance(consumer, PushConsumer):
+        return rows  # what else it waits for is its application's business
+    table = consumer.timer_rows()
+    claimed = consumer.rebalancer.claimed()
+    again_ms = table["rebalance"].due_ms
+    if not claimed and not consumer.process_queues and not rows and consumer.state in ("starting", "running"):
+        rows[""] = _row("rebalance", again_ms=again_ms)
+    for mq in claimed:
+        if mq not in consumer.process_queues and mq.topic in consumer.subscriptions:
+            rows[mq.key] = _not_taken(sandbox, view, consumer, mq, again_ms)
+    for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0]):
+        if pq.pause:
+            rows[mq.key] = _row(pq.pause, queue=mq.key, until_ms=pq.pull_again_ms, again_ms=pq.pull_again_ms)
+    return dict(list(rows.items())[:WAITS_SHOWN])
+
+
+def waits_of_producer(producer: Producer) -> dict[str, Row]:
+    """A producer waits for routes only."""
+    return _routes(producer.instance, producer.topics())
+
+
+def _routes(instance: ClientInstance, topics: list[str]) -> dict[str, Row]:
+    table = instance.timer_rows()
+    again_ms = table["route"].due_ms if "route" in table else None
+    return {topic: _row("route", topic=topic, again_ms=again_ms) for topic in topics
+            if not instance.routes.knows(topic)}
+
+
+def _not_taken(sandbox: "Sandbox", view: GroupView, consumer: PushConsumer, mq: MessageQueue,
+               again_ms: int | None) -> Row:
+    broker = view.masters.get(mq.broker)
+    if broker is None:
+        return _row("master", queue=mq.key, again_ms=again_ms)
+    if consumer.config.orderly:  # broadcasting too: 4.9.8 asks for a lock there as well
+        lock = broker.locks.table.get(view.group, {}).get(mq)
+        if lock is not None and lock.client_id != consumer.client_id:
+            return _row("lock", queue=mq.key, again_ms=again_ms, holder=lock.client_id,
+                        holder_state=_state(sandbox, lock.client_id), held_since_ms=lock.last_update_ms,
+                        until_ms=lock.last_update_ms + broker.locks.max_live_ms)
+    return _row("offset", queue=mq.key, again_ms=again_ms)
+
+
+def _state(sandbox: "Sandbox", client_id: str) -> str:
+    """Of a lock's holder; a process that is no more was stopped, or died."""
+    for actor in sandbox.actors.by_label.values():
+        if actor.client_id == client_id:
+            return actor.state
+    life = sandbox.memory.lives.get(client_id)
+    return str(life.states[-1]["state"]) if life is not None and life.states else "unknown"
+
+
+def _row(why: str, *, topic: str | None = None, queue: str | None = None, until_ms: int | None = None,
+         again_ms: int | None = None, **more: Any) -> Row:
+    return {"why": why, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms, **more}

@@ -1,0 +1,67 @@
+"""What lies on a broker's disk, and how much of it would survive a power cut (channel `store/<slug>/<node>/disk`).
+
+    node        one row: node, broker, broker_id, role, state, flush, replication, disk (ok, full, failing),
+                used_percent
+    log         `snapshot.storage.log_row`, and replicated (None: no slave follows), memory: from which position on
+                messages count as lying in memory (spec store-format 4)
+    commitlog   by file name: bytes, wrote, flushed (of it)
+    queues      by `topic/queue id`: files, bytes (written), min, max: its offsets
+    index       by file name: bytes, count (entries)
+    config      by file name: bytes
+    offsets     `snapshot.offset_files.broker_offsets`: consumerOffset.json beside the table in memory
+    offset_file due_ms: the next write
+    checkpoint  physic_ms, logics_ms, index_ms: store times up to which log, queues and full index files are on disk;
+                None: never yet
+    marks       abort, lock: are the files there?  abort stays behind when the process ends badly
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.queries.snapshot.offset_files import broker_offsets
+from sandbox.queries.snapshot.storage import log_row
+from sandbox.store.message_store import ABORT_FILE, LOCK_FILE, MessageStore
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+Rows = dict[str, Row]
+
+CONFIG = "config"
+QUEUES_SHOWN = 256
+
+
+def read_disk(sandbox: "Sandbox", node: BrokerNode) -> Row:
+    store = node.running.store
+    replicated = store.replicated_offset if node.is_master else None
+    log = store.max_physical_offset
+    return {
+        "node": {"node": node.node, "broker": node.name, "broker_id": node.record.broker_id,
+                 "role": "master" if node.is_master else "slave", "state": node.state, "flush": sandbox.preset.flush,
+                 "replication": node.replication, "disk": store.disk_state,
+                 "used_percent": round(store.cleaning.used_ratio() * 100)},
+        "log": {**log_row(store), "replicated": None if replicated is None else str(replicated),
+                "memory": str(max(store.min_physical_offset, log - store.config.in_memory_bytes))},
+        "commitlog": {file.name: {"bytes": str(file.size), "wrote": str(file.wrote), "flushed": str(file.flushed)}
+                      for file in store.log.files.files},
+        "queues": _queues(store), "index": {file.name: {"bytes": str(store.disk.size_of(f"index/{file.name}") or 0),
+                                                        "count": file.index_count} for file in store.index.files},
+        "config": {name: {"bytes": str(store.disk.size_of(f"{CONFIG}/{name}") or 0)}
+                   for name in store.disk.names(CONFIG)},
+        "offsets": broker_offsets(node.running), "offset_file": {"due_ms": node.running.offsets_due_ms},
+        "checkpoint": {"physic_ms": store.checkpoint.physic_ms or None,
+                       "logics_ms": store.checkpoint.logics_ms or None,
+                       "index_ms": store.checkpoint.index_ms or None},
+        "marks": {name: store.disk.size_of(name) is not None for name in (ABORT_FILE, LOCK_FILE)},
+    }
+
+
+def _queues(store: MessageStore) -> Rows:
+    found: Rows = {}
+    for topic, queue_id in list(store.queues())[:QUEUES_SHOWN]:
+        queue = store.queue(topic, queue_id)
+        found[f"{topic}/{queue_id}"] = {
+            "files": len(queue.files.files), "bytes": str(sum(file.wrote for file in queue.files.files)),
+            "min": str(queue.min_offset), "max": str(queue.max_offset)}
+    return found

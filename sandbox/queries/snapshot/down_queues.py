@@ -1,0 +1,89 @@
+"""Queues whose master is down: as it knew them last, and what its slave has answered since.
+
+A slave serves pulls and keeps offsets, yet nobody can lock a queue there, so an orderly group waits for the master
+(spec broker-behaviour 12, client-behaviour 3, 8.3).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.pulls import PullState
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.last_known import LastKnown
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+
+def down_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue) -> Row:
+    """What `queue_row` reads from a broker that runs.  `down`: see `down_mark`."""
+    known, pull = view.down[mq.broker], _slave_pull(view, mq)
+    committed, stored_ms = known.committed(view.group, mq)
+    slave = view.slaves.get(mq.broker)
+    if pull is not None and slave is not None:
+        at_slave = slave.running.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
+        if at_slave is not None and at_slave != committed:
+            committed = at_slave
+            stored_ms = sandbox.memory.stored_ms(mq, at_slave, known.ends(mq)[1], slave.running.store.store_time)
+    held = view.holder(mq)
+    return {**_places(known, mq, committed), "oldest_stored_ms": stored_ms, "rate_per_s": 0.0,
+            "next_pull": None if pull is None or held is not None else str(pull.next_offset),
+            "held_until_ms": None if pull is None else pull.held_until_ms,
+            "owner": _owner(view, mq, pull), "lock": None, "cause": sandbox.memory.cause(view.group, mq),
+            "down": down_mark(view, mq, committed, pull)}
+
+
+def down_broadcast_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> Row:
+    """Its offset is the member's own."""
+    committed = actor.consumer.offset_store.read_memory(mq) if actor.consumer is not None else None
+    known, pull = view.down[mq.broker], _slave_pull(view, mq)
+    return {**_places(known, mq, committed), "oldest_stored_ms": None, "rate_per_s": 0.0, "next_pull": None,
+            "held_until_ms": None, "owner": actor.client_id, "lock": None,
+            "cause": sandbox.memory.cause(view.group, mq), "down": down_mark(view, mq, committed, pull)}
+
+
+def down_mark(view: GroupView, mq: MessageQueue, committed: int | None, pull: PullState | None) -> Row:
+    """`known_at_ms`: when the master's last word was; `lag` by that, None without a stored offset.
+
+    `reads`: slave (members pull from it), slave_idle (it has the queue, and nobody has pulled there yet), nobody.
+    """
+    known = view.down[mq.broker]
+    lag = None if committed is None else str(known.ends(mq)[1] - committed)
+    reads = "nobody" if mq.broker not in view.slaves or _in_order(view, known) else "slave_idle"
+    if reads == "slave_idle" and pull is not None and _owner(view, mq, pull) is not None:
+        reads = "slave"
+    return {"known_at_ms": known.at_ms, "reads": reads, "lag": lag}
+
+
+def _in_order(view: GroupView, known: LastKnown) -> bool:
+    """Of clients that are not ours only their locks tell."""
+    return view.listener == "orderly" or (view.listener is None and view.group in known.locking)
+
+
+def _slave_pull(view: GroupView, mq: MessageQueue) -> PullState | None:
+    """The group's last pull at a slave, since the master went down."""
+    slave = view.slaves.get(mq.broker)
+    pull = slave.running.pulls.get(view.group, mq) if slave is not None else None
+    if slave is None or pull is None:
+        return None
+    skew_ms = slave.clock.skew_ms
+    pull = pull._replace(at_ms=pull.at_ms - skew_ms,
+                         held_until_ms=None if pull.held_until_ms is None else pull.held_until_ms - skew_ms)
+    return pull if pull.at_ms >= view.down[mq.broker].at_ms else None
+
+
+def _owner(view: GroupView, mq: MessageQueue, pull: PullState | None) -> str | None:
+    held = view.holder(mq)
+    if held is not None:
+        return held[0].client_id
+    if pull is None or pull.client_id in view.by_client:
+        return None
+    return pull.client_id if pull.client_id in view.registered() else None
+
+
+def _places(known: LastKnown, mq: MessageQueue, committed: int | None) -> Row:
+    low, high = known.ends(mq)
+    return {"min": str(low), "max": str(high), "committed": None if committed is None else str(committed)}

@@ -1,0 +1,40 @@
+"""Links, and the frames on one of them, as the Frames page shows them (channel `wire/<slug>/<link>`)."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.cluster.frame_recorder import Frame, Link, Watched
+from sandbox.queries.snapshot.code_names import request_name, response_name
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+
+def read_wire(sandbox: "Sandbox", link: str | None) -> Row:
+    """Without a link: which there are.  With one: its newest frames too, and from now on it is recorded."""
+    if link is None:
+        return {"links": sandbox.wire.links(), "link": None, "frames": {}}
+    watched = sandbox.wire.watch(link)
+    return {"links": sandbox.wire.links(), "link": link_row(watched),
+            "frames": {str(frame.no): frame_row(frame, watched.link) for frame in watched.shown}}
+
+
+def link_row(watched: Watched) -> Row:
+    return {"name": watched.link.name, "a": watched.link.a, "b": watched.link.b, "seen": watched.seen,
+            "rest": watched.rest}
+
+
+def frame_row(frame: Frame, link: Link) -> Row:
+    """`code` and `took_ms` of a request are its answer's, once that was seen; `pair` is the other one's number.
+
+    `kind`: request, answer, oneway.
+    """
+    sender, receiver = link if frame.there else reversed(link)
+    return {
+        "at_ms": frame.at_ms, "from": sender, "to": receiver, "there": frame.there,
+        "kind": "answer" if frame.answer else "oneway" if frame.oneway else "request",
+        "request_code": frame.request_code, "name": request_name(frame.request_code), "opaque": frame.opaque,
+        "bytes": frame.bytes, "code": frame.code, "status": response_name(frame.code), "remark": frame.remark,
+        "took_ms": frame.took_ms, "pair": frame.asked_by if frame.answer else frame.answered_by,
+    }

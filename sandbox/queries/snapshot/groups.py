@@ -1,0 +1,72 @@
+"""All groups over all topics: how far each is behind, and who is there to catch up (channel `groups/<slug>`)."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.topic_names import retry_topic
+from sandbox.queries.rows.groups import GroupView, topics_of
+from sandbox.queries.snapshot.board import known_queues, lag_of, queue_rows, with_retries
+from sandbox.queries.snapshot.calm import SECOND_MS, whole
+from sandbox.queries.snapshot.flow import flow_of, members_there
+from sandbox.queries.snapshot.group_state import Standing
+from sandbox.queries.snapshot.retries import retrying
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+
+def read_groups(sandbox: "Sandbox") -> Row:
+    """{"groups": {name: {"state", "topic" (the one furthest behind), "topics", "lag" (with "retrying"), "queues_known",
+    "queues_all", "lag_last_known", "oldest_since_ms", "oldest_after_ms", "members", "consumed_per_s",
+    "delivered_per_s", "differs"}}}."""
+    return {"groups": {name: _row(sandbox, GroupView(sandbox, name)) for name in group_names(sandbox)}}
+
+
+def group_names(sandbox: "Sandbox") -> list[str]:
+    """Groups with a member, a stopped actor, or a stored offset; built-in ones are left out."""
+    names = {actor.group for actor in sandbox.actors.consumers()}
+    for node in sandbox.nodes.masters():
+        names |= set(node.running.consumers.groups)
+        names |= {key.group for key in node.running.consumer_offsets.table}
+    for known in sandbox.nodes.down_masters().values():
+        names |= set(known.groups)
+    return sorted(name for name in names if not name.startswith("CID_RMQ_SYS_"))
+
+
+def topics_read(view: GroupView) -> list[str]:
+    """Its retry topic left out; a group that is offline has its stored offsets still."""
+    topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
+    for broker in view.masters.values():
+        topics += [topic for topic in broker.consumer_offsets.topics_of(view.group)
+                   if topic not in topics and not topic.startswith("%")]
+    return topics
+
+
+def _row(sandbox: "Sandbox", view: GroupView) -> Row:
+    queues = {topic: queue_rows(sandbox, view, topic) for topic in topics_read(view)}
+    every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
+    again = retrying(sandbox, view)
+    lag = with_retries(lag_of(every), again)
+    stored_ms = min((row["oldest_stored_ms"] for row in every.values() if row["oldest_stored_ms"] is not None),
+                    default=None)
+    flow, members = flow_of(sandbox, view), members_there(view)
+    age_ms = None if stored_ms is None else sandbox.clock.now_ms() - stored_ms
+    standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms)
+    return {
+        "state": standing.state, "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
+        "topics": list(queues), "lag": lag, "retrying": str(again),
+        **known_queues(every), "oldest_since_ms": None if stored_ms is None else stored_ms - stored_ms % SECOND_MS,
+        "oldest_after_ms": None, "members": members,
+        "consumed_per_s": None if flow.consumed is None else whole(flow.consumed),
+        "delivered_per_s": None if flow.delivered is None else whole(flow.delivered), "differs": flow.differs,
+    }
+
+
+def worst_topic(lags: dict[str, str | None]) -> str | None:
+    """The one furthest behind; of equals the first.
+
+    >>> worst_topic({"orders": "3", "mails": "12", "refunds": None})
+    'mails'
+    """
+    return max(lags, key=lambda topic: int(lags[topic] or 0), default=None)

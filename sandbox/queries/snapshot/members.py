@@ -1,0 +1,87 @@
+"""One member of a group, as its card shows it.  A wire client shows what the broker knows, the rest is None."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.consumers import MemberInfo
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.pull_consumer import PullConsumer
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.presets import MIB, Preset
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.code_names import release_name
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+
+def member_rows(sandbox: "Sandbox", view: GroupView, topic: str | None) -> dict[str, Row]:
+    """By client id: in-process members by label, then wire members.  `topic`: count only its queues."""
+    registered = view.registered()
+    rows = {actor.client_id or actor.label: _actor_row(sandbox, view, actor, registered.get(actor.client_id), topic)
+            for actor in view.actors}
+    for client_id, info in registered.items():
+        if client_id not in rows and not view.is_leftover(client_id):
+            rows[client_id] = _wire_row(view, info, len(rows), topic)
+    return rows
+
+
+def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
+               topic: str | None) -> Row:
+    consumer, settings = actor.consumer, actor.settings
+    held: list[tuple[MessageQueue, ProcessQueue]] = []
+    if consumer is not None and actor.lives:
+        held = [(mq, pq) for mq, pq in consumer.process_queues.items() if topic in (None, mq.topic)]
+    return {
+        "actor": actor.label, "kind": settings.kind, "letter": actor.label[:1].upper(), "colour": actor.colour,
+        "state": actor.state, "transport": "loopback",
+        "language": "JAVA" if info is None else info.language, "version": None if info is None else info.version,
+        "queues": len(held),
+        "buffered": sum(pq.count for _, pq in held), "buffered_bytes": sum(pq.bytes for _, pq in held),
+        "fullest": max((pq.count for _, pq in held), default=0),
+        "fullest_bytes": max((pq.bytes for _, pq in held), default=0),
+        "span": max((pq.span for _, pq in held), default=0),
+        "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms,
+        "state_since_ms": actor.state_since_ms, "timers": actor.timers,
+        "limits": _limits(actor, sandbox.preset),
+        "work_ms": list(actor.work_ms), "slow": _slow(actor),
+        "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
+    }
+
+
+def _slow(actor: ConsumerActor) -> Row | None:
+    """The key it takes its time for; `met`: a message with it has come since it was named."""
+    if actor.slow is None:
+        return None
+    slow = actor.slow
+    return {"key": slow.key or None, "queue": slow.queue or None, "ms": slow.ms, "met": slow.met}
+
+
+def _limits(actor: ConsumerActor, preset: Preset) -> Row | None:
+    """What holds its pulls back: of the process that runs, else of the one that would be started.
+
+    Nothing holds back who pulls by hand.
+    """
+    if actor.settings.kind == "pull":
+        return None
+    if actor.consumer is not None and actor.lives and not isinstance(actor.consumer, PullConsumer):
+        consumer = actor.consumer
+        return {"count": consumer.threshold_for_queue, "bytes": consumer.threshold_bytes_for_queue,
+                "span": consumer.config.max_span}
+    return {"count": preset.pull_threshold_for_queue, "bytes": preset.pull_threshold_size_mib * MIB,
+            "span": preset.consume_concurrently_max_span}
+
+
+def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> Row:
+    queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
+    return {
+        "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",
+        "transport": "tcp", "language": info.language, "version": info.version,
+        "release": release_name(info.version), "queues": queues, "buffered": None,
+        "buffered_bytes": None, "fullest": None, "fullest_bytes": None, "span": None, "busy": None, "threads": None,
+        "since_ms": info.since_ms,
+        "state_since_ms": None, "timers": {}, "limits": None, "work_ms": None, "slow": None,
+        "expires_at_ms": view.expires_at_ms(info.client_id, info), "reason": None,
+    }

@@ -1,0 +1,50 @@
+"""Messages as they arrive, and one of them (channel `messages/<slug>?…`)."""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from sandbox.control.questions import ReadRecord
+from sandbox.queries.message_tail import Wanted
+from sandbox.queries.questions.messages import read_record
+from sandbox.queries.questions.search import by_id, why_not
+from sandbox.queries.rows.messages import message_row
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+ID_CHARS = 255
+OTHERS = 20  # further messages of one id, named
+
+
+def read_messages(sandbox: "Sandbox", query: str) -> Row:
+    """`?topic=&queue=&tag=&key=` follows what arrives, `?id=` shows one message.
+
+    Following: {"wanted": {"topic", "queue", "tag", "key"} (an empty text lets everything through), "seen": how many
+    fitted since somebody looked, "rest": of them not shown, for more than 20 came in a second, "unseen": came so fast
+    that nobody looked at them, "rows": {number: `message_rows.message_row`}}; numbers rise in the order of arrival, and
+    the newest 100 are there.  Tags must be equal, of the keys a part is enough.
+
+    One message: {"id", "record": `ask.messages.read_record`, or None, "others": further messages of a unique key
+    (`message_row`), "why": None, or `ask.search.why_not` where there is none}.  Attached clusters answer the same: what
+    their brokers do not tell is None.
+    """
+    asked = parse_qs(query).get("id")
+    if asked:
+        return _one(sandbox, asked[0].strip()[:ID_CHARS])
+    tail = sandbox.memory.tails.of(Wanted.of(query))
+    tail.read(sandbox)
+    return {"wanted": tail.wanted._asdict(), "seen": tail.seen, "rest": tail.rest, "unseen": tail.unseen,
+            "rows": {str(number): row for number, row in tail.rows}}
+
+
+def _one(sandbox: "Sandbox", asked: str) -> Row:
+    """Of a unique key the record that was stored first: copies for retries come later."""
+    found = by_id(sandbox, asked)
+    if not found:
+        return {"id": asked, "record": None, "others": [], "why": why_not(sandbox, asked)}
+    first = found[0]
+    record = read_record(sandbox, ReadRecord(broker=first.broker, physical_offset=first.message.physical_offset))
+    return {"id": asked, "record": record, "others": [message_row(other.message, other.broker) for other in
+                                                      found[1:OTHERS + 1]], "why": None}

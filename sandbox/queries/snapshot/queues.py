@@ -1,0 +1,107 @@
+"""One queue of one group: where every counter stands, this turn.  None means: nobody knows."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.broker import Broker
+from sandbox.client.process_queue import ProcessQueue
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.down_queues import down_broadcast_row, down_row
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+
+def queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: str | None) -> Row:
+    """A row of the board, clustering: one per queue."""
+    holder = view.holder(mq)
+    actor, pq = holder if holder is not None else (None, None)
+    if mq.broker in view.down:
+        row = {**_held(actor, pq, mq), **down_row(sandbox, view, mq), "assigned": assigned}
+        return row if pq is None else row | {"next_pull": str(pq.next_offset)}
+    broker = view.masters[mq.broker]
+    owner = actor.client_id if actor is not None else view.wire_owner(mq)
+    committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
+    return {**_ends(sandbox, broker, mq), **_position(sandbox, broker, mq, committed), **_held(actor, pq, mq),
+            **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
+            "lock": lock_row(view, broker, mq), "cause": sandbox.memory.cause(view.group, mq), "down": None}
+
+
+def broadcast_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, actor: ConsumerActor,
+                  pq: ProcessQueue | None) -> Row:
+    """Broadcasting: one per queue and member; the offset is the member's own."""
+    if mq.broker in view.down:
+        return {**_held(actor, pq, mq), **down_broadcast_row(sandbox, view, mq, actor), "assigned": actor.client_id}
+    broker = view.masters[mq.broker]
+    assert actor.consumer is not None
+    committed = actor.consumer.offset_store.read_memory(mq)
+    return {**_ends(sandbox, broker, mq), **_position(sandbox, broker, mq, committed), **_held(actor, pq, mq),
+            **_pulling(view, broker, mq, pq), "owner": actor.client_id, "assigned": actor.client_id, "lock": None,
+            "cause": sandbox.memory.cause(view.group, mq), "down": None}
+
+
+def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:
+    """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until somebody asks.
+
+    How long it is trusted and how often renewed are the holder's own (spec client-behaviour 5.4).
+    """
+    entry = broker.locks.table.get(view.group, {}).get(mq)
+    if entry is None:
+        return None
+    holder = view.holder(mq)
+    renewed_ms = view.rightly_ms(mq.broker, entry.last_update_ms)
+    trusted_ms: int | None = None
+    again_ms: int | None = None
+    if holder is not None and holder[0].client_id == entry.client_id and holder[0].instance is not None:
+        config, pq = holder[0].instance.config, holder[1]
+        trusted_ms = pq.last_lock_ms + config.lock_max_live_ms if pq.locked else None
+        again_ms = renewed_ms + config.lock_renew_ms
+    return {"holder": entry.client_id, "granted_at_ms": view.rightly_ms(mq.broker, entry.granted_ms),
+            "expires_at_ms": renewed_ms + broker.locks.max_live_ms, "trusted_until_ms": trusted_ms,
+            "renew_at_ms": again_ms}
+
+
+def _ends(sandbox: "Sandbox", broker: Broker, mq: MessageQueue) -> Row:
+    high = broker.store.max_offset(mq.topic, mq.queue_id)
+    return {"min": str(max(0, broker.store.min_offset(mq.topic, mq.queue_id))), "max": str(high),
+            "rate_per_s": sandbox.memory.rate(mq, high)}
+
+
+def _position(sandbox: "Sandbox", broker: Broker, mq: MessageQueue, committed: int | None) -> Row:
+    if committed is None:
+        return {"committed": None, "oldest_stored_ms": None}
+    high = broker.store.max_offset(mq.topic, mq.queue_id)
+    return {"committed": str(committed),
+            "oldest_stored_ms": sandbox.memory.stored_ms(mq, committed, high, broker.store.store_time)}
+
+
+def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Row:
+    """What the owner's process shows; a wire client shows none of it."""
+    if actor is None or pq is None or actor.consumer is None:
+        return {"in_memory": None, "cells": None, "cells_from": None, "oldest": None, "flow_control": None}
+    in_memory = actor.consumer.offset_store.read_memory(mq)
+    cells_from, cells = pq.cells()
+    oldest = pq.oldest()
+    return {
+        "in_memory": None if in_memory is None else str(in_memory), "cells": cells,
+        "cells_from": str(cells_from) if cells else None,
+        "oldest": None if oldest is None else {"offset": str(oldest[0]), "key": oldest[1], "since_ms": oldest[2]},
+        "flow_control": pq.flow_control,
+    }
+
+
+def _pulling(view: GroupView, broker: Broker, mq: MessageQueue, pq: ProcessQueue | None) -> Row:
+    pull = broker.pulls.get(view.group, mq)
+    if pq is not None:
+        next_pull: int | None = pq.next_offset
+    else:
+        next_pull = pull.next_offset if pull is not None else None
+    return {"next_pull": None if next_pull is None else str(next_pull),
+            "held_until_ms": _held_until(view, mq.broker, pull.held_until_ms if pull is not None else None)}
+
+
+def _held_until(view: GroupView, broker: str, until_ms: int | None) -> int | None:
+    return None if until_ms is None else view.rightly_ms(broker, until_ms)

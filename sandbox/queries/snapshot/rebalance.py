@@ -1,0 +1,236 @@
+"""Who believes what of a group's queues, who really holds them, how they moved (channel `rebalance/<slug>/<group>`).
+
+None means: nobody can tell.  Of clients that are not ours there is what brokers know: that they are members, since
+when, and which queues they pulled last; what they think stays their own business.  A section that cannot be told at
+all is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its queues 0 … n−1.
+
+    group    one row: group, model (CLUSTERING, BROADCASTING), orderly (do members lock queues?), strategy (name on the
+             wire), strategies ({client id: name}, of those who tell), apart: what members do not have in common, of
+             `strategy` and `subscription`; such a group loses messages or leaves queues alone
+    lives    rebalance_ms, route_ms: how often members divide of their own accord, and ask for routes
+    brokers  by broker name: state, members ([client id], sorted as clients sort, of those it knows; None: it is down)
+    topics   by name: queues {broker: n} as brokers have them now, retry (is it the group's retry topic?)
+    members  by client id: actor (label), letter, colour, state, transport (loopback, tcp), kind, language, release,
+             since_ms, expires_at_ms; strategy; subscription {topic: expression}; known_to [broker];
+             due_ms, route_due_ms: when it divides next, asks for routes next; rounds: how often it has divided
+    beliefs  by `<client id>|<topic>`: client_id, topic; members [client id] as it was told last, queues {broker: n} as
+             its route said the last time it divided, route {broker: n} as its route says now, mine [queue] what it
+             computed, asked_ms, trigger (timer, notified, started, resumed, reset), index: its place among members;
+             missed_ms, missed_why: a later round came to nothing (no reason: nobody told the members, or the route);
+             agrees: does it divide the same lists that brokers have now?
+    queues   by queue: topic, broker, queue_id; claims {client id: since_ms} of members that think it theirs;
+             held {client id: {since_ms, letting_go}} of members that have a process queue for it (not ours: whoever
+             pulled it last); due [client id]: whose it is once everybody has divided what brokers know now;
+             lock: `snapshot.queues.lock_row`; trouble and since_ms: twice (two claim or hold it), nobody (no claim, no
+             holder), lingers (who holds it does not claim it), waits (who claims it has not got it)
+    waits    by `<client id>|<queue>`: client_id, queue, why (lock, master, offset), holder, holder_state, until_ms,
+             again_ms (`snapshot.client_waits`)
+    rounds   by event number, the last 48 that changed something: seq, at_ms, client_id, topic, trigger, strategy,
+             members, queues (how many), added and dropped [queue], because (a happening or None), behind_ms (after it)
+    moves    by event number, the last 40: seq, queue, from, to (client ids; from None: nobody had it), left_ms,
+             left_why (a reason of QueueDropped; crashed), taken_ms, start_offset, because, round (seq);
+             left_ms None: from has it still; later than taken_ms: both had it for a while
+
+    labels   {client id: label} of those in rounds and moves who are members no more
+
+A happening: seq, at_ms, what (joined, left, topics, running, strategy, route), who (client id, person, name server),
+why (how a member left; the broker; the strategy), and for `route` topic_changed_ms.
+
+In broadcasting groups everybody reads everything: no trouble, and no moves between members.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.client.config import ClientConfig
+from sandbox.client.division import Round
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.rebalance_history import GroupHistory
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView, topics_of
+from sandbox.queries.snapshot.board import group_strategy, shares
+from sandbox.queries.snapshot.client_waits import waits
+from sandbox.queries.snapshot.members import member_rows
+from sandbox.queries.snapshot.queues import lock_row
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+Rows = dict[str, Row]
+
+TOPICS_SHOWN = 16
+MEMBER_FIELDS = ("actor", "letter", "colour", "state", "transport", "kind", "language", "release", "since_ms",
+                 "expires_at_ms")
+WAITS_FOR = ("lock", "master", "offset")
+
+
+def read_rebalance(sandbox: "Sandbox", group: str) -> Row:
+    view, history = GroupView(sandbox, group), sandbox.memory.rebalances.group(group)
+    topics = {topic: view.routed_queues(topic) for topic in topics_of(view)[:TOPICS_SHOWN]}
+    members = _members(sandbox, view)
+    return {
+        "group": _group(sandbox, view, members), "lives": _lives(view),
+        "brokers": {node.name: {"state": node.state, "members": _known(view, node.name)}
+                    for node in sandbox.nodes.brokers if node.is_master},
+        "topics": {topic: {"queues": _counted(mqs), "retry": topic.startswith("%RETRY%")}
+                   for topic, mqs in topics.items()},
+        "members": members, "beliefs": _beliefs(view, members, topics),
+        "queues": {mq.key: row for topic, mqs in topics.items()
+                   for mq, row in _queues(sandbox, view, history, topic, mqs)},
+        "waits": _waits(sandbox, view),
+        "rounds": {row["seq"]: dict(row) for row in history.rounds},
+        "moves": {row["seq"]: dict(row) for row in history.moves},
+        "labels": _labels(sandbox, history, members),
+    }
+
+
+def _labels(sandbox: "Sandbox", history: GroupHistory, members: Rows) -> dict[str, str]:
+    named = {row["client_id"] for row in history.rounds} | {row["from"] for row in history.moves}
+    named |= {row["to"] for row in history.moves} | {row["who"] for row in history.happenings}
+    return {client_id: label for client_id in sorted(named - members.keys() - {None})
+            if (label := sandbox.actors.label_of(client_id)) is not None}
+
+
+def _group(sandbox: "Sandbox", view: GroupView, members: Rows) -> Row:
+    broadcasting = view.model == "BROADCASTING"
+    strategies = {client_id: row["strategy"] for client_id, row in members.items() if row["strategy"] is not None}
+    wanted = [row["subscription"] for row in members.values() if row["subscription"] is not None]
+    apart = ["strategy"] if len(set(strategies.values())) > 1 else []
+    apart += ["subscription"] if any(one != wanted[0] for one in wanted) else []
+    orderly = next((actor.settings.listener == "orderly" and not broadcasting for actor in view.actors), None)
+    return {"group": view.group, "model": view.model, "orderly": orderly,
+            "strategy": None if broadcasting else group_strategy(sandbox, view).name, "strategies": strategies,
+            "apart": [] if broadcasting else apart}
+
+
+def _lives(view: GroupView) -> Row:
+    """Of a member that runs, else RocketMQ's."""
+    running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
+    config = running or ClientConfig
+    return {"rebalance_ms": config.rebalance_ms, "route_ms": config.poll_name_server_ms}
+
+
+def _known(view: GroupView, broker: str) -> list[str] | None:
+    running = view.masters.get(broker)
+    if running is None:
+        return None
+    group = running.consumers.groups.get(view.group)
+    return [] if group is None else sorted(group.members)
+
+
+def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
+    if mqs is None:
+        return None
+    found: dict[str, int] = {}
+    for mq in mqs:
+        found[mq.broker] = max(found.get(mq.broker, 0), mq.queue_id + 1)
+    return found
+
+
+def _members(sandbox: "Sandbox", view: GroupView) -> Rows:
+    known = {name: set(members) for name in view.masters if (members := _known(view, name)) is not None}
+    rows: Rows = {}
+    for client_id, row in member_rows(sandbox, view, None).items():
+        actor = view.by_client.get(client_id)
+        rows[client_id] = {**{name: row.get(name) for name in MEMBER_FIELDS}, **_own(actor),
+                           "known_to": sorted(name for name, members in known.items() if client_id in members)}
+    return rows
+
+
+def _own(actor: ConsumerActor | None) -> Row:
+    """What only the process itself knows."""
+    if actor is None or actor.consumer is None or not actor.lives:
+        return {"strategy": None, "subscription": None, "due_ms": None, "route_due_ms": None, "rounds": None}
+    consumer = actor.consumer
+    table = consumer.instance.timer_rows()
+    route = table.get("route")
+    return {"strategy": None if actor.settings.model == "BROADCASTING" else consumer.strategy.name,
+            "subscription": {sub.topic: sub.expression for sub in consumer.subscriptions.values()},
+            "due_ms": table["rebalance"].due_ms, "route_due_ms": None if route is None else route.due_ms,
+            "rounds": table["rebalance"].runs}
+
+
+def _beliefs(view: GroupView, members: Rows, topics: dict[str, list[MessageQueue]]) -> Rows:
+    truth, rows = view.online_members(), dict[str, Row]()
+    for client_id in members:
+        actor = view.by_client.get(client_id)
+        consumer = actor.consumer if actor is not None and actor.lives else None
+        if consumer is None and client_id not in truth:
+            continue  # nobody's belief
+        for topic, mqs in topics.items():
+            if consumer is not None and topic not in consumer.subscriptions:
+                continue
+            known = consumer.rebalancer.rounds.get(topic) if consumer is not None else None
+            route = consumer.instance.routes.subscribe_queues(topic) if consumer is not None else None
+            told = [client_id] if view.model == "BROADCASTING" else truth
+            rows[f"{client_id}|{topic}"] = {"client_id": client_id, "topic": topic, "route": _counted(route),
+                                            **_belief(known, client_id, told, mqs)}
+    return rows
+
+
+def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[MessageQueue]) -> Row:
+    missed: Row = {"missed_ms": None, "missed_why": None}
+    if known is not None and known.missed_ms is not None:
+        missed = {"missed_ms": known.missed_ms, "missed_why": known.missed_why}
+    if known is None or known.division is None:
+        return {"members": None, "queues": None, "mine": None, "asked_ms": None, "trigger": None, "index": None,
+                "agrees": None, **missed}
+    found = known.division
+    return {"members": found.members, "queues": _counted(found.queues), "mine": [mq.key for mq in found.mine],
+            "asked_ms": found.at_ms, "trigger": known.trigger,
+            "index": found.members.index(client_id) if client_id in found.members else None,
+            "agrees": found.members == truth and found.queues == mqs, **missed}
+
+
+def _queues(sandbox: "Sandbox", view: GroupView, history: GroupHistory, topic: str,
+            mqs: list[MessageQueue]) -> list[tuple[MessageQueue, Row]]:
+    """Queues brokers have, and such as members still think of."""
+    broadcasting = view.model == "BROADCASTING"
+    due = shares(sandbox, view, topic, mqs) if not broadcasting else dict.fromkeys(view.online_members(), mqs)
+    alive = {actor.client_id: actor.consumer for actor in view.actors if actor.consumer is not None and actor.lives}
+    claims = {client_id: set(known.division.mine) for client_id, consumer in alive.items()
+              if (known := consumer.rebalancer.rounds.get(topic)) is not None and known.division is not None}
+    secret = any(client_id not in alive and not view.is_leftover(client_id) for client_id in view.online_members())
+    thought_of = {mq for mine in claims.values() for mq in mine if mq.topic == topic}
+    thought_of |= {mq for consumer in alive.values() for mq in consumer.process_queues if mq.topic == topic}
+    found: list[tuple[MessageQueue, Row]] = []
+    for mq in sorted({*mqs, *thought_of}):
+        claimed = {client_id: history.claimed_since_ms(client_id, mq)
+                   for client_id, mine in claims.items() if mq in mine}
+        held: Rows = {client_id: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
+                      for client_id, consumer in alive.items() if (pq := consumer.process_queues.get(mq)) is not None}
+        wire = view.wire_owner(mq)
+        if wire is not None:
+            held[wire] = {"since_ms": None, "letting_go": None}
+        trouble, since_ms = (None, None) if broadcasting else _trouble(history, mq, claimed, held, secret=secret)
+        broker = view.masters.get(mq.broker)
+        found.append((mq, {
+            "topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": claimed, "held": held,
+            "due": [client_id for client_id, mine in due.items() if mq in mine],
+            "lock": None if broker is None else lock_row(view, broker, mq), "trouble": trouble, "since_ms": since_ms}))
+    return found
+
+
+def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None], held: Rows, *,
+             secret: bool) -> tuple[str | None, int | None]:
+    """What is wrong with one queue, and since when.  `secret`: some member does not tell what it thinks."""
+    if len(claims) > 1 or len(held) > 1:
+        begun = sorted(ms for ms in (claims.values() if len(claims) > 1 else
+                                     [row["since_ms"] for row in held.values()]) if ms is not None)
+        return "twice", begun[1] if len(begun) > 1 else None
+    mind = next(iter(claims), None)
+    holder = next(iter(held), None)
+    if mind is None and holder is None:
+        return (None, None) if secret else ("nobody", history.unclaimed_since_ms(mq))
+    if mind == holder or (mind is None and held[str(holder)]["since_ms"] is None):
+        return None, None  # of who keeps its thoughts to itself, holding is all there is
+    since_ms = history.unclaimed_since_ms(mq) if mind is None else claims[mind]
+    return "waits" if holder is None else "lingers", since_ms
+
+
+def _waits(sandbox: "Sandbox", view: GroupView) -> Rows:
+    """Queues that members claim and cannot have yet."""
+    return {f"{actor.client_id}|{key}": {"client_id": actor.client_id, "holder": None, "holder_state": None, **row}
+            for actor in view.actors if isinstance(actor.consumer, PushConsumer) and actor.lives
+            for key, row in waits(sandbox, view, actor.consumer).items() if row["why"] in WAITS_FOR}

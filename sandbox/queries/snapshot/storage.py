@@ -1,0 +1,69 @@
+"""The log as a tape, and the index as a shelf (channels `store/<slug>/<node>`, `index/<slug>/<node>`)."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.queries.snapshot.tape import topics_in_colour_order
+from sandbox.store.message_store import MessageStore
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+LAST_ENTRIES = 64
+NEWEST_KEYS = 12
+
+
+def read_store(sandbox: "Sandbox", node: BrokerNode) -> Row:
+    store = node.running.store
+    return {"log": log_row(store), "files": {file.name: {"bytes": str(file.size), "wrote": str(file.wrote)}
+                                             for file in store.log.files.files},
+            "records": sandbox.memory.tape(node.node).read(store), "topics": topics_in_colour_order(store)}
+
+
+def log_row(store: MessageStore) -> Row:
+    return {"min": str(store.min_physical_offset), "max": str(store.max_physical_offset),
+            "flushed": str(store.flushed_offset), "dispatched": str(store.dispatched_offset),
+            "file_bytes": str(store.config.commit_log_file_bytes)}
+
+
+def read_index(sandbox: "Sandbox", node: BrokerNode) -> Row:
+    store = node.running.store
+    files = store.index.files
+    return {
+        "keys": _newest_keys(sandbox.memory.tape(node.node).read(store)),
+        "files": {file.name: {"begin_ms": file.begin_ms, "end_ms": file.end_ms,
+                              "begin_physical": str(file.begin_physical), "end_physical": str(file.end_physical),
+                              "slots_used": file.slots_used, "count": file.index_count, "slots": file.slots,
+                              "entries": file.entries} for file in files},
+        "entries": _last_entries(node),
+    }
+
+
+def _newest_keys(records: dict[str, Row]) -> list[Row]:
+    """Of the last records of the log: each key once, the newest first.  A message may have several, with blanks
+    between."""
+    found = {(record["topic"], key): None for record in reversed(records.values()) if record["kind"] == "normal"
+             for key in (record["key"] or "").split()}
+    return [{"topic": topic, "key": key} for topic, key in list(found)[:NEWEST_KEYS]]
+
+
+def _last_entries(node: BrokerNode) -> dict[str, Row]:
+    """The newest entries over all files, oldest first."""
+    found: dict[str, Row] = {}
+    left = LAST_ENTRIES
+    for file in reversed(node.running.store.index.files):
+        first = max(1, file.index_count - left)
+        rows: dict[str, Row] = {}
+        for no in range(first, file.index_count):
+            entry = file.entry(no)
+            if entry is not None:
+                rows[f"{file.name}:{no}"] = {"hash": entry.hash, "physical": str(entry.physical_offset),
+                                             "time_diff_s": entry.time_diff_s, "previous": entry.previous,
+                                             "slot": entry.hash % file.slots}
+        found = {**rows, **found}
+        left -= len(rows)
+        if left <= 0:
+            break
+    return found

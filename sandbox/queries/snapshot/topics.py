@@ -1,0 +1,105 @@
+"""Topics, queue by queue: who may write, who may read, and what waits where (product page Topics)."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.config import PERM_READ, PERM_WRITE
+from sandbox.broker.topic_names import is_system
+from sandbox.cluster.last_known import LastKnown
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.snapshot.tape import kind_of
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+MAX_GROUPS = 16  # whose backlog a queue names
+
+
+def read_topics(sandbox: "Sandbox") -> Row:
+    """{"topics": [{"topic", "kind", "brokers": [{"broker", "write_queues", "read_queues", "permission", "how",
+    "down"}], "groups": [name], "queues": [{"broker", "queue_id", "min", "max", "rate_per_s", "use", "waiting"}]}]}.
+
+    `down`: None while the master runs; else all of its row and queues is as it knew them last, {"known_at_ms", "kept":
+    whether a slave that runs has them}.
+    `use`: `rw`, `wo` (written, and nobody may read it), `ro` (readable, and nobody may write it) or `none` (neither:
+    left behind by a shrink).  `waiting`: group → messages behind its committed offset, None where it never committed.
+    """
+    rows: dict[str, Row] = {}
+    for node in sandbox.nodes.masters():
+        broker = node.running
+        last_ids = dict(broker.store.queues())  # sorted, so the highest id of each topic stays
+        for name, config in sorted(broker.topics.table.items()):
+            if is_system(name) or broker.topics.is_system(name):
+                continue
+            counts = {"broker": node.name, "write_queues": config.write_queues, "read_queues": config.read_queues,
+                      "permission": config.permission, "how": sandbox.origins.of(name, node.name), "down": None}
+            groups = _groups(broker, name)
+            _add(rows, name, counts, groups, _queues(sandbox, broker, name, counts, groups, last_ids.get(name, -1)))
+    for master, known in sandbox.nodes.down_masters().items():
+        down = {"known_at_ms": known.at_ms, "kept": sandbox.nodes.slave_of(master) is not None}
+        for name, was in known.topics.items():
+            if not is_system(name):
+                counts = {"broker": master, "write_queues": was["write_queues"],
+                          "read_queues": was["read_queues"], "permission": was["permission"],
+                          "how": sandbox.origins.of(name, master), "down": down}
+                groups = sorted(group for group, read in known.groups.items() if name in read)[:MAX_GROUPS]
+                _add(rows, name, counts, groups, _queues_then(known, name, counts, groups))
+    for row in rows.values():
+        row["brokers"].sort(key=lambda counts: str(counts["broker"]))
+    return {"topics": [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]}
+
+
+def _add(rows: dict[str, Row], name: str, counts: Row, groups: list[str], queues: list[Row]) -> None:
+    row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "brokers": [], "groups": [], "queues": []})
+    row["brokers"].append(counts)
+    row["groups"] = sorted({*row["groups"], *groups})
+    row["queues"] += queues
+
+
+def _groups(broker: Broker, topic: str) -> list[str]:
+    """Clustering groups that read the topic now, or did: those whose progress the broker keeps."""
+    found = {key.group for key in broker.consumer_offsets.table if key.topic == topic}
+    found |= {name for name, group in broker.consumers.groups.items()
+              if topic in group.subscriptions and group.model == "CLUSTERING"}
+    return sorted(found)[:MAX_GROUPS]
+
+
+def _queues(sandbox: "Sandbox", broker: Broker, topic: str, counts: Row, groups: list[str],
+            last_id: int) -> list[Row]:
+    """Every queue the counts name, and those a shrink left messages in."""
+    store = broker.store
+    count = max(counts["read_queues"], counts["write_queues"], last_id + 1)
+    rows: list[Row] = []
+    for queue_id in range(count):
+        high = store.max_offset(topic, queue_id)
+        low = max(0, store.min_offset(topic, queue_id))
+        rows.append({"broker": broker.config.name, "queue_id": queue_id, "min": str(low), "max": str(high),
+                     "rate_per_s": sandbox.memory.rate(MessageQueue(topic, broker.config.name, queue_id), high),
+                     "use": _use(counts, queue_id),
+                     "waiting": {group: _waiting(broker.consumer_offsets.get(group, topic, queue_id), low, high)
+                                 for group in groups}})
+    return rows
+
+
+def _queues_then(known: LastKnown, topic: str, counts: Row, groups: list[str]) -> list[Row]:
+    rows: list[Row] = []
+    for queue_id, (low, high) in enumerate(known.topics[topic]["ends"]):
+        mq = MessageQueue(topic, counts["broker"], queue_id)
+        rows.append({"broker": mq.broker, "queue_id": queue_id, "min": str(low), "max": str(high), "rate_per_s": None,
+                     "use": _use(counts, queue_id),
+                     "waiting": {group: _waiting(known.committed(group, mq)[0], low, high) for group in groups}})
+    return rows
+
+
+def _use(counts: Row, queue_id: int) -> str:
+    writable = queue_id < counts["write_queues"] and counts["permission"] & PERM_WRITE
+    readable = queue_id < counts["read_queues"] and counts["permission"] & PERM_READ
+    return "rw" if writable and readable else "wo" if writable else "ro" if readable else "none"
+
+
+def _waiting(committed: int | None, low: int, high: int) -> str | None:
+    """Messages from the committed offset (or the oldest, if that is later) to the newest; an empty queue has none."""
+    if high == 0:
+        return "0"
+    return None if committed is None else str(max(0, high - max(low, committed)))

@@ -1,0 +1,184 @@
+"""The whole sandbox in one value: first paint, JSON API, keyframes (catalogue 9)."""
+
+from typing import TYPE_CHECKING, Any
+
+from sandbox.broker.broker import Broker
+from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
+from sandbox.client.config import INNER_PRODUCER_GROUP
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
+from sandbox.queries.snapshot.groups import group_names, topics_read
+from sandbox.queries.snapshot.members import member_rows
+from sandbox.queries.snapshot.retries import retrying
+from sandbox.queries.snapshot.storage import log_row
+from sandbox.queries.snapshot.tape import kind_of
+from sandbox.remoting.channel import LOOPBACK
+
+if TYPE_CHECKING:
+    from sandbox.hosting.sandbox import Sandbox
+
+Row = dict[str, Any]
+
+_MEMBER = ("actor", "kind", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes",
+           "fullest", "span", "busy", "threads", "since_ms", "timers")
+_QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flow_control", "held_until_ms", "cause",
+          "down")
+_LOCK = ("holder", "expires_at_ms", "trusted_until_ms")
+
+
+def draw_snapshot(sandbox: "Sandbox") -> Row:
+    record = sandbox.record
+    return {
+        "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
+                    "state": "live", "expires_at": None, "trouble": sandbox.trouble,
+                    "trouble_why": sandbox.standstill.why,
+                    "notices": [notice._asdict() for notice in sandbox.notices],
+                    "client_rebalance_interval_ms": sandbox.preset.client_rebalance_interval_ms},
+        "epoch": record.epoch, "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(),
+        "wall_ms": sandbox.ground.wall.now_ms(), "rate": sandbox.clock.rate,
+        "rate_pinned": bool(sandbox.wire_clients()),
+        "name_servers": [_name_server(node) for node in sandbox.nodes.name_servers],
+        "brokers": [_broker(sandbox, node) for node in sandbox.nodes.brokers],
+        "links": sandbox.links.rows(),
+        "topics": _topics(sandbox), "producers": _producers(sandbox),
+        "groups": [_group(sandbox, name) for name in group_names(sandbox)],
+    }
+
+
+def _name_server(node: Any) -> Row:
+    brokers: list[Row] = []
+    if node.name_server is not None:
+        brokers = [{"broker": live.broker, "broker_id": live.broker_id, "last_update_ms": live.last_update_ms}
+                   for _, live in sorted(node.name_server.route_info.live.items())]
+    return {"name": node.name, "state": node.state, "brokers": brokers}
+
+
+def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
+    store = node.broker.store if node.broker is not None else None
+    replicated = store.replicated_offset if store is not None and node.is_master else None
+    return {
+        "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
+        "state": node.state, "address": node.record.address,
+        "listening": sandbox.listening.listens(node.record.address), "flush": sandbox.preset.flush,
+        "replication": node.replication, "property_filter": sandbox.preset.property_filter,
+        "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
+        "log": None if store is None else {**_log(store),
+                                           "replicated": None if replicated is None else str(replicated)},
+    }
+
+
+def _log(store: Any) -> Row:
+    row = log_row(store)
+    del row["dispatched"]
+    return row
+
+
+def _topics(sandbox: "Sandbox") -> list[Row]:
+    """One row per topic over all brokers; counts and rights are the first broker's that has it.
+
+    A queue with `known_at_ms` is a down master's, as that knew it last.
+    """
+    rows: dict[str, Row] = {}
+    for node in sandbox.nodes.masters():
+        broker = node.running
+        for name, config in sorted(broker.topics.table.items()):
+            if is_system(name) or broker.topics.is_system(name):
+                continue
+            row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "permission": config.permission,
+                                         "read_queues": config.read_queues, "write_queues": config.write_queues,
+                                         "queues": []})
+            row["queues"] += _topic_queues(sandbox, broker, name, max(config.read_queues, config.write_queues))
+    for broker_name, known in sandbox.nodes.down_masters().items():
+        for name, then in known.topics.items():
+            row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "permission": then["permission"],
+                                         "read_queues": then["read_queues"], "write_queues": then["write_queues"],
+                                         "queues": []})
+            row["queues"] += [{"broker": broker_name, "queue_id": number, "min": str(low), "max": str(high),
+                               "rate_per_s": 0.0, "known_at_ms": known.at_ms}
+                              for number, (low, high) in enumerate(then["ends"])]
+    return [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]
+
+
+def _topic_queues(sandbox: "Sandbox", broker: Broker, topic: str, count: int) -> list[Row]:
+    rows: list[Row] = []
+    for queue_id in range(count):
+        high = broker.store.max_offset(topic, queue_id)
+        rate = sandbox.memory.rate(MessageQueue(topic, broker.config.name, queue_id), high)
+        rows.append({"broker": broker.config.name, "queue_id": queue_id,
+                     "min": str(max(0, broker.store.min_offset(topic, queue_id))), "max": str(high),
+                     "rate_per_s": rate, "known_at_ms": None})
+    return rows
+
+
+def _producers(sandbox: "Sandbox") -> list[Row]:
+    rows: list[Row] = []
+    now_ms = sandbox.clock.now_ms()
+    for actor in sandbox.actors.producers():
+        until = actor.producer.faults.available_from_ms if actor.producer is not None else {}
+        rows.append({"client_id": actor.client_id or None, "actor": actor.label, "state": actor.state,
+                     "transport": "loopback", "topic": actor.settings.topic, "rate_per_s": round(actor.per_s, 1),
+                     "sent": actor.sent, "failed": actor.failed,
+                     "unavailable": {broker: at_ms for broker, at_ms in sorted(until.items()) if at_ms > now_ms}})
+    return rows + _wire_producers(sandbox)
+
+
+def _wire_producers(sandbox: "Sandbox") -> list[Row]:
+    """Of those brokers know the heartbeats, and nothing of what they mean to send."""
+    found = {info.client_id for node in sandbox.nodes.masters()
+             for group, channels in node.running.producers.groups.items() if group != INNER_PRODUCER_GROUP
+             for channel, info in channels.items() if channel.transport_kind != LOOPBACK}
+    return [{"client_id": client_id, "actor": None, "state": "running", "transport": "tcp", "topic": None,
+             "rate_per_s": None, "sent": None, "failed": None, "unavailable": {}} for client_id in sorted(found)]
+
+
+def _group(sandbox: "Sandbox", name: str) -> Row:
+    view = GroupView(sandbox, name)
+    settings = next((actor.settings for actor in view.actors), None)
+    members = member_rows(sandbox, view, None)
+    queues = {topic: queue_rows(sandbox, view, topic) for topic in topics_read(view)}
+    every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
+    counts = _counts(sandbox, view)
+    return {
+        "group": name, "model": view.model, "listener": settings.listener if settings is not None else None,
+        "strategy": group_strategy(sandbox, view).name, "subscription": _subscription(view),
+        "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
+                    for client_id, row in members.items()],
+        "lag": with_retries(lag_of(every), counts["retrying"]), **known_queues(every),
+        "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
+        "counts": counts,
+    }
+
+
+def _queue(topic: str, key: str, row: Row) -> Row:
+    broker, _, number = key.partition("@")[0].rpartition(":")
+    drawn = {"topic": topic, "broker": broker, "queue_id": int(number), **{name: row[name] for name in _QUEUE}}
+    if drawn["lock"] is not None:
+        drawn["lock"] = {name: drawn["lock"][name] for name in _LOCK}
+    return drawn
+
+
+def _subscription(view: GroupView) -> list[Row]:
+    """What brokers hold for the group; before its first heartbeat, what its actors will ask for."""
+    found: dict[str, tuple[str, str]] = {sub.topic: (sub.expression, sub.kind) for actor in view.actors
+                                         for sub in actor.settings.subscriptions}
+    for broker in view.masters.values():
+        group = broker.consumers.groups.get(view.group)
+        if group is not None:
+            found |= {topic: (data.sub_string, data.expression_type) for topic, data in group.subscriptions.items()}
+    return [{"topic": topic, "expression": found[topic][0], "kind": found[topic][1]} for topic in sorted(found)
+            if topic != retry_topic(view.group)]
+
+
+def _counts(sandbox: "Sandbox", view: GroupView) -> Row:
+    """`retrying`: messages in the retry topic nobody has consumed yet; `dead_letters`: in the dead-letter topic."""
+    dead = 0
+    for broker in view.masters.values():
+        dead += broker.store.max_offset(dead_letter_topic(view.group), 0)
+    for known in view.down.values():
+        letters = known.topics.get(dead_letter_topic(view.group))
+        dead += letters["ends"][0][1] if letters is not None else 0
+    ledger = sandbox.actors.ledgers.get(view.group)
+    return {"delivered_again": None if ledger is None else ledger.delivered_again, "retrying": retrying(sandbox, view),
+            "dead_letters": dead}

@@ -1,0 +1,20 @@
+"""What must hold, each a pure function of what was seen: `Observed` in, `Violation`s out.
+
+docs/simulation.md names the promise behind each and where RocketMQ makes it.
+"""
+
+from sandbox.simulation.checkers.calm import check_calm
+from sandbox.simulation.checkers.delivered import check_delivered
+from sandbox.simulation.checkers.offsets import check_offsets
+from sandbox.simulation.checkers.order import check_order
+from sandbox.simulation.checkers.owners import check_owners
+from sandbox.simulation.checkers.resets import check_resets
+from sandbox.simulation.checkers.stored import check_stored
+from sandbox.simulation.observed import Observed
+from sandbox.simulation.violation import Violation
+
+CHECKERS = (check_stored, check_delivered, check_owners, check_order, check_offsets, check_resets, check_calm)
+
+
+def check(observed: Observed) -> list[Violation]:
+    return [violation for checker in CHECKERS for violation in checker(observed)]

@@ -1,0 +1,11 @@
+"""Nobody makes a mistake that somebody else has to catch."""
+
+from sandbox.journal.events import HandlerFailed
+from sandbox.simulation.observed import Observed
+from sandbox.simulation.violation import Violation
+
+
+def check_calm(observed: Observed) -> list[Violation]:
+    """A handler that failed answered SYSTEM_ERROR and left this fact; errors of tasks end the run by themselves."""
+    return [Violation("calm", f"{entry.event.node} failed at request {entry.event.request_code}: {entry.event.remark}")
+            for entry in observed.entries if isinstance(entry.event, HandlerFailed)]

@@ -1,0 +1,84 @@
+"""At least once: what is stored and wanted has succeeded, or was buried, or somebody skipped it by name."""
+
+from sandbox.broker.topic_names import SCHEDULE_TOPIC
+from sandbox.journal.events import MessagesConsumed
+from sandbox.message.queue import MessageQueue
+from sandbox.simulation.checkers.progress import SENT_BACK, Book
+from sandbox.simulation.observed import Observed, Place, Stored, wants
+from sandbox.simulation.stage import TOPIC, GroupShape
+from sandbox.simulation.violation import Violation
+
+JUST_DUE_MS = 5_000
+
+
+def check_delivered(observed: Observed) -> list[Violation]:
+    """For every clustering group, after rest (spec client-behaviour 8.1; seed rows 0.7 and 2.x)."""
+    book = Book(observed)
+    for entry in observed.entries:
+        book.take(entry)
+    diverged = {slave.partition(".")[0] for slave in observed.diverged()}
+    found = _not_due(observed)
+    found += [Violation("at least once", f"without any trouble there was no end of {what}")
+              for what in observed.final.unfinished if not any(f"/{broker}/" in what for broker in diverged)]
+    for group in observed.stage.counting:
+        succeeded, elsewhere = _succeeded(observed, group), _buried_or_lost(observed, group)
+        for place, stored in _readable(observed, group).items():
+            queue, offset = place
+            page = book.page(group.name, queue)
+            how = page.how(offset) if page is not None else None
+            if how is None:
+                found.append(Violation("at least once", f"{group.name} never got {_name(stored)}"))
+            elif how == SENT_BACK and stored.unique_key not in succeeded and stored.unique_key not in elsewhere:
+                found.append(Violation("at least once", (
+                    f"{group.name} sent {_name(stored)} back and never got it again")))
+    return found
+
+
+def _readable(observed: Observed, group: GroupShape) -> dict[Place, Stored]:
+    """What the group should have had, as it is stored in the end."""
+    final = observed.final
+    return {place: stored for inventory in final.masters.values() for place, stored in inventory.messages.items()
+            if place[0].topic in (TOPIC, f"%RETRY%{group.name}")
+            and place[0].queue_id < final.read_queues.get((place[0].topic, place[0].broker), 0)
+            and wants(group, place[0].topic, stored.tags)}
+
+
+def _succeeded(observed: Observed, group: GroupShape) -> set[str]:
+    """Unique keys of all that succeeded, wherever it lay."""
+    places = observed.places()
+    keys: set[str] = set()
+    for entry in observed.entries:
+        event = entry.event
+        if isinstance(event, MessagesConsumed) and event.group == group.name and event.outcome == "SUCCESS":
+            queue = MessageQueue(event.topic, event.broker, event.queue_id)
+            for offset, key in zip(event.offsets, event.keys, strict=True):
+                keys |= {stored.unique_key for stored in places.get((queue, offset), ()) if stored.key == key}
+    return keys
+
+
+def _buried_or_lost(observed: Observed, group: GroupShape) -> set[str]:
+    """Unique keys in the dead letters, and of copies a power cut took or garbled.
+
+    A message sent back is stored without waiting for the disk (WAIT=false; spec broker-behaviour 2.2 and 11).
+    """
+    dead = f"%DLQ%{group.name}"
+    buried = {stored.unique_key for inventory in observed.final.masters.values()
+              for (queue, _), stored in inventory.messages.items() if queue.topic == dead}
+    return buried | {stored.unique_key for loss in observed.losses for stored in (*loss.lost(), *loss.torn())
+                     if stored.queue.topic in (f"%RETRY%{group.name}", dead)
+                     or stored.real_topic == f"%RETRY%{group.name}"}
+
+
+def _not_due(observed: Observed) -> list[Violation]:
+    """Delayed messages whose time came and that lie nowhere."""
+    arrived = {(queue.topic, stored.unique_key) for (queue, _), known in observed.places().items() for stored in known}
+    return [Violation("at least once", f"{_name(stored)} was due at {stored.due_ms} and never came to "
+                                       f"{stored.real_topic}")
+            for inventory in observed.final.masters.values() for (queue, _), stored in inventory.messages.items()
+            if queue.topic == SCHEDULE_TOPIC and stored.real_topic
+            and stored.due_ms + JUST_DUE_MS < observed.final.at_ms
+            and (stored.real_topic, stored.unique_key) not in arrived]
+
+
+def _name(stored: Stored) -> str:
+    return f"{stored.key} ({stored.queue.key}@{stored.offset}, {stored.unique_key})"

@@ -1,0 +1,48 @@
+"""In order, nobody overtakes: a message is begun when everything before it has succeeded."""
+
+from sandbox.journal.events import Entry, MessagesConsumed, SandboxWoken
+from sandbox.message.queue import MessageQueue
+from sandbox.simulation.checkers.progress import SUCCESS, Book
+from sandbox.simulation.observed import Observed
+from sandbox.simulation.violation import Violation
+
+ENDED, BEGUN = 0, 1  # at one moment, what ended counts before what began
+
+
+def check_order(observed: Observed) -> list[Violation]:
+    """Begins and ends of batches in the order they happened (spec client-behaviour 8.2)."""
+    orderly = {group.name for group in observed.stage.groups if group.kind == "orderly"}
+    if not orderly:
+        return []
+    moments: list[tuple[int, int, int, int, Entry]] = []
+    life = 0  # of the sandbox: its time may go back when its process was killed
+    for entry in observed.entries:
+        life += isinstance(entry.event, SandboxWoken)
+        moments.append((life, entry.at_ms, ENDED, entry.seq, entry))
+        if isinstance(entry.event, MessagesConsumed) and entry.event.group in orderly:
+            moments.append((life, entry.event.started_ms, BEGUN, entry.seq, entry))
+    moments.sort(key=lambda moment: moment[:4])
+    book, found = Book(observed), []
+    for _, _, what, _, entry in moments:
+        if what == ENDED:
+            book.take(entry)
+        else:
+            assert isinstance(entry.event, MessagesConsumed)
+            found += _begun(book, entry, entry.event)
+    return found
+
+
+def _begun(book: Book, entry: Entry, event: MessagesConsumed) -> list[Violation]:
+    queue = MessageQueue(event.topic, event.broker, event.queue_id)
+    page = book.page(event.group, queue)
+    if page is None:
+        return []
+    before: set[int] = set()
+    for offset in event.offsets:
+        first = page.first_open(frozenset(before))
+        if offset > first and page.done.get(offset) != SUCCESS:
+            return [Violation("order", (
+                f"{event.client_id} of {event.group} began {queue.key}@{offset} at {event.started_ms} (entry "
+                f"{entry.seq}) before {first} had succeeded"))]
+        before.add(offset)
+    return []

@@ -1,0 +1,71 @@
+"""No queue has two owners under lock."""
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from sandbox.journal.events import BrokerStopped, MessagesConsumed, QueueLocked
+from sandbox.message.queue import MessageQueue
+from sandbox.simulation.observed import Observed
+from sandbox.simulation.violation import Violation
+
+TRUSTED_MS = 30_000  # rocketmq.client.rebalance.lockMaxLiveTime: so long a member trusts a lock it heard of
+ANSWER_MS = 3_000  # a member counts from the answer, which may take as long as a call may
+FORGETFUL_MS = TRUSTED_MS + ANSWER_MS
+"""A broker that ends forgets its locks, and the first who asks the next one gets them, while the old owner trusts its
+own for as long as this (spec broker-behaviour 6: locks live in memory, a restart loses all).  So does a broker whose
+wall clock jumps: it counts the 60 s of a lock on that clock."""
+
+
+class _Grant(NamedTuple):
+    at_ms: int
+    seq: int
+    client_id: str
+
+
+def check_owners(observed: Observed) -> list[Violation]:
+    """As we saw members trust, and as they worked."""
+    stops = [(entry.at_ms, entry.event.broker) for entry in observed.entries
+             if isinstance(entry.event, BrokerStopped) and entry.event.broker_id == 0]
+    stops += [(deed.at_ms, deed.fields["broker"]) for deed in observed.played if deed.action == "SkewClock"]
+    return [*_trusting(observed, stops), *_working(observed, stops)]
+
+
+def _trusting(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation]:
+    return [Violation("owners", f"{shared.queue.key} was trusted to {' and '.join(shared.members)} of {shared.group} "
+                                f"at {shared.at_ms}")
+            for shared in observed.shared if not _forgotten(stops, shared.queue.broker, shared.at_ms)]
+
+
+def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation]:
+    """Whoever began a message in order had the lock, had it renewed, and nobody had got it since."""
+    orderly = {group.name for group in observed.stage.groups if group.kind == "orderly"}
+    grants: dict[tuple[str, MessageQueue], list[_Grant]] = {}
+    found: list[Violation] = []
+    for entry in observed.entries:
+        event = entry.event
+        if isinstance(event, QueueLocked):
+            queue = MessageQueue(event.topic, event.broker, event.queue_id)
+            grants.setdefault((event.group, queue), []).append(_Grant(entry.at_ms, entry.seq, event.client_id))
+    for entry in observed.entries:
+        event = entry.event
+        if not isinstance(event, MessagesConsumed) or event.group not in orderly:
+            continue
+        queue = MessageQueue(event.topic, event.broker, event.queue_id)
+        known = grants.get((event.group, queue), [])
+        before = known[: bisect_right(known, event.started_ms, key=lambda grant: grant.at_ms)]
+        mine = max((n for n, grant in enumerate(before) if grant.client_id == event.client_id), default=None)
+        what = f"{event.client_id} of {event.group} began {queue.key}@{event.offsets[0]} at {event.started_ms}"
+        if mine is None:
+            found.append(Violation("owners", f"{what} and never had its lock"))
+        elif event.started_ms - before[mine].at_ms > TRUSTED_MS + ANSWER_MS:
+            found.append(Violation("owners", f"{what}, {event.started_ms - before[mine].at_ms} ms after its last lock"))
+        elif not _forgotten(stops, queue.broker, event.started_ms):
+            others = [grant for grant in before[mine + 1:] if grant.client_id != event.client_id
+                      and grant.at_ms < event.started_ms and grant.seq < entry.seq]  # time goes back with a kill
+            found += [Violation("owners", f"{what}, though {other.client_id} had got its lock at {other.at_ms}")
+                      for other in others[:1]]
+    return found
+
+
+def _forgotten(stops: list[tuple[int, str]], broker: str, at_ms: int) -> bool:
+    return any(broker == name and 0 <= at_ms - stopped_ms <= FORGETFUL_MS for stopped_ms, name in stops)

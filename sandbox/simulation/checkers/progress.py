@@ -1,0 +1,170 @@
+"""How far a group has got in each queue, told by the journal's events alone, one after the other."""
+
+from collections.abc import Iterable
+from operator import attrgetter
+
+from sandbox.journal.events import (
+    Entry,
+    MessageDeadLettered,
+    MessageRetried,
+    MessagesConsumed,
+    MinOffsetMoved,
+    OffsetsReset,
+    PullAnswered,
+)
+from sandbox.message.queue import MessageQueue
+from sandbox.simulation.observed import Ack, Inventory, Observed, Place, PowerLoss, wants
+from sandbox.simulation.stage import TOPIC, GroupShape
+
+SUCCESS, SENT_BACK, SKIPPED = "success", "sent back", "skipped"
+ENDLESS = 1 << 62
+
+
+class Progress:
+    """One group in one queue: what was done with each offset, and the first that is still to be done."""
+
+    def __init__(self, group: GroupShape, queue: MessageQueue, holds: Inventory | None) -> None:
+        self._group = group
+        self._queue = queue
+        self.holds = holds  # what the queue has, until the next power cut
+        self._open = 0
+        self.unpromised_from = ENDLESS  # whoever reads a slave that has diverged may miss anything from here on
+        self._skipped_to = 0
+        self.pulled = 0
+        self.done: dict[int, str] = {}
+
+    def handle(self, offset: int, how: str) -> None:
+        """What was skipped stays so: who finishes it now finishes a message that is not there any more."""
+        if self.done.get(offset) not in (SUCCESS, SKIPPED):
+            self.done[offset] = how
+
+    def skip_to(self, offset: int) -> None:
+        """Everything below is not the group's affair any more."""
+        self._skipped_to = max(self._skipped_to, offset)
+
+    def how(self, offset: int) -> str | None:
+        promised = self._skipped_to <= offset < self.unpromised_from
+        return self.done.get(offset, None if promised else SKIPPED)
+
+    def is_visible(self, offset: int) -> bool:
+        """Does the group want it?  What the inventory has not counts as wanted."""
+        stored = self.holds.messages.get((self._queue, offset)) if self.holds is not None else None
+        return stored is None or wants(self._group, self._queue.topic, stored.tags)
+
+    def first_open(self, beside: frozenset[int] = frozenset()) -> int:
+        """The smallest offset with nothing done; those `beside` count as done."""
+        at = self._open = self._passed(self._open, frozenset())
+        return self._passed(at, beside) if beside else at
+
+    def _passed(self, at: int, beside: frozenset[int]) -> int:
+        at = max(at, self._skipped_to)
+        while at in self.done or at in beside or not self.is_visible(at):
+            at += 1
+        return at if at < self.unpromised_from else ENDLESS
+
+
+class Book:
+    """All clustering groups' progress, kept up by `take` in the order of the journal."""
+
+    def __init__(self, observed: Observed) -> None:
+        self._groups = {group.name: group for group in observed.stage.counting}
+        self._by_key: dict[str, list[Place]] = {}
+        for place, known in observed.places().items():
+            for stored in known:
+                self._by_key.setdefault(stored.unique_key, []).append(place)
+        self._losses: list[PowerLoss] = sorted(observed.losses, key=attrgetter("at_ms"))
+        self._retries: list[Ack] = sorted((ack for ack in observed.acks if ack.queue.topic.startswith("%RETRY%")),
+                                          key=attrgetter("at_ms"))
+        self._holds: dict[str, list[Inventory]] = {name: [inventory] for name, inventory in
+                                                   observed.final.masters.items()}
+        for loss in reversed(self._losses):
+            self._holds.setdefault(loss.node, []).insert(0, loss.before)
+        self._diverged = {slave.partition(".")[0] for slave in observed.diverged()}
+        self._diverging: dict[str, PowerLoss] = {}  # broker → the first cut since which its slave may have diverged
+        self.pages: dict[tuple[str, MessageQueue], Progress] = {}
+
+    def page(self, group: str, queue: MessageQueue) -> Progress | None:
+        shape = self._groups.get(group)
+        if shape is None or queue.topic not in (TOPIC, f"%RETRY%{group}"):
+            return None
+        page = self.pages.get((group, queue))
+        if page is None:
+            page = self.pages[group, queue] = Progress(shape, queue, self._held(queue))
+            page.unpromised_from = self._unpromised_from(queue)
+        return page
+
+    def _held(self, queue: MessageQueue) -> Inventory | None:
+        found = self._holds.get(queue.broker)
+        return found[0] if found else None
+
+    def _unpromised_from(self, queue: MessageQueue) -> int:
+        """Where a power cut left the queue's master with less than its slave."""
+        loss = self._diverging.get(queue.broker)
+        ends = loss.after.ends.get(queue) if loss is not None else None
+        return ENDLESS if loss is None else ends.high if ends is not None else 0
+
+    def take(self, entry: Entry) -> None:
+        """Note what this event says was done, and what was promised elsewhere before it."""
+        while self._retries and self._retries[0].at_ms <= entry.at_ms:
+            self._sent_to_retry_topic(self._retries.pop(0))
+        while self._losses and self._losses[0].at_ms <= entry.at_ms:
+            self._given_back(self._losses.pop(0))
+        event = entry.event
+        if isinstance(event, MessagesConsumed):
+            if event.outcome == "SUCCESS":
+                self._note(event, event.offsets, SUCCESS)
+        elif isinstance(event, MessageRetried):
+            if event.target == "broker":
+                self._note(event, (event.offset,), SENT_BACK)
+        elif isinstance(event, MessageDeadLettered):
+            self._note(event, (event.offset,), SENT_BACK)
+        elif isinstance(event, PullAnswered):
+            page = self.page(event.group, MessageQueue(event.topic, event.broker, event.queue_id))
+            if page is not None:
+                page.pulled = max(page.pulled, event.next_offset)
+        elif isinstance(event, OffsetsReset):
+            for key, _, after in event.rows:
+                page = self.page(event.group, MessageQueue.from_key(key))
+                if page is not None:
+                    page.skip_to(after)
+        elif isinstance(event, MinOffsetMoved):
+            for group in self._groups:
+                page = self.page(group, MessageQueue(event.topic, event.broker, event.queue_id))
+                if page is not None:
+                    page.skip_to(event.offset)
+
+    def _note(self, event: MessagesConsumed | MessageRetried | MessageDeadLettered, offsets: Iterable[int],
+              how: str) -> None:
+        page = self.page(event.group, MessageQueue(event.topic, event.broker, event.queue_id))
+        if page is not None:
+            for offset in offsets:
+                page.handle(offset, how)
+
+    def _sent_to_retry_topic(self, ack: Ack) -> None:
+        """The second way of a failed message: sent like any other, so only the wire tells (spec client-behaviour 8)."""
+        group = ack.queue.topic.removeprefix("%RETRY%")
+        for queue, offset in self._by_key.get(ack.unique_key, ()):
+            page = self.page(group, queue)
+            if page is not None:
+                page.handle(offset, SENT_BACK)
+
+    def _given_back(self, loss: PowerLoss) -> None:
+        """Offsets a power cut gave back are given again, and who had pulled them goes on behind them.
+
+        RocketMQ's consumers count offsets, not messages; an offset above the queue's end is corrected only while it
+        is above (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
+        """
+        if loss.node in self._diverged:
+            self._diverging.setdefault(loss.node, loss)
+        if loss.node in self._holds:
+            self._holds[loss.node].pop(0)
+        for (_, queue), page in self.pages.items():
+            if queue.broker != loss.node:
+                continue
+            page.holds = self._held(queue)
+            page.unpromised_from = min(page.unpromised_from, self._unpromised_from(queue))
+            was = loss.before.ends.get(queue)
+            now = loss.after.ends.get(queue)
+            if was is not None:
+                for offset in range(now.high if now is not None else 0, min(was.high, page.pulled)):
+                    page.handle(offset, SKIPPED)

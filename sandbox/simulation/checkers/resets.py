@@ -1,0 +1,71 @@
+"""A reset nothing else disturbs does what it says."""
+
+from sandbox.journal.events import Entry, MessagesConsumed, OffsetCommitted, OffsetsReset
+from sandbox.message.queue import MessageQueue
+from sandbox.simulation.observed import Observed, Played, wants
+from sandbox.simulation.stage import TOPIC
+from sandbox.simulation.violation import Violation
+
+CARRIED_OUT_MS = 45_000  # 10 s of waiting at each member, a round of dividing, a round of commits
+
+
+def check_resets(observed: Observed) -> list[Violation]:
+    """Back: the group gets every message again.  Forward: it goes on from there (spec client-behaviour 9)."""
+    found: list[Violation] = []
+    for deed in observed.played:
+        if deed.kind == "calm reset":
+            entry = next((entry for entry in observed.entries if entry.cause == deed.seq
+                          and isinstance(entry.event, OffsetsReset)), None)
+            if entry is not None:
+                found += _one(observed, deed, entry)
+    return found
+
+
+def _one(observed: Observed, deed: Played, entry: Entry) -> list[Violation]:
+    reset = entry.event
+    assert isinstance(reset, OffsetsReset)
+    later = [other for other in observed.entries if other.seq > entry.seq]
+    found: list[Violation] = []
+    for key, before, after in reset.rows:
+        queue = MessageQueue.from_key(key)
+        if after < before:
+            begun = _begun_again(later, reset, queue, deed)
+            missing = sorted(_wanted(observed, reset.group, queue, after, before) - begun)
+            if missing:
+                found.append(Violation("reset", (
+                    f"{reset.group} was moved back from {before} to {after} of {key} at {entry.at_ms} and never got "
+                    f"{missing[0]}{f' and {len(missing) - 1} more' if missing[1:] else ''} again")))
+        elif after > before:
+            committed = _committed_by(later, reset.group, queue, before, entry.at_ms + CARRIED_OUT_MS)
+            if committed < after:
+                found.append(Violation("reset", (
+                    f"{reset.group} was moved on from {before} to {after} of {key} at {entry.at_ms} and stood at "
+                    f"{committed} {CARRIED_OUT_MS // 1000} s later")))
+    return found
+
+
+def _wanted(observed: Observed, group: str, queue: MessageQueue, first: int, end: int) -> set[int]:
+    shape = observed.group(group)
+    held = observed.final.masters[queue.broker].messages
+    if shape is None or queue.topic != TOPIC:
+        return set()
+    return {offset for offset in range(first, end)
+            if (stored := held.get((queue, offset))) is not None and wants(shape, queue.topic, stored.tags)}
+
+
+def _begun_again(later: list[Entry], reset: OffsetsReset, queue: MessageQueue, deed: Played) -> set[int]:
+    return {offset for entry in later if isinstance(entry.event, MessagesConsumed) and entry.event.group == reset.group
+            and (entry.event.topic, entry.event.broker, entry.event.queue_id) == queue
+            and entry.event.started_ms >= deed.at_ms and entry.event.outcome != "IGNORED"
+            for offset in entry.event.offsets}
+
+
+def _committed_by(later: list[Entry], group: str, queue: MessageQueue, before: int, until_ms: int) -> int:
+    for entry in later:
+        event = entry.event
+        if entry.at_ms > until_ms:
+            break
+        if isinstance(event, OffsetCommitted) and event.group == group and (
+                event.topic, event.broker, event.queue_id) == queue:
+            before = event.offset
+    return before

@@ -1,0 +1,94 @@
+"""What was acknowledged is stored, as safely as the flush mode promises."""
+
+from sandbox.journal.events import UnflushedLost
+from sandbox.simulation.observed import Ack, Inventory, Observed, PowerLoss
+from sandbox.simulation.violation import Violation
+
+SEND_OK = 0
+
+
+def check_stored(observed: Observed) -> list[Violation]:
+    """Every answer that said stored, and every power cut (spec broker-behaviour 2 and 11, store-format 7)."""
+    found = [violation for loss in observed.losses
+             for violation in (*_cut_too_deep(observed, loss), *_told_otherwise(observed, loss))]
+    found += _not_replicated(observed)
+    for ack in observed.acks:
+        inventory = observed.final.masters.get(ack.queue.broker)
+        if inventory is None or _holds(inventory, ack):
+            continue
+        cut = next((loss for loss in observed.losses if loss.at_ms >= ack.at_ms and loss.node == ack.node
+                    and _holds(loss.before, ack) and not _holds(loss.after, ack)), None)
+        if cut is None:
+            found.append(Violation("stored", f"{_name(ack)} was acknowledged at {ack.at_ms} and is not in its queue"))
+    return found
+
+
+def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
+    """What was flushed survives a power cut, and with SYNC_FLUSH what got SEND_OK was flushed."""
+    found = [Violation("stored", (
+        f"{stored.key} ({stored.queue.key}@{stored.offset}) was flushed to {loss.before.flushed_to} and lost when "
+        f"{loss.node}'s power went at {loss.at_ms}"))
+        for stored in (*loss.lost(), *loss.torn())
+        if stored.physical_offset + stored.store_bytes <= loss.before.flushed_to]
+    if observed.stage.flush == "SYNC_FLUSH":
+        found += [Violation("stored", (
+            f"{_name(ack)} got SEND_OK with SYNC_FLUSH and was lost when {loss.node}'s power went at {loss.at_ms}"))
+            for ack in observed.acks if ack.node == loss.node and ack.code == SEND_OK and ack.at_ms <= loss.at_ms
+            and _holds(loss.before, ack) and not _holds(loss.after, ack)]
+    return found
+
+
+def _told_otherwise(observed: Observed, loss: PowerLoss) -> list[Violation]:
+    """`UnflushedLost` says exactly what the next start does not find, and counts those that had got their OK."""
+    told = next((entry.event for entry in observed.entries if isinstance(entry.event, UnflushedLost)
+                 and entry.event.broker == loss.node and entry.at_ms == loss.at_ms), None)
+    if told is None:
+        return [Violation("stored", f"nothing was told of the power cut of {loss.node} at {loss.at_ms}")]
+    gone = loss.lost()
+    codes = {ack.physical_offset: ack.code for ack in observed.acks  # the last: a cut before gave positions again
+             if ack.node == loss.node and ack.at_ms <= loss.at_ms}
+    answered = sum(codes.get(stored.physical_offset) == SEND_OK for stored in gone)
+    outside = [stored for stored in gone if not told.from_offset <= stored.physical_offset < told.to_offset]
+    if told.messages != len(gone) or told.answered < answered or outside:
+        return [Violation("stored", (
+            f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them with SEND_OK, {len(outside)} "
+            f"outside the range told; told were {told}"))]
+    return []
+
+
+def _not_replicated(observed: Observed) -> list[Violation]:
+    """SYNC_MASTER and SEND_OK: a slave has it too (spec broker-behaviour 12).
+
+    Looked at when the master's power goes, and in the end.  Not after a slave lost its own page cache, which it had
+    acknowledged from, and not of a slave that has more than its master (see `Observed.diverged`).
+    """
+    diverged = observed.diverged()
+    if observed.stage.replication != "SYNC_MASTER":
+        return []
+    found: list[Violation] = []
+    looks = [(loss.node, loss.at_ms, loss.slaves) for loss in observed.losses if loss.node in observed.stage.slaves]
+    looks += [(name, observed.final.at_ms, tuple(slave for slave in observed.final.slaves.values()
+                                                 if slave.node not in diverged and slave.node.startswith(f"{name}.")))
+              for name in observed.stage.slaves]
+    for name, at_ms, slaves in looks:
+        began_ms = max((loss.at_ms for loss in observed.losses if loss.node.partition(".")[0] == name
+                        and loss.at_ms < at_ms), default=0)
+        found += [Violation("stored", f"{_name(ack)} got SEND_OK with SYNC_MASTER and no slave had it at {at_ms}")
+                  for ack in observed.acks if slaves and ack.node == name and ack.code == SEND_OK
+                  and began_ms < ack.at_ms <= at_ms and not any(_holds(slave, ack) for slave in slaves)]
+    return found
+
+
+def _holds(inventory: Inventory, ack: Ack) -> bool:
+    """Where the answer said: for a delayed or half message that is the offset in the queue where it waits, beside the
+    queue it was sent to.  Retention may have taken it: then its place in the log is gone."""
+    if ack.physical_offset < inventory.log_begins:
+        return True
+    stored = inventory.by_position.get(ack.physical_offset)
+    if stored is None or stored.offset != ack.offset or not (stored.queue == ack.queue or stored.real_topic):
+        return False
+    return ack.unique_key in ("", stored.unique_key)
+
+
+def _name(ack: Ack) -> str:
+    return f"{ack.unique_key or 'a message'} ({ack.queue.key}@{ack.offset}, {ack.physical_offset} in the log)"

@@ -1,0 +1,31 @@
+"""What a store holds, read message by message from its queues."""
+
+from sandbox.broker.topic_names import HALF_TOPIC, SCHEDULE_TOPIC
+from sandbox.message import properties
+from sandbox.message.queue import MessageQueue
+from sandbox.simulation.observed import Inventory, Place, QueueEnds, Stored
+from sandbox.store.message_store import MessageStore
+
+
+def take_inventory(store: MessageStore, node: str, now_ms: int) -> Inventory:
+    """Every unit of every queue, with the record it leads to."""
+    ends: dict[MessageQueue, QueueEnds] = {}
+    messages: dict[Place, Stored] = {}
+    for topic, queue_id in store.queues():
+        queue = MessageQueue(topic, store.broker, queue_id)
+        low, high = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
+        ends[queue] = QueueEnds(low, high)
+        for offset in range(max(0, low), high):
+            unit = store.unit(topic, queue_id, offset)
+            message = store.read_message(unit.physical_offset) if unit is not None else None
+            if unit is None or message is None:
+                continue
+            found = message.properties
+            messages[queue, offset] = Stored(
+                queue, offset, unit.physical_offset, unit.store_bytes, found.get(properties.UNIQ_KEY, ""),
+                found.get(properties.KEYS, ""), found.get(properties.TAGS, ""),
+                found.get(properties.REAL_TOPIC, "") if topic in (SCHEDULE_TOPIC, HALF_TOPIC) else "",
+                unit.tags_code if topic == SCHEDULE_TOPIC else 0)
+    by_position = {stored.physical_offset: stored for stored in messages.values()}
+    return Inventory(node, now_ms, ends, messages, by_position, store.min_physical_offset, store.flushed_offset,
+                     store.max_physical_offset)

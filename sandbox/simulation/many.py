@@ -1,0 +1,85 @@
+"""Many seeds, in several processes: what was played, and what was found."""
+
+import multiprocessing
+import signal
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from typing import Any, NamedTuple
+
+from sandbox.simulation.run import Result, run_seed
+from sandbox.simulation.violation import Violation
+
+AHEAD = 4  # seeds waiting for each worker: enough to keep it busy, few to throw away when somebody interrupts
+
+
+class Work(NamedTuple):
+    """What every seed is played with."""
+
+    profile: str = "mixed"
+    minutes: float | None = None
+
+    def again(self, seed: int) -> str:
+        """How to play one seed once more, and see what it does."""
+        more = "" if self.profile == "mixed" else f" --profile {self.profile}"
+        more += "" if self.minutes is None else f" --minutes {self.minutes:g}"
+        return f"manage.py simulate --seed {seed}{more}"
+
+
+class Tally:
+    """Adds results up."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.seeds = 0
+        self.virtual_s = 0.0
+        self.entries = 0
+        self.played: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.violations: list[tuple[int, Violation]] = []
+
+    def add(self, result: Result) -> None:
+        self.seeds += 1
+        self.virtual_s += result.virtual_s
+        self.entries += result.entries
+        self.played += result.played
+        self.refused += result.refused
+        self.violations += [(result.seed, violation) for violation in result.violations]
+
+    def figures(self, took_s: float) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "seeds": self.seeds, "seeds_per_s": round(self.seeds / took_s, 2) if took_s > 0 else None,
+            "took_s": round(took_s, 1), "virtual_hours": round(self.virtual_s / 3600, 2), "events": self.entries,
+            "played": dict(sorted(self.played.items())), "refused": dict(sorted(self.refused.items())),
+            "violations": [{"seed": seed, "promise": violation.promise, "sentence": violation.sentence,
+                            "again": self.work.again(seed)} for seed, violation in sorted(self.violations)]}
+
+
+def run_many(seeds: Iterable[int], work: Work, *, workers: int) -> Iterator[Result]:
+    """Results as they come; with one worker, here and in order.  An interruption ends it after what is under way."""
+    if workers <= 1:
+        for seed in seeds:
+            yield run_seed(seed, profile=work.profile, minutes=work.minutes)
+        return
+    left = iter(seeds)
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("forkserver"), initializer=_be_quiet)
+    waiting: set[Future[Result]] = set()
+    try:
+        while True:
+            for seed in left:
+                waiting.add(pool.submit(run_seed, seed, profile=work.profile, minutes=work.minutes))
+                if len(waiting) >= workers * AHEAD:
+                    break
+            if not waiting:
+                return
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _be_quiet() -> None:
+    """Who interrupts means the parent, which then cancels what has not begun."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,158 @@
+"""What was seen of a run, as plain values: all that checkers are given."""
+
+from typing import Any, NamedTuple
+
+from sandbox.journal.events import Entry
+from sandbox.message.filter import parse_tags
+from sandbox.message.queue import MessageQueue
+from sandbox.simulation.stage import GroupShape, Stage
+
+Place = tuple[MessageQueue, int]
+"""A queue and an offset in it."""
+
+
+class Ack(NamedTuple):
+    """A broker's answer to a send.  `code` 0 is SEND_OK; 10, 11 and 12 mean stored, but not as safely as asked for."""
+
+    at_ms: int
+    node: str
+    queue: MessageQueue
+    offset: int
+    physical_offset: int
+    unique_key: str
+    code: int
+
+
+class Stored(NamedTuple):
+    """One message as a queue of a store has it."""
+
+    queue: MessageQueue
+    offset: int
+    physical_offset: int
+    store_bytes: int
+    unique_key: str
+    key: str
+    tags: str
+    real_topic: str  # where a delayed or half message is going; empty for others
+    due_ms: int  # when a delayed message is due
+
+
+class QueueEnds(NamedTuple):
+    low: int
+    high: int
+
+
+class Inventory(NamedTuple):
+    """Everything one node's store holds at one moment, read from its queues."""
+
+    node: str
+    at_ms: int
+    ends: dict[MessageQueue, QueueEnds]
+    messages: dict[Place, Stored]
+    by_position: dict[int, Stored]  # in the log
+    log_begins: int
+    flushed_to: int
+    log_ends: int
+
+
+class PowerLoss(NamedTuple):
+    """A power cut: what the store held the moment before, and what was found when the broker had started again."""
+
+    node: str
+    at_ms: int
+    before: Inventory
+    after: Inventory
+    slaves: tuple[Inventory, ...]  # that ran then
+
+    def lost(self) -> list[Stored]:
+        """What was there before the cut and was not afterwards."""
+        return [stored for place, stored in self.before.messages.items()
+                if (now := self.after.messages.get(place)) is None or now.physical_offset != stored.physical_offset]
+
+    def torn(self) -> list[Stored]:
+        """What is in its place with other properties: a record's CRC is of its body (spec store-format 2.1)."""
+        return [stored for place, stored in self.before.messages.items()
+                if (now := self.after.messages.get(place)) is not None
+                and now.physical_offset == stored.physical_offset and now.unique_key != stored.unique_key]
+
+
+class Shared(NamedTuple):
+    """Two members that both trusted their lock of one queue when we looked."""
+
+    at_ms: int
+    group: str
+    queue: MessageQueue
+    members: tuple[str, ...]
+
+
+class Played(NamedTuple):
+    """A deed that was done; `calm`: nothing else was wrong then, and nothing was done for a while before and after."""
+
+    at_ms: int
+    kind: str
+    action: str
+    fields: dict[str, Any]
+    seq: int
+
+
+class SlaveStart(NamedTuple):
+    """Where a slave's log ended when it started."""
+
+    node: str
+    at_ms: int
+    log_ends: int
+
+
+class Final(NamedTuple):
+    """How the world stands after quiescence.  `committed` and `read_queues` are those of the masters."""
+
+    at_ms: int
+    masters: dict[str, Inventory]
+    slaves: dict[str, Inventory]
+    committed: dict[tuple[str, MessageQueue], int]
+    read_queues: dict[tuple[str, str], int]  # topic, broker
+    unfinished: tuple[str, ...]  # what was still to be done when we stopped waiting, in words
+
+
+class Observed(NamedTuple):
+    stage: Stage
+    entries: list[Entry]
+    acks: list[Ack]
+    losses: list[PowerLoss]
+    shared: list[Shared]
+    played: list[Played]
+    slave_starts: list[SlaveStart]
+    final: Final
+
+    def group(self, name: str) -> GroupShape | None:
+        return next((group for group in self.stage.groups if group.name == name), None)
+
+    def diverged(self) -> frozenset[str]:
+        """Slaves that had more than their master found after its power cut.
+
+        RocketMQ 4.9 does not notice: the first offset a slave asks for is not checked, and what it copies from then on
+        follows bytes its master never had (spec broker-behaviour 12).
+        """
+        return frozenset(
+            start.node for loss in self.losses for start in (
+                *(SlaveStart(slave.node, loss.at_ms, slave.log_ends) for slave in loss.slaves), *self.slave_starts)
+            if start.node == f"{loss.node}.1" and start.at_ms >= loss.at_ms and start.log_ends > loss.after.log_ends)
+
+    def places(self) -> dict[Place, list[Stored]]:
+        """Every message any inventory of a master saw at a place: several where a power cut gave an offset back."""
+        found: dict[Place, list[Stored]] = {}
+        inventories = [*(loss.before for loss in self.losses), *self.final.masters.values()]
+        for inventory in inventories:
+            for place, stored in inventory.messages.items():
+                known = found.setdefault(place, [])
+                if all(other.unique_key != stored.unique_key for other in known):
+                    known.append(stored)
+        return found
+
+
+def wants(group: GroupShape, topic: str, tags: str) -> bool:
+    """Does the group's expression ask for a message with these tags?  The retry topic is wanted whole."""
+    if topic.startswith("%RETRY%"):
+        return True
+    chosen = parse_tags(group.expression).tags
+    return not chosen or tags in chosen

@@ -1,0 +1,189 @@
+"""Carries a script out: deeds at their time, then healing, then rest."""
+
+from collections import Counter
+from typing import Any
+
+from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.observed import Played
+from sandbox.simulation.script import Script
+from sandbox.simulation.stage import TOPIC, setting_up
+from sandbox.simulation.troubles import CALM_RESET, ENDING, KILL_PROCESS, SHRINK_READ, Deed
+from sandbox.simulation.watcher import Watcher
+from sandbox.simulation.world import World
+
+LOOK_EVERY_S = 1.0
+REST_LOOK_S = 10.0
+FIRST_REST_S = 40.0  # two rounds of dividing, two of locking
+LONGEST_REST_S = 1_500.0  # a retried message may wait its level's minutes
+NO_NEWS = (404, 409, 422)  # the state is another one, or a limit is reached: this deed is not done
+
+
+class Player:
+    """One world and its script.  `deeds` are those that were carried out."""
+
+    def __init__(self, world: World, script: Script) -> None:
+        self.world = world
+        self.script = script
+        self.watcher = Watcher(world, script.stage)
+        self.played: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.deeds: list[Played] = []
+
+    def play(self) -> None:
+        for action in setting_up(self.script.stage):
+            self.world.act(action)
+        for deed in self.script.deeds:
+            self._run_to(deed.at_s)
+            if deed.kind == CALM_RESET and not self._is_calm(deed.fields["group"]):
+                deed = deed._replace(kind="reset back")
+            self._do(deed)
+        self._run_to(self.script.ends_s)
+        self._heal()
+        self._rest()
+
+    def _run_to(self, at_s: float) -> None:
+        sim = self.world.ground.sim
+        while (left_s := at_s - sim.time()) > 0:
+            self.world.run(min(LOOK_EVERY_S, left_s))
+            self.watcher.look()
+
+    def _do(self, deed: Deed) -> None:
+        counts = deed.kind != ENDING
+        try:
+            seq = self._carry_out(deed)
+        except ActionRefused as why:
+            if why.status not in NO_NEWS:
+                raise
+            seq = None
+        if seq is None:
+            self.refused[deed.kind] += counts
+            return
+        self.played[deed.kind] += counts
+        self.deeds.append(Played(self.world.sandbox.clock.now_ms(), deed.kind, deed.action, deed.fields, seq))
+
+    def _carry_out(self, deed: Deed) -> int | None:
+        """The seq of its ActionTaken; None when it cannot be done."""
+        match deed.action:
+            case _ if deed.action == KILL_PROCESS:
+                self._kill_process()
+                return self.world.sandbox.journal.next_seq
+            case _ if deed.action == SHRINK_READ:
+                return self._shrink(deed.fields)
+            case "ResetOffsets":
+                return self._reset(deed.fields)
+            case "PowerCut":
+                return self._power_cut(deed.fields)
+            case "StartBroker":
+                return self._start_broker(deed.fields)
+            case _:
+                return self.world.act(deed.action, **deed.fields)
+
+    # Deeds that are more than an action.
+
+    def _kill_process(self) -> None:
+        self.world.kill()
+        self.watcher.look()
+        for disk in self.world.ground.disks.values():
+            disk.write_back(1.0)  # what a new process finds counts as being on disk (`BrokerNode._note_recovered`)
+            for path in disk.image():
+                disk.sync(path)
+        self.world.wake()  # every node starts again, whatever it was before
+        self.watcher.attach()
+        for node in self.world.sandbox.nodes.brokers:
+            self.watcher.started(node.node)
+
+    def _reset(self, fields: dict[str, Any]) -> int:
+        """By the members if there are any, else by the brokers' tables."""
+        masters = self.world.sandbox.nodes.masters()
+        registered = any(fields["group"] in node.running.consumers.groups for node in masters)
+        return self.world.act("ResetOffsets", **fields, method="online" if registered else "offline")
+
+    def _shrink(self, fields: dict[str, Any]) -> int | None:
+        """Only what is drained, and only what nobody writes to any more (spec broker-behaviour 9)."""
+        fewer = fields["queues"]
+        for node in self.world.sandbox.nodes.brokers:
+            if node.broker is None:
+                return None
+            config = node.running.topics.table.get(TOPIC)
+            if config is None or config.write_queues > fewer:
+                return None
+        left = self.watcher.unfinished()
+        if any(f" in {TOPIC}/{node.name}/{queue_id}" in name for name in left for node in
+               self.world.sandbox.nodes.brokers for queue_id in range(fewer, 64)):
+            return None
+        return self.world.act("ChangeTopic", topic=TOPIC, read_queues=fewer)
+
+    def _power_cut(self, fields: dict[str, Any]) -> int:
+        node = _node_name(fields)
+        self.watcher.look()
+        found = self.world.sandbox.nodes.find(node)
+        if found is not None and found.broker is not None:
+            self.watcher.before_power_cut(node)
+        return self.world.act("PowerCut", **fields)
+
+    def _start_broker(self, fields: dict[str, Any]) -> int:
+        seq = self.world.act("StartBroker", **fields)
+        self.watcher.started(_node_name(fields))
+        return seq
+
+    # The end.
+
+    def _is_calm(self, group: str) -> bool:
+        """Everybody is up, nothing is cut, every broker knows every member, and each queue has its owner: a reset finds
+        it.  (A broker that is not in the routes yet knows nobody, and then a reset is made over the members' heads.)"""
+        sandbox = self.world.sandbox
+        nodes, actors = sandbox.nodes, sandbox.actors
+        owned = [queue for actor in actors.consumers(group) if actor.consumer is not None
+                 for queue, held in actor.consumer.process_queues.items() if queue.topic == TOPIC and not held.dropped]
+        queues = [(node.name, queue_id) for node in nodes.masters()
+                  if TOPIC in node.running.topics.table  # else a power cut took topics.json
+                  for queue_id in range(node.running.topics.table[TOPIC].read_queues)]
+        members = {actor.client_id for actor in actors.consumers(group)}
+        known = [set(found.members) if (found := node.running.consumers.groups.get(group)) is not None else set()
+                 for node in nodes.masters()]
+        return (all(node.state == "running" and not node.clock.skew_ms for node in nodes.brokers)
+                and all(members == theirs for theirs in known)
+                and all(actor.state == "running" for actor in actors.consumers())
+                and not sandbox.links.rows() and len(owned) == len(set(owned)) == len(queues))
+
+    def _heal(self) -> None:
+        """Everything up and quick, nothing new."""
+        act, sandbox = self.world.act, self.world.sandbox
+        for link in sandbox.links.rows():
+            act("HealLink", a=link["a"], b=link["b"])
+        for server in sandbox.nodes.name_servers:
+            if server.name_server is None:
+                act("StartNameServer", name_server=server.name)
+        for node in sandbox.nodes.brokers:
+            fields = {"broker": node.name, "broker_id": node.record.broker_id}
+            if node.broker is None:
+                self._start_broker(fields)
+            if node.state == "hung":
+                act("ResumeBroker", **fields)
+            if node.clock.skew_ms:
+                self._do(Deed(0.0, ENDING, "SkewClock", fields | {"skew_ms": 0}))
+            if node.ballast_bytes:
+                act("FreeDisk", broker=node.name)
+        for producer in sandbox.actors.producers():
+            act("ChangeActor", actor=producer.label, rate_per_s=0)
+        for actor in sandbox.actors.consumers():
+            act("ChangeActor", actor=actor.label, work_ms=[1], fail_percent=0, slow_key="")
+            if actor.state == "hung":
+                act("ResumeActor", actor=actor.label)
+            elif not actor.lives:
+                act("RestartActor", actor=actor.label)
+
+    def _rest(self) -> None:
+        """Until nothing is left, or for so long that something must be wrong."""
+        self._run_to(self.world.ground.sim.time() + FIRST_REST_S)
+        waited_s = FIRST_REST_S
+        left = self.watcher.unfinished()
+        while left and waited_s < LONGEST_REST_S:
+            self._run_to(self.world.ground.sim.time() + REST_LOOK_S)
+            waited_s += REST_LOOK_S
+            left = self.watcher.unfinished()
+
+
+def _node_name(fields: dict[str, Any]) -> str:
+    broker_id = fields.get("broker_id", 0)
+    return f"{fields['broker']}.{broker_id}" if broker_id else str(fields["broker"])

@@ -1,0 +1,124 @@
+"""One seed, played: build the stage, do the deeds, heal everything, wait until nothing is left to do, check."""
+
+import logging
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from sandbox.cluster.config import HostConfig
+from sandbox.control.limits import SandboxLimits
+from sandbox.journal.events import Entry
+from sandbox.journal.schema import to_row
+from sandbox.sim.loop import Stuck
+from sandbox.simulation.checkers import check
+from sandbox.simulation.files_check import check_files
+from sandbox.simulation.observed import Observed
+from sandbox.simulation.player import Player
+from sandbox.simulation.script import Script, write_script
+from sandbox.simulation.stage import record_of
+from sandbox.simulation.violation import Violation, first_of
+from sandbox.simulation.world import World
+
+NEVER_S = 1e9
+CONFIG = HostConfig(sandbox_limits=SandboxLimits(flow_events_per_s=None), keyframe_s=NEVER_S, remember_s=30.0)
+
+MEMORY = Path("/dev/shm")  # files here cost no disk; elsewhere any temporary directory will do
+
+
+class Result(NamedTuple):
+    """What a run came to; `journal` is everything that happened, as the journal's files have it, one line an entry."""
+
+    seed: int
+    violations: list[Violation]
+    virtual_s: float
+    played: Counter[str]
+    refused: Counter[str]
+    entries: int
+    journal: tuple[bytes, ...] = ()
+
+    def digest(self) -> str:
+        """Stands for the whole journal: the same for the same seed."""
+        return sha256(b"\n".join(self.journal)).hexdigest()
+
+
+def run_seed(seed: int, *, profile: str = "mixed", minutes: float | None = None) -> Result:
+    """Without the journal, which is long and can be had again."""
+    return play(write_script(seed, profile=profile, minutes=minutes), keep_journal=False)
+
+
+def play(script: Script, *, keep_journal: bool = True) -> Result:
+    """Play a script and judge what was seen."""
+    with _home() as home, _errors() as errors:
+        record = record_of(script.stage, script.seed, CONFIG)
+        world = World(home, latency_ms=script.stage.latency_ms, config=CONFIG, seed=script.seed, record=record)
+        try:
+            player = Player(world, script)
+            violations: list[Violation] = []
+            try:
+                player.play()
+                violations = _judge(player, world, home)
+            except Exception as why:
+                player.watcher.look()
+                at_s = world.ground.sim.time()
+                violations = [Violation("calm", f"{type(why).__name__} after {at_s:.1f} s: {why}")]
+            violations += [Violation("calm", f"logged as an error: {line}") for line in errors]
+            return Result(script.seed, first_of(violations), world.ground.sim.time(), player.played, player.refused,
+                          len(player.watcher.entries), _lines(player.watcher.entries) if keep_journal else ())
+        finally:
+            with suppress(Stuck):  # said already; a loop that runs in circles cannot end in order either
+                world.close()
+
+
+def _judge(player: Player, world: World, home: Path) -> list[Violation]:
+    watcher = player.watcher
+    observed = Observed(player.script.stage, watcher.entries, watcher.acks, watcher.losses, watcher.shared,
+                        player.deeds, watcher.slave_starts, watcher.final())
+    return [*check(observed), *check_files(world, home, watcher.entries, observed.diverged())]
+
+
+def _lines(entries: list[Entry]) -> tuple[bytes, ...]:
+    return tuple(orjson.dumps(to_row(entry, longs_as_text=False)) for entry in entries)
+
+
+@contextmanager
+def _home() -> Iterator[Path]:
+    home = Path(tempfile.mkdtemp(prefix="simulate-", dir=MEMORY if MEMORY.is_dir() else None))
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+class _Errors(logging.Handler):
+    """Keeps what was logged with a traceback: a mistake somebody caught."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[0] is not None:
+            self.lines.append(f"{record.getMessage()}: {record.exc_info[0].__name__}: {record.exc_info[1]}")
+
+
+@contextmanager
+def _errors() -> Iterator[list[str]]:
+    """What the engine logs is kept, not shown."""
+    engine = logging.getLogger("sandbox")
+    handler, before = _Errors(), (engine.propagate, engine.level)
+    engine.addHandler(handler)
+    engine.propagate = False
+    engine.setLevel(logging.ERROR)
+    try:
+        yield handler.lines
+    finally:
+        engine.removeHandler(handler)
+        engine.propagate, level = before
+        engine.setLevel(level)

@@ -1,0 +1,251 @@
+"""What can go wrong in a run: each trouble is one deed, or a deed and its end."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sandbox.kernel.chance import Chance
+from sandbox.simulation.stage import QUICK, TOPIC, UNEVEN, USUAL, GroupShape, Stage
+
+CALM_RESET = "calm reset"  # the kind of a reset nothing else disturbs
+ENDING = "ending"  # the kind of a deed that ends another one
+
+# Deeds the run carries out itself; all others are actions of the sandbox.
+KILL_PROCESS = "KillProcess"
+SHRINK_READ = "ShrinkReadQueues"
+
+SHORT_S, LONG_S = (3.0, 45.0), (125.0, 170.0)  # a member is forgotten after 120 s, a lock after 60 s
+
+
+class Deed(NamedTuple):
+    """One thing to do: `action` is an action's name, or one of the names above."""
+
+    at_s: float
+    kind: str
+    action: str
+    fields: dict[str, Any]
+
+
+Story = Callable[["Draw", float], list[Deed]]
+
+
+class Draw:
+    """Draws the particulars of troubles."""
+
+    def __init__(self, stage: Stage, chance: Chance) -> None:
+        self.stage = stage
+        self.chance = chance
+        self._bursts = 0
+
+    # Choices.
+
+    def member(self) -> str:
+        return self.chance.choice(self.stage.members)
+
+    def broker(self) -> dict[str, Any]:
+        """A broker's name, as the fields of an action."""
+        name, _, number = self.chance.choice(self.stage.nodes).partition(".")
+        return {"broker": name, "broker_id": int(number)} if number else {"broker": name}
+
+    def master(self) -> str:
+        return self.chance.choice(self.stage.brokers)
+
+    def link(self) -> dict[str, Any]:
+        """Two nodes that talk to each other, in either order."""
+        stage, chance = self.stage, self.chance
+        clients = (*stage.members, *stage.producers)
+        pairs = [(client, node) for client in clients for node in (*stage.nodes, *stage.name_servers)]
+        pairs += [(node, server) for node in stage.nodes for server in stage.name_servers] * 2
+        pairs += [(name, f"{name}.1") for name in stage.slaves] * 4
+        a, b = chance.choice(pairs)
+        return {"a": a, "b": b} if chance.random() < 0.5 else {"a": b, "b": a}
+
+    def group(self) -> GroupShape:
+        return self.chance.choice(self.stage.counting or self.stage.groups)
+
+    def while_s(self, at_s: float, *, long: float = 0.3) -> float:
+        """When a trouble that began at `at_s` ends: soon, or (with that chance) after everybody gave up waiting."""
+        low, high = LONG_S if self.chance.random() < long else SHORT_S
+        return at_s + self.chance.between(low, high)
+
+    def resettable(self) -> GroupShape:
+        return self.chance.choice(self.stage.resettable or self.stage.groups)
+
+    def burst_name(self) -> str:
+        self._bursts += 1
+        return f"burst{self._bursts}-{{n}}"
+
+    def calm_reset(self, at_s: float, group: GroupShape) -> Deed:
+        return Deed(at_s, CALM_RESET, "ResetOffsets", self.reset_fields(group, back=self.chance.random() < 0.7))
+
+    def reset_fields(self, group: GroupShape, *, back: bool) -> dict[str, Any]:
+        fields: dict[str, Any] = {"group": group.name, "topic": TOPIC, "confirm": group.name}
+        if back:
+            target = self.chance.choice(("shift", "shift", "earliest"))
+            return fields | {"target": target} | ({"value": -1 - self.chance.below(40)} if target == "shift" else {})
+        target = self.chance.choice(("shift", "latest"))
+        return fields | {"target": target} | ({"value": 1 + self.chance.below(20)} if target == "shift" else {})
+
+
+def _one(action: str, fields: Callable[[Draw], dict[str, Any]]) -> Story:
+    return lambda draw, at_s: [Deed(at_s, "", action, fields(draw))]
+
+
+def _there_and_back(draw: Draw, at_s: float, action: str, back: str, fields: dict[str, Any], *,
+                    long: float = 0.3) -> list[Deed]:
+    return [Deed(at_s, "", action, fields), Deed(draw.while_s(at_s, long=long), ENDING, back, fields)]
+
+
+def _hang(draw: Draw, at_s: float) -> list[Deed]:
+    return _there_and_back(draw, at_s, "HangActor", "ResumeActor", {"actor": draw.member()}, long=0.6)
+
+
+def _crash(draw: Draw, at_s: float) -> list[Deed]:
+    return _there_and_back(draw, at_s, "CrashActor", "RestartActor", {"actor": draw.member()})
+
+
+def _stop(draw: Draw, at_s: float) -> list[Deed]:
+    return _there_and_back(draw, at_s, "StopActor", "RestartActor", {"actor": draw.member()})
+
+
+def _crash_producer(draw: Draw, at_s: float) -> list[Deed]:
+    fields = {"actor": draw.chance.choice(draw.stage.producers)}
+    return _there_and_back(draw, at_s, "CrashActor", "RestartActor", fields, long=0.0)
+
+
+def _slow_member(draw: Draw, at_s: float) -> list[Deed]:
+    who = draw.member()
+    slow = draw.chance.choice(((600,), UNEVEN, (2_000, 4_000)))
+    return [Deed(at_s, "", "ChangeActor", {"actor": who, "work_ms": list(slow)}),
+            Deed(draw.while_s(at_s), ENDING, "ChangeActor", {"actor": who, "work_ms": list(USUAL)})]
+
+
+def _slow_key(draw: Draw, at_s: float) -> list[Deed]:
+    """One message (or one customer's) takes long; with the whole group, as the key may go to anybody."""
+    group, chance = draw.group(), draw.chance
+    key = f"customer-{chance.below(12):02}" if draw.stage.selector == "hash" else f"order-{10 + chance.below(200)}"
+    slow = {"slow_key": key, "slow_ms": chance.choice((3_000, 20_000, 70_000))}
+    quick_s = draw.while_s(at_s)
+    return [*(Deed(at_s, ENDING, "ChangeActor", {"actor": label} | slow) for label in group.labels),
+            *(Deed(quick_s, ENDING, "ChangeActor", {"actor": label, "slow_key": ""}) for label in group.labels)]
+
+
+def _failing(draw: Draw, at_s: float) -> list[Deed]:
+    who, back_s = draw.member(), draw.while_s(at_s, long=0.1)
+    percent = draw.chance.choice((20, 60, 100))
+    return [Deed(at_s, "", "ChangeActor", {"actor": who, "fail_percent": percent}),
+            Deed(back_s, ENDING, "ChangeActor", {"actor": who, "fail_percent": 0})]
+
+
+def _kill_broker(draw: Draw, at_s: float) -> list[Deed]:
+    return _there_and_back(draw, at_s, "KillBroker", "StartBroker", draw.broker(), long=0.15)
+
+
+def _restart_broker(draw: Draw, at_s: float) -> list[Deed]:
+    return _there_and_back(draw, at_s, "StopBroker", "StartBroker", draw.broker(), long=0.15)
+
+
+def _power_cut(draw: Draw, at_s: float) -> list[Deed]:
+    fields = draw.broker()
+    return [Deed(at_s, "", "PowerCut", fields), Deed(draw.while_s(at_s, long=0.15), ENDING, "StartBroker", fields)]
+
+
+def _hang_broker(draw: Draw, at_s: float) -> list[Deed]:
+    return _there_and_back(draw, at_s, "HangBroker", "ResumeBroker", draw.broker())
+
+
+def _name_server(draw: Draw, at_s: float) -> list[Deed]:
+    fields = {"name_server": draw.chance.choice(draw.stage.name_servers)}
+    return _there_and_back(draw, at_s, "StopNameServer", "StartNameServer", fields)
+
+
+def _skew(draw: Draw, at_s: float) -> list[Deed]:
+    fields, skew_ms = draw.broker(), draw.chance.choice((-90_000, -20_000, -2_000, 2_000, 20_000, 50_000, 200_000))
+    return [Deed(at_s, "", "SkewClock", fields | {"skew_ms": skew_ms}),
+            Deed(draw.while_s(at_s), ENDING, "SkewClock", fields | {"skew_ms": 0})]
+
+
+def _cut(draw: Draw, at_s: float) -> list[Deed]:
+    ends = draw.link()
+    return [Deed(at_s, "", "CutLink", ends | {"one_way": False}), Deed(draw.while_s(at_s), ENDING, "HealLink", ends)]
+
+
+def _cut_one_way(draw: Draw, at_s: float) -> list[Deed]:
+    ends = draw.link()
+    return [Deed(at_s, "", "CutLink", ends | {"one_way": True}), Deed(draw.while_s(at_s), ENDING, "HealLink", ends)]
+
+
+def _delay(draw: Draw, at_s: float) -> list[Deed]:
+    ends, one_way = draw.link(), draw.chance.random() < 0.4
+    delay_ms = draw.chance.choice((50, 400, 1_600, 3_500))  # the last: longer than most calls wait
+    return [Deed(at_s, "", "DelayLink", ends | {"delay_ms": delay_ms, "one_way": one_way}),
+            Deed(draw.while_s(at_s), ENDING, "HealLink", ends)]
+
+
+def _full_disk(draw: Draw, at_s: float) -> list[Deed]:
+    return _there_and_back(draw, at_s, "FillDisk", "FreeDisk", {"broker": draw.master()}, long=0.1)
+
+
+def _grow(draw: Draw, at_s: float) -> list[Deed]:
+    more = draw.stage.queues + draw.chance.choice((1, 2, 4))
+    return [Deed(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": more, "read_queues": more})]
+
+
+def _shrink(draw: Draw, at_s: float) -> list[Deed]:
+    """Write first; read when producers have heard of it and the queues are drained."""
+    fewer = max(1, draw.stage.queues // 2)
+    return [Deed(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": fewer}),
+            Deed(at_s + draw.chance.between(45, 90), ENDING, SHRINK_READ, {"topic": TOPIC, "queues": fewer})]
+
+
+def _strategy(draw: Draw) -> dict[str, Any]:
+    return {"group": draw.group().name, "strategy": draw.chance.choice(("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"))}
+
+
+def _burst(draw: Draw) -> dict[str, Any]:
+    fields = {"topic": TOPIC, "count": 10 + draw.chance.below(40), "key": draw.burst_name(), "body_bytes": 60}
+    if draw.stage.tagged:
+        fields["tag"] = draw.chance.choice(("paid", "sent", "odd"))
+    return fields | ({"batch": True} if draw.chance.random() < 0.3 else {})
+
+
+def _delayed(draw: Draw) -> dict[str, Any]:
+    return {"topic": TOPIC, "count": 5, "key": draw.burst_name(), "body_bytes": 60,
+            "delay_level": 1 + draw.chance.below(5)}
+
+
+KINDS: dict[str, Story] = {
+    "crash a member": _crash,
+    "hang a member": _hang,
+    "stop a member": _stop,
+    "crash a producer": _crash_producer,
+    "slow member": _slow_member,
+    "slow key": _slow_key,
+    "failing member": _failing,
+    "one more member": _one("StartConsumer", lambda draw: {"group": draw.group().name, "work_ms": list(QUICK)}),
+    "kill a broker": _kill_broker,
+    "restart a broker": _restart_broker,
+    "power cut": _power_cut,
+    "hang a broker": _hang_broker,
+    "name server down": _name_server,
+    "clock skew": _skew,
+    "cut link": _cut,
+    "cut link one way": _cut_one_way,
+    "slow link": _delay,
+    "kill the process": _one(KILL_PROCESS, lambda draw: {}),
+    "full disk": _full_disk,
+    "reset back": _one("ResetOffsets", lambda draw: draw.reset_fields(draw.resettable(), back=True)),
+    "reset forward": _one("ResetOffsets", lambda draw: draw.reset_fields(draw.resettable(), back=False)),
+    "strategy": _one("SetStrategy", _strategy),
+    "more queues": _grow,
+    "fewer queues": _shrink,
+    "burst": _one("SendMessages", _burst),
+    "delayed messages": _one("SendMessages", _delayed),
+}
+
+
+def kinds_for(stage: Stage, profile: str) -> list[str]:
+    """What may go wrong there; a family's profile plays what it is about more often."""
+    often = {"orderly": ["hang a member"] * 12 + ["slow member"] * 4 + ["burst"] * 4,
+             "concurrent": ["crash a member"] * 12 + ["slow key"] * 4 + ["burst"] * 4,
+             "power": ["power cut"] * 12 + ["burst"] * 6}.get(profile, [])
+    return [*KINDS, *often]

@@ -1,0 +1,183 @@
+"""A sandbox in virtual time under a seed: for tests, notebooks and `simulate`.
+
+The same sandbox as in life; only what it stands on is simulated: loop, wall clock, wires, disks.  The journal and
+`sandbox.json` are real files under `home`, so that sleep, wake and crash can be tried.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.environment import Network
+from sandbox.cluster.new_sandbox import new_record
+from sandbox.cluster.power import WRITE_BACK_S
+from sandbox.cluster.record import SandboxRecord
+from sandbox.control.actions import Action, parse_action
+from sandbox.control.questions import Question, parse_question
+from sandbox.hosting.port import Reading
+from sandbox.hosting.sandbox import Sandbox
+from sandbox.journal.events import Entry, Event
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import Clock, ScaledClock
+from sandbox.queries.channel_names import split_channel
+from sandbox.queries.rows.messages import finish, unfinished
+from sandbox.queries.snapshot.channels import read_channel
+from sandbox.sim.disk import SimDisk
+from sandbox.sim.loop import SimLoop
+from sandbox.sim.network import SimNetwork
+from sandbox.store.disk import Disk, Flusher, InlineFlusher
+
+T = TypeVar("T")
+
+BEGIN_MS = 1_795_000_000_000  # every world begins at the same moment
+SLUG = "world"
+
+
+class SimGround:
+    """What a simulated sandbox stands on.  Disks outlive the sandbox, as real ones do."""
+
+    has_sockets = False
+
+    def __init__(self, seed: int | str, latency_ms: tuple[float, float]) -> None:
+        self.sim = SimLoop()
+        self.loop: Any = self.sim
+        self.wall: Clock = ScaledClock(self.sim, start_ms=BEGIN_MS)
+        self.flusher: Flusher = InlineFlusher()
+        self.disks: dict[str, SimDisk] = {}
+        self._chance = Chance(seed).fork("world")
+        self._latency_ms = latency_ms
+        self._networks = 0
+
+    def disk(self, root: Path, clock: Clock) -> Disk:
+        """The disk of that node, the same for every life of it."""
+        name = f"{root.parent.name}/{root.name}"
+        if name not in self.disks:
+            self.disks[name] = SimDisk(self._chance.fork(f"disk {name}"), self.wall)
+        return self.disks[name]
+
+    def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
+        """The seed says what survives; small files older than the kernel keeps dirty pages do."""
+        assert isinstance(disk, SimDisk), "worlds have no other disks"
+        disk.write_back_files(older_than_ms=int(WRITE_BACK_S * 1000))
+        disk.power_cut()
+
+    def network(self, clock: Clock) -> Network:
+        self._networks += 1
+        return SimNetwork(self.sim, self._chance.fork(f"network {self._networks}"), latency_ms=self._latency_ms,
+                          clock=clock)
+
+    async def lend(self, work: Callable[[], T]) -> T:
+        return work()
+
+    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
+        return work(lambda: False)
+
+    def close(self) -> None:
+        self.sim.close()
+
+
+class World:
+    """One sandbox, created from a template and awake.  Use it as a context manager, or `close` it."""
+
+    def __init__(self, home: Path, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox",
+                 latency_ms: tuple[float, float] = (0.0, 0.0), config: HostConfig | None = None,
+                 record: SandboxRecord | None = None) -> None:
+        """`record`, instead of a template: a sandbox on paper with other nodes or other files."""
+        self._home = home
+        self._config = config or HostConfig()
+        self.ground = SimGround(seed, latency_ms)
+        self._directory = home / "sandboxes" / SLUG
+        self._directory.mkdir(parents=True)
+        records.save(self._directory, record or new_record(
+            SLUG, template, preset=preset, seed=seed, changes=None, limits=None, config=self._config, ports_taken=set(),
+            now_ms=BEGIN_MS))
+        self.sandbox = self._opened()
+
+    def __enter__(self) -> "World":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    # Time.
+
+    def run(self, seconds: float) -> None:
+        """Let the machine's time pass (sandbox time too, times its rate)."""
+        self.ground.sim.run_for(seconds)
+
+    def run_until(self, condition: Callable[[], bool], *, within_s: float, step_s: float = 0.25) -> float:
+        """Let time pass until `condition`; returns the seconds it took.  AssertionError when it never came."""
+        passed_s = 0.0
+        while not condition():
+            assert passed_s < within_s, f"not within {within_s} s"
+            self.run(step_s)
+            passed_s += step_s
+        return passed_s
+
+    # Doing, asking, looking.
+
+    def act(self, action: Action | str, /, **fields: Any) -> int:
+        """Carry out a typed action, or one by name and fields as JSON has them."""
+        typed = parse_action({"action": action, **fields}) if isinstance(action, str) else action
+        return self._on_loop(lambda: self.sandbox.act(typed, "owner world"))
+
+    def ask(self, question: Question | str, /, **fields: Any) -> dict[str, Any]:
+        typed = parse_question(question, fields) if isinstance(question, str) else question
+        answer = self._on_loop(lambda: self.sandbox.ask(typed))
+        finish(unfinished(answer), self._config.limits.unpacked_bytes)
+        return answer
+
+    def read(self, channel: str) -> Reading:
+        """A board without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
+        path, mark, query = channel.partition("?")
+        kind, _, rest = path.partition("/")
+        _, _, parts = split_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
+        reading = self._on_loop(lambda: read_channel(self.sandbox, kind, parts))
+        finish(unfinished(reading.data), self._config.limits.unpacked_bytes)
+        return reading
+
+    def snapshot(self) -> dict[str, Any]:
+        return self._on_loop(self.sandbox.snapshot)
+
+    def entries(self, kind: type[Event] | None = None, *, since: int = 0) -> list[Entry]:
+        """What the journal's memory holds, of one kind or all."""
+        journal = self.sandbox.journal
+        return [entry for entry in journal.since(max(since, journal.first_in_memory))
+                if kind is None or isinstance(entry.event, kind)]
+
+    # Sleep, wake, crash.
+
+    def sleep(self, reason: str = "test") -> None:
+        self.ground.sim.run(self.sandbox.close(reason))
+
+    def kill(self) -> None:
+        """As when the server is killed: page caches survive, nothing else does."""
+        self._on_loop(self.sandbox.crash)
+        for disk in self.ground.disks.values():
+            disk.kill()
+        self.ground.sim.run_until_idle()
+
+    def wake(self) -> None:
+        self.sandbox = self._opened()
+
+    def close(self) -> None:
+        if not self.sandbox.ended:
+            self._on_loop(self.sandbox.crash)
+        self.ground.close()
+
+    def _opened(self) -> Sandbox:
+        sandbox = self._on_loop(lambda: Sandbox(self._directory, self._config, self.ground, home=self._home))
+        self.ground.sim.run(sandbox.open())
+        return sandbox
+
+    def _on_loop(self, fn: Callable[[], T]) -> T:
+        """In one turn of the loop, as the port does it: what it starts needs a running loop."""
+
+        async def turn() -> T:
+            return fn()
+
+        return self.ground.sim.run(turn())

@@ -1,0 +1,95 @@
+"""Accounts of `manage.py broker`: a file as Apache's `plain_acl.yml` (spec remoting 5)."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.broker.acl_config import MAX_ACCOUNTS, AclConfig, AclError, Rules, white_address
+from sandbox.kernel.clock import Clock
+from sandbox.tools.broker_plan import CannotStart
+
+log = logging.getLogger(__name__)
+
+MAX_FILE_BYTES = 1 << 20
+LOOK_S = 5.0  # RocketMQ: FileWatchService
+
+
+class AccountsFile:
+    """Read again when it has changed; until it can be read, everything stays as it was."""
+
+    def __init__(self, path: Path, clock: Clock, changed: Callable[[AclConfig], None]) -> None:
+        self._path = path
+        self._clock = clock
+        self._changed = changed
+        self._seen = self._state()
+        self._timer = clock.call_later(LOOK_S, self._look)
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        self._timer = self._clock.call_later(LOOK_S, self._look)
+        now = self._state()
+        if now == self._seen:
+            return
+        self._seen = now
+        try:
+            self._changed(read_accounts(self._path))
+        except CannotStart as why:
+            log.error("%s The accounts stay as they were.", why)
+        else:
+            log.info("the accounts %s were read again", self._path)
+
+    def _state(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+
+
+def read_accounts(path: Path) -> AclConfig:
+    """Raises CannotStart with what is wrong, and never with a secret in it."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as why:
+        raise CannotStart(f"The accounts {path} cannot be read: {(why.strerror or str(why)).lower()}.") from why
+    if len(data) > MAX_FILE_BYTES:
+        raise CannotStart(f"The accounts {path} have more than {MAX_FILE_BYTES} bytes.")
+    try:
+        found: Any = yaml.safe_load(data)
+    except yaml.YAMLError as why:
+        mark = getattr(why, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise CannotStart(f"The accounts {path} are no YAML{where}.") from None
+    try:
+        return _checked(found)
+    except AclError as why:
+        raise CannotStart(f"The accounts {path} are not as in plain_acl.yml: {why}.") from None
+
+
+def _checked(found: Any) -> AclConfig:
+    if not isinstance(found, Mapping):
+        raise AclError("it is no map with accounts and globalWhiteRemoteAddresses")
+    accounts, white = found.get("accounts") or [], found.get("globalWhiteRemoteAddresses") or []
+    if not isinstance(accounts, list) or not all(isinstance(row, Mapping) for row in accounts):
+        raise AclError("accounts is no list of maps")
+    if not isinstance(white, list) or not all(isinstance(text, str) for text in white):
+        raise AclError("globalWhiteRemoteAddresses is no list of texts")
+    if len(accounts) > MAX_ACCOUNTS:
+        raise AclError(f"there are more than {MAX_ACCOUNTS} accounts")
+    for number, row in enumerate(accounts, 1):
+        for key in ("topicPerms", "groupPerms"):
+            if not isinstance(row.get(key) or [], list):
+                raise AclError(f"{key} of account {number} is no list")
+    config = AclConfig.from_plain(found)
+    for account in config.accounts:
+        Rules.of(account)
+    for text in config.global_white_addresses:
+        white_address(text)
+    return config
