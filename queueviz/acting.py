@@ -12,7 +12,7 @@ from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
 from sandbox.control.questions import parse_question
-from sandbox.hosting.port import Actor
+from sandbox.control.rights import Actor
 
 LIMITS = SandboxLimits()
 

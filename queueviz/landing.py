@@ -9,7 +9,7 @@ from queueviz.owners import LANDING
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import Action, ChangeActor, CrashActor, RestartActor, SendMessages
-from sandbox.hosting.port import Actor
+from sandbox.control.rights import Actor
 from sandbox.kernel.errors import SandboxError
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from queueviz.visitor import Visitor
 from sandbox.attached.undo_point import confirmed
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.questions import PlanReset, Question
-from sandbox.hosting.port import Actor
+from sandbox.control.rights import Actor
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 PATIENCE_S = 10.0  # brokers far away are asked queue by queue

@@ -5,7 +5,7 @@ from typing import Any
 
 from queueviz import engine, operating
 from sandbox.control.questions import FindMessages, ReadRecord
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from sandbox.kernel.errors import ActionRefused
 
 

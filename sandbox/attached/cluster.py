@@ -15,15 +15,14 @@ from sandbox.attached.undo_point import UndoPoint
 from sandbox.attached.watch import Watch
 from sandbox.attached.wire import Wires
 from sandbox.cluster.journal_files import page_from_memory
-from sandbox.cluster.rates import CommitRates, Rates
 from sandbox.control.actions import Action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question
-from sandbox.hosting.bell import Bell
-from sandbox.hosting.port import Entries, Reading
+from sandbox.control.readings import Bell, Entries, Reading
 from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
+from sandbox.queries.rates import CommitRates, Rates
 
 TEMPLATE = "attached"
 RATE = 1.0  # nobody holds a real cluster's time

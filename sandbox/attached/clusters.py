@@ -13,8 +13,7 @@ from sandbox.client.tasks import within
 from sandbox.control.actions import Action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question
-from sandbox.hosting.bell import Bell
-from sandbox.hosting.port import Reading, Refusal
+from sandbox.control.readings import Bell, Reading, Refusal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError, SandboxError
 from sandbox.queries.channel_names import ChannelUnknown

@@ -7,9 +7,9 @@ from sandbox.broker.subscription_groups import BUILT_IN, SYSTEM_PREFIX
 from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.client.admin import BrokerRuntime
 from sandbox.client.config import INNER_PRODUCER_GROUP
-from sandbox.cluster.rates import CommitRates, Rates
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rates import CommitRates, Rates
 from sandbox.remoting.bodies import Connection, ConsumerConnection, ConsumeStats, TopicConfig, TopicOffset
 
 PERM_READ = 4

@@ -20,7 +20,6 @@ from sandbox.attached.undo_point import Befores, UndoPoint, confirmed
 from sandbox.client.tasks import Tasks
 from sandbox.commands.reset.apply import UNDO_MS, WATCH_S, Targets, or_never, reset_fact, targets_of
 from sandbox.control.actions import Action, ResetOffsets, UndoReset, fields_of, name_of
-from sandbox.hosting.sandbox import plain
 from sandbox.journal.events import ActionTaken, ResetStepDone
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -125,7 +124,7 @@ class Resets:
 
         Raises ActionRefused (502) when a broker did not do it; what others did is in the journal then, after `seq`.
         """
-        seq = self._journal.write(ActionTaken(name_of(action), plain(fields_of(action)), by))
+        seq = self._journal.write(ActionTaken(name_of(action), fields_of(action), by))
         outcome = await carry_out(targets)
         before = {mq: facts[mq.broker].committed(group, mq) for mq in outcome.targets}
         if outcome.targets:

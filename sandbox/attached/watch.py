@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from sandbox.hosting.bell import Bell
+from sandbox.control.readings import Bell
 from sandbox.kernel.clock import Clock
 
 FOCUSED = 8

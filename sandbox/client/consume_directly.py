@@ -23,7 +23,7 @@ RESULTS = {
 
 
 @runtime_checkable
-class Listening(Protocol):
+class Listeners(Protocol):
     """A consumer with a listener."""
 
     async def consume_directly(self, message: Message, broker: str) -> bytes: ...

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sandbox.client.consume_directly import Listening
+from sandbox.client.consume_directly import Listeners
 from sandbox.client.received import message_of
 from sandbox.client.request_reply import pushed
 from sandbox.kernel.errors import CorruptRecord, SandboxError
@@ -126,7 +126,7 @@ class Incoming:
         consumer = self._instance.consumers.get(group)
         if consumer is None:
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(group))
-        if not isinstance(consumer, Listening):
+        if not isinstance(consumer, Listeners):
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
         if self._direct >= MAX_DIRECT:
             return command.reply(ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are being consumed so")
@@ -136,7 +136,7 @@ class Incoming:
         self._instance.tasks.spawn(self._directly(consumer, message, broker, command, channel), "consume directly")
         return None
 
-    async def _directly(self, consumer: Listening, message: Message, broker: str, command: RemotingCommand,
+    async def _directly(self, consumer: Listeners, message: Message, broker: str, command: RemotingCommand,
                         channel: Channel) -> None:
         try:
             body = await consumer.consume_directly(message, broker)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig, BrokerLimits
-from sandbox.cluster.context import Surroundings
+from sandbox.cluster.context import Context
 from sandbox.cluster.last_known import LastKnown, last_known
 from sandbox.cluster.presets import REAL, Preset
 from sandbox.cluster.record import NodeRecord
@@ -34,21 +34,21 @@ class BrokerNode:
     `state` is one of NODE_STATES.
     """
 
-    def __init__(self, record: NodeRecord, around: Surroundings, name_servers: list[str], ip: str) -> None:
+    def __init__(self, record: NodeRecord, context: Context, name_servers: list[str], ip: str) -> None:
         self.record = record
         self.ip = ip  # where its own connections come from
         self.lock_life_ms: int | None = None  # when somebody changed it
         self.ballast_bytes = 0  # what a filled disk holds beside the store
-        self.clock = SkewedClock(around.clock)
+        self.clock = SkewedClock(context.clock)
         self.slave_id_of: Callable[[str], int] = lambda remote: 0  # set by `Nodes`
         self.has_slave = False  # so is this
-        self._around = around
+        self._context = context
         self._name_servers = name_servers
         self._starts = 0
         self._ended = "stopped"
         self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
-        self._disk = around.ground.disk(around.directory / record.directory, around.clock)
-        self._disk.refused = lambda why, asked_bytes: around.disk_refused(why, asked_bytes)
+        self._disk = context.environment.disk(context.directory / record.directory, context.clock)
+        self._disk.refused = lambda why, asked_bytes: context.disk_refused(why, asked_bytes)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
         self._unanswered = Unanswered()  # by the last process
         self.broker: Broker | None = None
@@ -71,7 +71,7 @@ class BrokerNode:
         """A master without slaves waits for none, whatever the preset says; a slave has nobody to copy to."""
         if not self.is_master:
             return None
-        return self._around.preset.replication if self.has_slave else REAL.replication
+        return self._context.preset.replication if self.has_slave else REAL.replication
 
     @property
     def state(self) -> str:
@@ -89,36 +89,36 @@ class BrokerNode:
     def start(self) -> None:
         """Recover the files, listen, register.  Raises StoreError when the files cannot be opened."""
         assert self.broker is None, "it runs already"
-        around = self._around
+        context = self._context
         self._starts += 1
         clock = ProcessClock(self.clock)  # one for both: what hangs, hangs whole
-        config = replace(store_config(around.preset, around.limits), replication=self.replication or REAL.replication)
+        config = replace(store_config(context.preset, context.limits), replication=self.replication or REAL.replication)
         store = MessageStore(
-            config, disk=self._disk, clock=clock, journal=around.journal,
+            config, disk=self._disk, clock=clock, journal=context.journal,
             broker=self.name, broker_id=self.record.broker_id, store_host=store_host(self.record.address),
-            flusher=around.ground.flusher)
+            flusher=context.environment.flusher)
         broker = Broker(
             BrokerConfig(name=self.name, address=self.record.address, broker_id=self.record.broker_id,
-                         slave_read=around.preset.slave_read, property_filter=around.preset.property_filter,
-                         limits=broker_limits(around.limits)),
-            store=store, clock=clock, chance=around.chance.fork(f"{self.record.directory} {self._starts}"),
-            journal=around.journal, connector=around.network.connector(self.ip), name_servers=self._name_servers)
+                         slave_read=context.preset.slave_read, property_filter=context.preset.property_filter,
+                         limits=broker_limits(context.limits)),
+            store=store, clock=clock, chance=context.chance.fork(f"{self.record.directory} {self._starts}"),
+            journal=context.journal, connector=context.network.connector(self.ip), name_servers=self._name_servers)
         store.ha.slave_id_of = self.slave_id_of
-        around.network.listen(self.record.address, broker)
-        around.network.listen(self.ha_address, broker.ha_listener)
+        context.network.listen(self.record.address, broker)
+        context.network.listen(self.ha_address, broker.ha_listener)
         try:
             broker.start()
         except BaseException:
             self._unlisten()
             raise
         self.broker, self.last_known = broker, None
-        around.listening.up(self.record.address, broker)
+        context.listeners.up(self.record.address, broker)
         self._note_recovered(store)
         if self.lock_life_ms is not None:
             broker.locks.max_live_ms = self.lock_life_ms
         self._load_disk(store)
         if store.recovered is not None and store.recovered.truncated_bytes:
-            around.log_cut(self.node, store.recovered)
+            context.log_cut(self.node, store.recovered)
 
     @property
     def ha_address(self) -> str:
@@ -127,14 +127,14 @@ class BrokerNode:
         return f"{ip}:{int(port) + 1}"
 
     def _unlisten(self) -> None:
-        self._around.network.unlisten(self.record.address)
-        self._around.network.unlisten(self.ha_address)
-        self._around.listening.down(self.record.address)
+        self._context.network.unlisten(self.record.address)
+        self._context.network.unlisten(self.ha_address)
+        self._context.listeners.down(self.record.address)
 
     def fill_disk(self) -> None:
         """Put something else on the disk until RocketMQ calls it full."""
         cleaning = self.running.store.cleaning
-        limit = self._around.limits.store_bytes
+        limit = self._context.limits.store_bytes
         self.ballast_bytes = max(0, int(limit * FULL_RATIO) - cleaning.used_bytes + cleaning.ballast_bytes)
         self._load_disk(self.running.store)
 
@@ -153,7 +153,7 @@ class BrokerNode:
             self._load_disk(self.broker.store)
 
     def _load_disk(self, store: MessageStore) -> None:
-        cleaning, home_full = store.cleaning, self._around.home_full
+        cleaning, home_full = store.cleaning, self._context.home_full
         if (cleaning.ballast_bytes, cleaning.home_full) != (self.ballast_bytes, home_full):
             cleaning.ballast_bytes, cleaning.home_full = self.ballast_bytes, home_full
             cleaning.check_disk()
@@ -190,10 +190,10 @@ class BrokerNode:
         end, records = store.max_physical_offset, unflushed_records(store, flushed)
         broker.kill("power_cut")
         self._unlisten()
-        self._around.ground.cut_power(self._disk, flushed)
+        self._context.environment.cut_power(self._disk, flushed)
         lost = lost_of(self._disk, records, check_crc=store.config.check_crc_on_recover)
         messages = [record.physical_offset for record in lost if record.is_message]
-        self._around.journal.write(UnflushedLost(
+        self._context.journal.write(UnflushedLost(
             broker=self.node, from_offset=lost[0].physical_offset if lost else end, to_offset=end,
             messages=len(messages),
             answered=sum(offset not in (unanswered or store.unanswered) for offset in messages)))
@@ -205,7 +205,7 @@ class BrokerNode:
     def _end(self, state: str) -> Broker:
         """Its process, for the last time.  Raises ActionRefused (409) when there is none."""
         broker = self.running
-        self.last_known = last_known(broker, state, self._around.clock.now_ms())
+        self.last_known = last_known(broker, state, self._context.clock.now_ms())
         self.broker, self._ended = None, state
         return broker
 

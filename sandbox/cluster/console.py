@@ -8,7 +8,7 @@ from sandbox.client.producer import Producer
 from sandbox.client.queue_selectors import QueueSelector
 from sandbox.cluster.actors.actors import Actors
 from sandbox.cluster.actors.producing import Sending
-from sandbox.cluster.context import Surroundings
+from sandbox.cluster.context import Context
 from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError
 from sandbox.kernel.ids import instance_name
 from sandbox.message.message import Message
@@ -22,8 +22,8 @@ BATCH_MESSAGES = 32
 class Console:
     """Its process starts with the first message and lives until the sandbox sleeps."""
 
-    def __init__(self, around: Surroundings, actors: Actors, name_servers: list[str]) -> None:
-        self._around = around
+    def __init__(self, context: Context, actors: Actors, name_servers: list[str]) -> None:
+        self._context = context
         self._actors = actors
         self._name_servers = tuple(name_servers)
         self.producer: Producer | None = None
@@ -33,7 +33,7 @@ class Console:
                    queue: MessageQueue | None) -> None:
         """One after the other, at a rate or as fast as the limit lets it."""
         sending = await self._started()
-        clock = self._around.clock
+        clock = self._context.clock
         due_s = clock.monotonic()
         for message in messages:
             if per_s:
@@ -57,7 +57,7 @@ class Console:
     async def _send_batch(self, sending: Sending, messages: list[Message], queue: MessageQueue | None) -> None:
         assert self.producer is not None
         waits_s = [self._actors.pace.wait_s(LABEL) for _ in messages]
-        await self._around.ground.wall.sleep(max(waits_s))
+        await self._context.environment.wall.sleep(max(waits_s))
         try:
             await self.producer.send_batch(messages, queue=queue)
             sending.sent += len(messages)
@@ -81,13 +81,13 @@ class Console:
 
     async def _started(self) -> Sending:
         if self._sending is None:
-            around = self._around
+            context = self._context
             self._actors.processes += 1
             name = instance_name(4_000, self._actors.processes)
             config = ClientConfig(name_servers=self._name_servers, ip=IP, instance_name=name, pid=4_000)
-            instance = ClientInstance(config, clock=around.clock, chance=around.chance.fork(LABEL),
-                                      connector=around.network.connector(IP), journal=around.journal)
+            instance = ClientInstance(config, clock=context.clock, chance=context.chance.fork(LABEL),
+                                      connector=context.network.connector(IP), journal=context.journal)
             self.producer = Producer(ProducerConfig(group="PG_console"), instance)
-            self._sending = Sending(instance.clock, around.ground.wall, self._actors.pace, self.producer, LABEL)
+            self._sending = Sending(instance.clock, context.environment.wall, self._actors.pace, self.producer, LABEL)
             await self.producer.start()
         return self._sending

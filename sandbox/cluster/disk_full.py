@@ -21,7 +21,7 @@ def said_by(why: OSError) -> str:
     return (why.strerror or str(why)).lower()
 
 
-class Standstill:
+class DiskFull:
     """Stops the sandbox's clock while the data home takes nothing more, and lets it go on when it does.
 
     Messages that were acknowledged are in the brokers' files; entries of the journal wait in memory, and few come,

@@ -39,7 +39,7 @@ class Network(Protocol):
     def connections(self) -> list[tuple[str, str]]: ...
 
 
-class Ground(Protocol):
+class Environment(Protocol):
     """One per host.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop can open real ports.
 
     `cut_power` takes from a `disk` what was not flushed; `flushed` says for mapped files how many bytes survive.
@@ -53,12 +53,12 @@ class Ground(Protocol):
     def disk(self, root: Path, clock: Clock) -> Disk: ...
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None: ...
     def network(self, clock: Clock) -> Network: ...
-    async def lend(self, work: Callable[[], T]) -> T: ...
-    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T: ...
+    async def run_blocking(self, work: Callable[[], T]) -> T: ...
+    async def run_long(self, work: Callable[[Callable[[], bool]], T]) -> T: ...
     def close(self) -> None: ...
 
 
-class LiveGround:
+class LiveEnvironment:
     """The machine: files, threads for what would block, wires made of callbacks."""
 
     has_sockets = True
@@ -82,11 +82,11 @@ class LiveGround:
     def network(self, clock: Clock) -> Network:
         return LoopbackNetwork(self.loop, clock=clock)
 
-    async def lend(self, work: Callable[[], T]) -> T:
+    async def run_blocking(self, work: Callable[[], T]) -> T:
         """Have a worker do what would hold the loop: reading old segments, removing a directory."""
         return await self.loop.run_in_executor(self._workers, work)
 
-    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
+    async def run_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
         """The same for what takes seconds (sorting a feed); `work` is given a question to ask: is it over?"""
         return await self.loop.run_in_executor(self._slow, work, self._over.is_set)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sandbox.cluster.environment import Network
-from sandbox.cluster.listeners import Listening
+from sandbox.cluster.listeners import Listeners
 from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import CommandExchanged
 from sandbox.journal.journal import Journal
@@ -110,17 +110,17 @@ class Watched:
         return self._used <= ROWS_PER_S
 
 
-class WireRecorder:
+class FrameRecorder:
     """`name_of` gives the node behind an address; None: nobody's, and its frames are nobody's business.
 
     Whoever has set a tap before goes on hearing.  At most `wire_links` links of `wire_frames` frames of
     `wire_frame_bytes` bytes are kept, twice where a link is busy.
     """
 
-    def __init__(self, network: Network, listening: Listening, clock: Clock, wall: Clock, journal: Journal,
+    def __init__(self, network: Network, listeners: Listeners, clock: Clock, wall: Clock, journal: Journal,
                  limits: SandboxLimits, name_of: Callable[[str], str | None]) -> None:
         self._network = network
-        self._listening = listening
+        self._listeners = listeners
         self._clock = clock
         self._wall = wall
         self._journal = journal
@@ -144,7 +144,7 @@ class WireRecorder:
             a, b = self._name_of(client), self._name_of(server)
             if a is not None and b is not None:
                 open_now[Link(a, b)] += 1
-        for stranger in self._listening.connections.open.values():
+        for stranger in self._listeners.connections.open.values():
             serves = self._name_of(stranger.port)
             if serves is not None:
                 open_now[Link(stranger.name, serves)] += 1
@@ -182,7 +182,7 @@ class WireRecorder:
     def _listen(self) -> None:
         if not self.is_recording:
             self._before, self._network.tap = self._network.tap, self._hear
-            self._listening.guard.tap = self._note
+            self._listeners.guard.tap = self._note
         if self._timer is None:
             self._timer = self._wall.call_later(LOOK_S, self._look)
 
@@ -203,7 +203,7 @@ class WireRecorder:
             self._timer = None
         if self.is_recording:
             self._network.tap, self._before = self._before, None
-            self._listening.guard.tap = None
+            self._listeners.guard.tap = None
         self._names.clear()
 
     def _hear(self, sender: str, receiver: str, command: RemotingCommand) -> None:
@@ -243,5 +243,5 @@ class WireRecorder:
     def _name(self, address: str) -> str | None:
         if address not in self._names:
             self._names[address] = self._name_of(address) or next(
-                (one.name for one in self._listening.connections.open.values() if one.address == address), None)
+                (one.name for one in self._listeners.connections.open.values() if one.address == address), None)
         return self._names[address]

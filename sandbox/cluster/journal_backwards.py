@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from sandbox.cluster.event_filter import Wanted
-from sandbox.hosting.port import LookedBack
+from sandbox.control.readings import LookedBack
 from sandbox.journal import segments
 from sandbox.journal.events import BY_NAME, Entry
 from sandbox.journal.schema import from_row, to_row

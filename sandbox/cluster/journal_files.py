@@ -7,10 +7,10 @@ from typing import Any
 
 from sandbox.cluster import event_filter
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.environment import Ground
+from sandbox.cluster.environment import Environment
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.control.limits import SandboxLimits
-from sandbox.hosting.port import Entries
+from sandbox.control.readings import Entries
 from sandbox.journal import segments
 from sandbox.journal.events import FLOW, Entry, JournalTrimmed, Keyframe
 from sandbox.journal.journal import Journal, Overrun
@@ -24,19 +24,18 @@ GROWTH_PER_KEYFRAME = 8  # a keyframe is written when the journal has grown by s
 MAX_ROWS = 10_000
 
 
-class Diary:
+class JournalFiles:
     """Owns the journal, its segment writer and the timers that write through and draw keyframes.
 
-    Timers run on the machine's clock: the disk does not wait for a stopped world.  `draw` gives the snapshot a
-    keyframe holds.
+    Timers run on the machine's clock: the disk does not wait for a stopped world.
     """
 
-    def __init__(self, directory: Path, clock: Clock, ground: Ground, config: HostConfig, limits: SandboxLimits, *,
-                 crashed: bool, draw: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, directory: Path, clock: Clock, environment: Environment, config: HostConfig,
+                 limits: SandboxLimits, *, crashed: bool) -> None:
         path = directory / DIRECTORY
-        self._wall = ground.wall
+        self._wall = environment.wall
         self._config = config
-        self._draw = draw
+        self._draw: Callable[[], dict[str, Any]] = dict
         self._flush_timer: TimerHandle | None = None
         self._keyframe_timer: TimerHandle | None = None
         self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
@@ -47,15 +46,16 @@ class Diary:
         self._keyframe_bytes = 0
         self._grown_bytes = 0
         self.journal = Journal(clock, first_seq=segments.next_seq(path, crashed=crashed),
-                               flow_per_s=limits.flow_events_per_s, pace=ground.wall.monotonic)
+                               flow_per_s=limits.flow_events_per_s, pace=environment.wall.monotonic)
         self.journal.keep_in(self._keep)
 
     def tell_facts(self, *listeners: Callable[[Entry], None]) -> None:
         """They hear every fact as it is written (flow they would hear only while the valve is open)."""
-        self._listeners = listeners
+        self._listeners += listeners
 
-    def start(self) -> None:
-        """Draw the first keyframe and look again every ten seconds."""
+    def start(self, draw: Callable[[], dict[str, Any]]) -> None:
+        """Draw the first keyframe and look again every ten seconds.  `draw` gives the snapshot a keyframe holds."""
+        self._draw = draw
         self.keyframe()
         self._keyframe_timer = self._wall.call_later(self._config.keyframe_s, self._look)
 
@@ -140,7 +140,7 @@ def last_time_ms(directory: Path) -> int:
     return max((int(row["at_ms"]) for row in rows), default=0)
 
 
-async def page_of(directory: Path, diary: Diary | None, ground: Ground, after: int, limit: int, *,
+async def page_of(directory: Path, diary: JournalFiles | None, environment: Environment, after: int, limit: int, *,
                   facts_only: bool, longs_as_text: bool = True) -> Entries:
     """Rows after `after`: from memory if it reaches back so far, else from the files, read by a worker."""
     limit = max(1, min(limit, MAX_ROWS))
@@ -153,7 +153,7 @@ async def page_of(directory: Path, diary: Diary | None, ground: Ground, after: i
         else:
             return page_from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0,
                                     facts_only=facts_only, longs_as_text=longs_as_text)
-    return await ground.lend(lambda: _from_files(path, after, limit, facts_only=facts_only,
+    return await environment.run_blocking(lambda: _from_files(path, after, limit, facts_only=facts_only,
                                                  longs_as_text=longs_as_text))
 
 

@@ -20,7 +20,7 @@ _HINTS = {
 }
 
 
-class Walls:
+class LimitGuard:
     """Tells the journal at most once per limit and second."""
 
     def __init__(self, wall: Clock, journal: Journal) -> None:

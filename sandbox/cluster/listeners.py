@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sandbox.broker.broker import Broker
-from sandbox.cluster.environment import Ground
+from sandbox.cluster.environment import Environment
 from sandbox.cluster.record import NodeRecord
 from sandbox.cluster.shared_listener import SharedListener
 from sandbox.cluster.wire_access import WireAccess
@@ -41,15 +41,15 @@ class Port:
         self.turn = asyncio.Lock()  # opening and closing take turns of the loop
 
 
-class Listening:
+class Listeners:
     """Opened and closed by order; `up` and `down` are told by the nodes.
 
     `pin` is called when the ports open and with each connection: a wire client's clock cannot be scaled.
     """
 
-    def __init__(self, ground: Ground, clock: Clock, journal: Journal, limits: SandboxLimits,
+    def __init__(self, environment: Environment, clock: Clock, journal: Journal, limits: SandboxLimits,
                  records: list[NodeRecord], access: WireAccess, *, pin: Callable[[bool], None]) -> None:
-        self._ground = ground
+        self._environment = environment
         self.access = access
         self._pin = pin
         self._nodes: dict[str, NodeListener] = {}  # address → who is up there
@@ -62,7 +62,7 @@ class Listening:
         self.name_servers = brokers if self.shared is not None else servers  # what a client is told
         self.limits = TcpLimits(connections=limits.wire_connections, pending_requests=limits.wire_pending_requests,
                                 unread_bytes=limits.wire_unread_bytes)
-        self.guard = TcpGuard(self.limits, clock=ground.wall, journal=journal)
+        self.guard = TcpGuard(self.limits, clock=environment.wall, journal=journal)
         self.connections = WireConnections(clock, journal.ring)
         self.is_open = False
 
@@ -88,7 +88,7 @@ class Listening:
         """
         if not self.access.is_on:
             self._check_loopback()
-        if not self._ground.has_sockets:
+        if not self._environment.has_sockets:
             raise ActionRefused(409, "In simulated time there are no sockets.", "Start a sandbox on a server.")
         was_open, self.is_open = self.is_open, True
         for port in self.ports.values():
@@ -136,7 +136,7 @@ class Listening:
             self._tell(self._settle(port))
 
     def _tell(self, story: Coroutine[Any, Any, None]) -> None:
-        task: asyncio.Task[None] = self._ground.loop.create_task(story)
+        task: asyncio.Task[None] = self._environment.loop.create_task(story)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

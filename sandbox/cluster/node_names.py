@@ -6,7 +6,7 @@ from sandbox.cluster.nodes import Nodes
 from sandbox.kernel.errors import ActionRefused
 
 
-class Whereabouts:
+class NodeNames:
     """Name servers and brokers by `ns-1`, `broker-a`, `broker-a.1`; clients by their actor's label, for that stays.
 
     Who shares a client's process is where that process is.

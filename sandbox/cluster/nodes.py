@@ -3,7 +3,7 @@
 from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
-from sandbox.cluster.context import Surroundings
+from sandbox.cluster.context import Context
 from sandbox.cluster.last_known import LastKnown
 from sandbox.cluster.record import NodeRecord
 from sandbox.kernel.errors import ActionRefused
@@ -14,10 +14,10 @@ NODE_NETWORK = "10.0.1"  # where brokers' own connections come from, each from i
 
 
 class NameServerNode:
-    def __init__(self, record: NodeRecord, around: Surroundings) -> None:
+    def __init__(self, record: NodeRecord, context: Context) -> None:
         self.record = record
         self.state = "stopped"
-        self._around = around
+        self._context = context
         self.name_server: NameServer | None = None
 
     @property
@@ -26,30 +26,30 @@ class NameServerNode:
 
     def start(self) -> None:
         assert self.name_server is None, "it runs already"
-        around = self._around
-        self.name_server = NameServer(NameServerConfig(address=self.record.address), clock=around.clock,
-                                      journal=around.journal, name=self.name)
-        around.network.listen(self.record.address, self.name_server)
-        around.listening.up(self.record.address, self.name_server)
+        context = self._context
+        self.name_server = NameServer(NameServerConfig(address=self.record.address), clock=context.clock,
+                                      journal=context.journal, name=self.name)
+        context.network.listen(self.record.address, self.name_server)
+        context.listeners.up(self.record.address, self.name_server)
         self.name_server.start()
         self.state = "running"
 
     def stop(self) -> None:
         if self.name_server is not None:
             self.name_server.stop()
-            self._around.network.unlisten(self.record.address)
-            self._around.listening.down(self.record.address)
+            self._context.network.unlisten(self.record.address)
+            self._context.listeners.down(self.record.address)
             self.name_server, self.state = None, "stopped"
 
 
 class Nodes:
     """All servers of one sandbox, in the order of their records."""
 
-    def __init__(self, records: list[NodeRecord], around: Surroundings) -> None:
+    def __init__(self, records: list[NodeRecord], context: Context) -> None:
         self._records = records
-        self.name_servers = [NameServerNode(record, around) for record in records if record.kind == "name_server"]
+        self.name_servers = [NameServerNode(record, context) for record in records if record.kind == "name_server"]
         self.addresses = [node.record.address for node in self.name_servers]
-        self.brokers = [BrokerNode(record, around, self.addresses, f"{NODE_NETWORK}.{number}")
+        self.brokers = [BrokerNode(record, context, self.addresses, f"{NODE_NETWORK}.{number}")
                         for number, record in enumerate(records, start=1) if record.kind == "broker"]
         with_slaves = {node.name for node in self.brokers if not node.is_master}
         for node in self.brokers:

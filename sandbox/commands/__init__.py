@@ -5,8 +5,9 @@ journal has the action.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands import (
     divide,
     faults,
@@ -23,9 +24,6 @@ from sandbox.commands import (
 from sandbox.commands.outcome import CarryOut
 from sandbox.control import actions
 from sandbox.control.actions import Action
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 _BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
     actions.StartProducer: members.start_producer,
@@ -73,6 +71,6 @@ _BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
 }
 
 
-def prepare(sandbox: "Sandbox", action: Action) -> CarryOut:
+def prepare(cluster: Cluster, action: Action) -> CarryOut:
     """Raises ActionRefused, and then nothing has happened."""
-    return _BY_KIND[type(action)](sandbox, action)
+    return _BY_KIND[type(action)](cluster, action)

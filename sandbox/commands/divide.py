@@ -2,17 +2,15 @@
 
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from sandbox.cluster.actors.strategies import CONFIG, MACHINE_ROOM, NEARBY, Rooms
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetStrategy
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 DEFAULT_VIRTUAL_NODES = 10
 
@@ -30,28 +28,28 @@ class StrategyWish(Protocol):
     def queues_by_member(self) -> dict[str, Any] | None: ...
 
 
-def set_strategy(sandbox: "Sandbox", action: SetStrategy) -> CarryOut:
+def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
     """All in-process members divide this way from their next rebalance on; later members too."""
-    members = sandbox.actors.consumers(action.group)
+    members = cluster.actors.consumers(action.group)
     if not members:
         raise ActionRefused(409, "The group {group} has no member here.", "Add a consumer first.", field="group",
                             group=action.group)
     if any(member.settings.model == "BROADCASTING" for member in members):
         raise ActionRefused(422, "In a broadcasting group everybody reads all queues.", "Choose a clustering group.",
                             field="group")
-    chosen = checked_strategy(sandbox, action, action.strategy)
+    chosen = checked_strategy(cluster, action, action.strategy)
 
     def carry_out(seq: int, by: str) -> None:
-        sandbox.actors.strategies[action.group] = chosen
+        cluster.actors.strategies[action.group] = chosen
         for member in members:
             member.settings = replace(member.settings, strategy=action.strategy)
             if member.consumer is not None:
-                member.consumer.strategy = sandbox.actors.strategy_for(member.settings)
+                member.consumer.strategy = cluster.actors.strategy_for(member.settings)
 
     return carry_out
 
 
-def checked_strategy(sandbox: "Sandbox", wish: StrategyWish, strategy: str,
+def checked_strategy(cluster: Cluster, wish: StrategyWish, strategy: str,
                      absent: AbstractSet[str] = frozenset()) -> dict[str, Any]:
     """What is remembered of it.  Raises ActionRefused (422) for a field the strategy does not read, or lacks."""
     chosen: dict[str, Any] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
@@ -62,9 +60,9 @@ def checked_strategy(sandbox: "Sandbox", wish: StrategyWish, strategy: str,
     if wish.queues_by_member is not None and strategy != CONFIG:
         raise _unread("queues_by_member", strategy, "Choose CONFIG.")
     if strategy in (MACHINE_ROOM, NEARBY):
-        _check_rooms(sandbox, strategy, Rooms(wish.rooms))
+        _check_rooms(cluster, strategy, Rooms(wish.rooms))
     if strategy == CONFIG:
-        chosen["queues_by_member"] = _lists(sandbox, wish, absent)
+        chosen["queues_by_member"] = _lists(cluster, wish, absent)
     return chosen
 
 
@@ -72,9 +70,9 @@ def _unread(field: str, strategy: str, hint: str) -> ActionRefused:
     return ActionRefused(422, "{strategy} does not read {field}.", hint, field=field, strategy=strategy)
 
 
-def _check_rooms(sandbox: "Sandbox", strategy: str, rooms: Rooms) -> None:
+def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
     """Somebody must stand somewhere, else the strategy gives nobody anything (or everybody everything)."""
-    brokers = {node.name for node in sandbox.nodes.brokers}
+    brokers = {node.name for node in cluster.nodes.brokers}
     unknown = sorted(set(rooms.places) - brokers)
     if unknown:
         raise ActionRefused(422, "There is no broker {broker} to stand in a room.", "Brokers are: {known}.",
@@ -85,13 +83,13 @@ def _check_rooms(sandbox: "Sandbox", strategy: str, rooms: Rooms) -> None:
                             "Say where brokers stand, like east@{broker}.", field="rooms", broker=min(brokers))
 
 
-def _lists(sandbox: "Sandbox", wish: StrategyWish, absent: AbstractSet[str]) -> dict[str, list[str]]:
+def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> dict[str, list[str]]:
     """Label → queue keys."""
     given = wish.queues_by_member
     if not given:
         raise ActionRefused(422, "CONFIG needs a list of queues for each member.",
                             "Give queues_by_member, like A: broker-a:0, broker-a:1.", field="queues_by_member")
-    view = GroupView(sandbox, wish.group)
+    view = GroupView(cluster, wish.group)
     by_label = {actor.label: actor for actor in view.actors}
     lists: dict[str, list[str]] = {}
     for label, rows in given.items():

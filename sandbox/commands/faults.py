@@ -1,8 +1,8 @@
 """What goes wrong with brokers, name servers, clocks and disks, on purpose."""
 
-from typing import TYPE_CHECKING
 
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
     FillDisk,
@@ -21,18 +21,16 @@ from sandbox.control.actions import (
 )
 from sandbox.kernel.errors import ActionRefused, StoreError
 from sandbox.message.queue import MessageQueue
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 
-def start_broker(sandbox: "Sandbox", action: StartBroker) -> CarryOut:
-    node = sandbox.nodes.broker(action.broker, action.broker_id)
+def start_broker(cluster: Cluster, action: StartBroker) -> CarryOut:
+    node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.broker is not None:
         raise ActionRefused(409, "{broker} is running already.", broker=node.node)
 
     def carry_out(seq: int, by: str) -> None:
-        sandbox.memory.forget_store(node.node)
+        cache_of(cluster).forget_store(node.node)
         try:
             node.start()
         except StoreError as why:
@@ -41,44 +39,44 @@ def start_broker(sandbox: "Sandbox", action: StartBroker) -> CarryOut:
     return carry_out
 
 
-def stop_broker(sandbox: "Sandbox", action: StopBroker) -> CarryOut:
-    node = _running(sandbox, action.broker, action.broker_id)
+def stop_broker(cluster: Cluster, action: StopBroker) -> CarryOut:
+    node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
         raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=node.node)
     return lambda seq, by: node.stop()
 
 
-def kill_broker(sandbox: "Sandbox", action: KillBroker) -> CarryOut:
-    node = _running(sandbox, action.broker, action.broker_id)
+def kill_broker(cluster: Cluster, action: KillBroker) -> CarryOut:
+    node = _running(cluster, action.broker, action.broker_id)
     return lambda seq, by: node.kill()
 
 
-def hang_broker(sandbox: "Sandbox", action: HangBroker) -> CarryOut:
-    node = _running(sandbox, action.broker, action.broker_id)
+def hang_broker(cluster: Cluster, action: HangBroker) -> CarryOut:
+    node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
         raise ActionRefused(409, "{broker} hangs already.", "Resume it first.", broker=node.node)
     return lambda seq, by: node.running.hang()
 
 
-def resume_broker(sandbox: "Sandbox", action: ResumeBroker) -> CarryOut:
-    node = _running(sandbox, action.broker, action.broker_id)
+def resume_broker(cluster: Cluster, action: ResumeBroker) -> CarryOut:
+    node = _running(cluster, action.broker, action.broker_id)
     if node.state != "hung":
         raise ActionRefused(409, "{broker} does not hang.", "Only a hung broker can go on.", broker=node.node)
     return lambda seq, by: node.running.resume()
 
 
-def power_cut(sandbox: "Sandbox", action: PowerCut) -> CarryOut:
-    node = _running(sandbox, action.broker, action.broker_id)
-    return lambda seq, by: sandbox.nodes.power_cut(node)
+def power_cut(cluster: Cluster, action: PowerCut) -> CarryOut:
+    node = _running(cluster, action.broker, action.broker_id)
+    return lambda seq, by: cluster.nodes.power_cut(node)
 
 
-def promote_slave(sandbox: "Sandbox", action: PromoteSlave) -> CarryOut:
+def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
     """The dead master takes the slave's number, so that it comes back as a slave and not as a second master."""
-    slave = sandbox.nodes.broker(action.broker, action.broker_id)
+    slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
         raise ActionRefused(409, "{broker} is a master already.", "Choose one of its slaves.", field="broker_id",
                             broker=slave.node)
-    master = sandbox.nodes.broker(action.broker)
+    master = cluster.nodes.broker(action.broker)
     if master.broker is not None:
         raise ActionRefused(409, "The master {broker} is alive.", "Stop or kill it first.", broker=master.node)
     if slave.state == "hung":
@@ -87,15 +85,16 @@ def promote_slave(sandbox: "Sandbox", action: PromoteSlave) -> CarryOut:
 
     def carry_out(seq: int, by: str) -> None:
         try:
-            sandbox.promote(slave)
+            for name in cluster.promote(slave):
+                cache_of(cluster).forget_store(name)
         except StoreError as why:
             raise ActionRefused(409, "{broker} cannot start: {why}.", broker=slave.node, why=str(why)) from why
 
     return carry_out
 
 
-def skew_clock(sandbox: "Sandbox", action: SkewClock) -> CarryOut:
-    node = sandbox.nodes.broker(action.broker, action.broker_id)
+def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
+    node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.clock.skew_ms == action.skew_ms:
         raise ActionRefused(409, "The clock of {broker} is wrong by {skew_ms} ms already.", "Choose another skew.",
                             field="skew_ms", broker=node.node, skew_ms=action.skew_ms)
@@ -108,37 +107,37 @@ def skew_clock(sandbox: "Sandbox", action: SkewClock) -> CarryOut:
     return carry_out
 
 
-def fill_disk(sandbox: "Sandbox", action: FillDisk) -> CarryOut:
-    node = _running(sandbox, action.broker, 0)
+def fill_disk(cluster: Cluster, action: FillDisk) -> CarryOut:
+    node = _running(cluster, action.broker, 0)
     if node.ballast_bytes:
         raise ActionRefused(409, "The disk of {broker} is full already.", broker=node.node)
     return lambda seq, by: node.fill_disk()
 
 
-def free_disk(sandbox: "Sandbox", action: FreeDisk) -> CarryOut:
-    node = _running(sandbox, action.broker, 0)
+def free_disk(cluster: Cluster, action: FreeDisk) -> CarryOut:
+    node = _running(cluster, action.broker, 0)
     if not node.ballast_bytes:
         raise ActionRefused(409, "The disk of {broker} is not full.", broker=node.node)
     return lambda seq, by: node.free_disk()
 
 
-def start_name_server(sandbox: "Sandbox", action: StartNameServer) -> CarryOut:
-    node = sandbox.nodes.name_server(action.name_server)
+def start_name_server(cluster: Cluster, action: StartNameServer) -> CarryOut:
+    node = cluster.nodes.name_server(action.name_server)
     if node.name_server is not None:
         raise ActionRefused(409, "{name_server} is running already.", name_server=node.name)
     return lambda seq, by: node.start()
 
 
-def stop_name_server(sandbox: "Sandbox", action: StopNameServer) -> CarryOut:
-    node = sandbox.nodes.name_server(action.name_server)
+def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
+    node = cluster.nodes.name_server(action.name_server)
     if node.name_server is None:
         raise ActionRefused(409, "{name_server} is not running.", name_server=node.name)
     return lambda seq, by: node.stop()
 
 
-def force_unlock(sandbox: "Sandbox", action: ForceUnlock) -> CarryOut:
+def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
     """Not in RocketMQ: there a lock goes with its holder, with time, or with the broker's memory."""
-    locks = _running(sandbox, action.broker, 0).running.locks
+    locks = _running(cluster, action.broker, 0).running.locks
     mq = MessageQueue(action.topic, action.broker, action.queue_id)
     if mq not in locks.table.get(action.group, {}):
         raise ActionRefused(409, "Nobody of {group} holds a lock on {queue}.", "Choose a locked queue.",
@@ -150,8 +149,8 @@ def force_unlock(sandbox: "Sandbox", action: ForceUnlock) -> CarryOut:
     return carry_out
 
 
-def _running(sandbox: "Sandbox", broker: str, broker_id: int) -> BrokerNode:
-    node = sandbox.nodes.broker(broker, broker_id)
+def _running(cluster: Cluster, broker: str, broker_id: int) -> BrokerNode:
+    node = cluster.nodes.broker(broker, broker_id)
     if node.broker is None:
         raise ActionRefused(409, "{broker} is not running.", broker=node.node)
     return node

@@ -1,11 +1,11 @@
 """Producers and consumers: add, change, stop, break."""
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
 
 from sandbox.broker.topic_names import ILLEGAL, complaint
 from sandbox.cluster.actors.actors import Actor, start_or_refuse
 from sandbox.cluster.actors.consumer_actor import ConsumerActor, check_config
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.consumer_kinds import check_kind, check_kind_change
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.validate import check_change, check_consumer, check_producer, given
@@ -22,9 +22,6 @@ from sandbox.control.actions import (
 )
 from sandbox.kernel.errors import ActionRefused, ClientError
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _ % | are allowed."
 
 OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
@@ -32,33 +29,33 @@ OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
 """What "one more like the others" may do differently."""
 
 
-def start_producer(sandbox: "Sandbox", action: StartProducer) -> CarryOut:
+def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
     check_topic_name(action.topic)
-    sandbox.walls.check("producers", len(sandbox.actors.producers()) + 1, sandbox.limits.producers, action.topic)
+    cluster.limit_guard.check("producers", len(cluster.actors.producers()) + 1, cluster.limits.producers, action.topic)
     check_producer(action)
-    if action.body_bytes > sandbox.preset.max_message_bytes:
+    if action.body_bytes > cluster.preset.max_message_bytes:
         raise ActionRefused(422, "A message may have {allowed} bytes here, not {value}.", "Choose a smaller body.",
-                            field="body_bytes", allowed=sandbox.preset.max_message_bytes, value=action.body_bytes)
-    _check_label(sandbox, action.actor, 1)
-    return lambda seq, by: start_or_refuse(sandbox.actors, sandbox.actors.add_producer(action))
+                            field="body_bytes", allowed=cluster.preset.max_message_bytes, value=action.body_bytes)
+    _check_label(cluster, action.actor, 1)
+    return lambda seq, by: start_or_refuse(cluster.actors, cluster.actors.add_producer(action))
 
 
-def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
+def start_consumer(cluster: Cluster, action: StartConsumer) -> CarryOut:
     """Without subscriptions it is "one more like the others": the settings of the group's newest member, save what
     is given."""
-    actors = sandbox.actors
-    like = _like_the_others(sandbox, action) if not action.subscriptions else action
+    actors = cluster.actors
+    like = _like_the_others(cluster, action) if not action.subscriptions else action
     for subscription in like.subscriptions:
         check_topic_name(subscription.topic)
-    sandbox.walls.check("members", len(actors.consumers()) + like.copies, sandbox.limits.members, like.group)
+    cluster.limit_guard.check("members", len(actors.consumers()) + like.copies, cluster.limits.members, like.group)
     groups = {actor.group for actor in actors.consumers()} | {like.group}
-    sandbox.walls.check("groups", len(groups), sandbox.limits.groups, like.group)
+    cluster.limit_guard.check("groups", len(groups), cluster.limits.groups, like.group)
     check_consumer(action)
     check_kind(like)
-    _check_label(sandbox, like.actor, like.copies)
-    _check_config(sandbox, like)
+    _check_label(cluster, like.actor, like.copies)
+    _check_config(cluster, like)
     if like.instance is not None:
-        _check_shared(sandbox, like)
+        _check_shared(cluster, like)
 
     def carry_out(seq: int, by: str) -> None:
         for actor in actors.add_consumers(like):
@@ -67,68 +64,68 @@ def start_consumer(sandbox: "Sandbox", action: StartConsumer) -> CarryOut:
     return carry_out
 
 
-def change(sandbox: "Sandbox", action: ChangeActor) -> CarryOut:
-    actor = sandbox.actors.get(action.actor)
+def change(cluster: Cluster, action: ChangeActor) -> CarryOut:
+    actor = cluster.actors.get(action.actor)
     check_change(action, actor)
     if isinstance(actor, ConsumerActor):
         check_kind_change(action, actor)
     return lambda seq, by: actor.change(action)
 
 
-def stop(sandbox: "Sandbox", action: StopActor) -> CarryOut:
-    actor = _living(sandbox, action.actor)
+def stop(cluster: Cluster, action: StopActor) -> CarryOut:
+    actor = _living(cluster, action.actor)
     if actor.state == "hung":
         raise ActionRefused(409, "{actor} hangs and cannot stop cleanly.", "Resume it, or crash it.",
                             actor=actor.label)
-    return lambda seq, by: sandbox.actors.stop(actor)
+    return lambda seq, by: cluster.actors.stop(actor)
 
 
-def crash(sandbox: "Sandbox", action: CrashActor) -> CarryOut:
-    actor = _living(sandbox, action.actor)
-    return lambda seq, by: sandbox.actors.crash(actor)
+def crash(cluster: Cluster, action: CrashActor) -> CarryOut:
+    actor = _living(cluster, action.actor)
+    return lambda seq, by: cluster.actors.crash(actor)
 
 
-def restart(sandbox: "Sandbox", action: RestartActor) -> CarryOut:
+def restart(cluster: Cluster, action: RestartActor) -> CarryOut:
     """A process that still lives is killed first, as a supervisor would."""
-    actor = sandbox.actors.get(action.actor)
+    actor = cluster.actors.get(action.actor)
 
     def carry_out(seq: int, by: str) -> None:
         if actor.lives:
-            sandbox.actors.crash(actor)
-        start_or_refuse(sandbox.actors, actor)
+            cluster.actors.crash(actor)
+        start_or_refuse(cluster.actors, actor)
 
     return carry_out
 
 
-def remove(sandbox: "Sandbox", action: RemoveActor) -> CarryOut:
+def remove(cluster: Cluster, action: RemoveActor) -> CarryOut:
     """Its process stops cleanly if it can; the card goes at once."""
-    actor = sandbox.actors.get(action.actor)
+    actor = cluster.actors.get(action.actor)
 
     def carry_out(seq: int, by: str) -> None:
         if actor.state == "hung":
-            sandbox.actors.crash(actor)
+            cluster.actors.crash(actor)
         elif actor.lives:
-            sandbox.actors.stop(actor)
-        sandbox.actors.remove(actor.label)
-        sandbox.links.forget(actor.label)
+            cluster.actors.stop(actor)
+        cluster.actors.remove(actor.label)
+        cluster.links.forget(actor.label)
 
     return carry_out
 
 
-def hang(sandbox: "Sandbox", action: HangActor) -> CarryOut:
-    actor = sandbox.actors.get(action.actor)
+def hang(cluster: Cluster, action: HangActor) -> CarryOut:
+    actor = cluster.actors.get(action.actor)
     if actor.state != "running":
         raise ActionRefused(409, "{actor} is {state}, not running.", "Start it first.", actor=actor.label,
                             state=actor.state)
-    return lambda seq, by: sandbox.actors.hang(actor)
+    return lambda seq, by: cluster.actors.hang(actor)
 
 
-def resume(sandbox: "Sandbox", action: ResumeActor) -> CarryOut:
-    actor = sandbox.actors.get(action.actor)
+def resume(cluster: Cluster, action: ResumeActor) -> CarryOut:
+    actor = cluster.actors.get(action.actor)
     if actor.state != "hung":
         raise ActionRefused(409, "{actor} is {state}; only a hung one can go on.", "", actor=actor.label,
                             state=actor.state)
-    return lambda seq, by: sandbox.actors.resume(actor)
+    return lambda seq, by: cluster.actors.resume(actor)
 
 
 def check_topic_name(topic: str) -> None:
@@ -141,18 +138,18 @@ def check_topic_name(topic: str) -> None:
                             field="topic", topic=topic, problem=problem)
 
 
-def _living(sandbox: "Sandbox", label: str) -> Actor:
-    actor = sandbox.actors.get(label)
+def _living(cluster: Cluster, label: str) -> Actor:
+    actor = cluster.actors.get(label)
     if not actor.lives:
         raise ActionRefused(409, "{actor} is {state} already.", "Restart it to use it again.", actor=actor.label,
                             state=actor.state)
     return actor
 
 
-def _check_label(sandbox: "Sandbox", wished: str | None, copies: int) -> None:
+def _check_label(cluster: Cluster, wished: str | None, copies: int) -> None:
     labels = [] if wished is None else [wished] if copies == 1 else [f"{wished}.{n}" for n in range(1, copies + 1)]
     for label in labels:
-        if label in sandbox.actors.by_label:
+        if label in cluster.actors.by_label:
             raise ActionRefused(409, "There is an actor {actor} already.", "Choose another name.", field="actor",
                                 actor=label)
         if "/" in label or label.startswith("."):
@@ -160,9 +157,9 @@ def _check_label(sandbox: "Sandbox", wished: str | None, copies: int) -> None:
                                 field="actor", actor=label)
 
 
-def _check_config(sandbox: "Sandbox", action: StartConsumer) -> None:
+def _check_config(cluster: Cluster, action: StartConsumer) -> None:
     try:
-        check_config(action, sandbox.preset, sandbox.actors.strategy_for(action))
+        check_config(action, cluster.preset, cluster.actors.strategy_for(action))
     except ClientError as why:
         if "illegal characters" in str(why):
             raise ActionRefused(422, "{group} cannot be a group: {problem}",
@@ -171,9 +168,9 @@ def _check_config(sandbox: "Sandbox", action: StartConsumer) -> None:
         raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
 
 
-def _check_shared(sandbox: "Sandbox", action: StartConsumer) -> None:
+def _check_shared(cluster: Cluster, action: StartConsumer) -> None:
     assert action.instance is not None
-    host = sandbox.actors.get(action.instance)
+    host = cluster.actors.get(action.instance)
     if host.instance is None or not host.lives:
         raise ActionRefused(409, "{actor} is not running, so its client cannot be shared.", "Start it first.",
                             field="instance", actor=host.label)
@@ -185,8 +182,8 @@ def _check_shared(sandbox: "Sandbox", action: StartConsumer) -> None:
                             field="instance", group=action.group)
 
 
-def _like_the_others(sandbox: "Sandbox", action: StartConsumer) -> StartConsumer:
-    others = sandbox.actors.consumers(action.group)
+def _like_the_others(cluster: Cluster, action: StartConsumer) -> StartConsumer:
+    others = cluster.actors.consumers(action.group)
     if not others:
         raise ActionRefused(422, "A new group needs a topic to subscribe to.", "Choose a topic.",
                             field="subscriptions")

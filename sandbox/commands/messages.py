@@ -1,8 +1,8 @@
 """Messages people send by hand."""
 
-from typing import TYPE_CHECKING
 
 from sandbox.cluster.actors.producing import SELECTORS, messages_of
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.validate import check_messages, check_row
@@ -10,27 +10,24 @@ from sandbox.control.actions import SendMessages
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
-
-def send(sandbox: "Sandbox", action: SendMessages) -> CarryOut:
+def send(cluster: Cluster, action: SendMessages) -> CarryOut:
     """A burst, a trickle, or rows; what went wrong on the way is in the journal (`SendFailed`)."""
     check_topic_name(action.topic)
     check_messages(action)
     count = len(action.rows) or action.count or 1
-    sandbox.walls.check("messages_per_send", count, sandbox.limits.messages_per_send, action.topic)
-    _check_size(sandbox, action)
+    cluster.limit_guard.check("messages_per_send", count, cluster.limits.messages_per_send, action.topic)
+    _check_size(cluster, action)
     queue = queue_of(action.topic, action.queue) if action.queue else None
     if queue is not None:
-        _check_queue(sandbox, queue)
-    console = sandbox.console
+        _check_queue(cluster, queue)
+    console = cluster.console
 
     def carry_out(seq: int, by: str) -> None:
         messages = messages_of(action)
         story = console.send_batches(messages, queue=queue) if action.batch else console.send(
             messages, per_s=action.rate_per_s, selector=SELECTORS[action.selector], queue=queue)
-        sandbox.actors.later(story, f"send {action.topic}")
+        cluster.actors.later(story, f"send {action.topic}")
 
     return carry_out
 
@@ -40,17 +37,17 @@ def queue_of(topic: str, row: str) -> MessageQueue:
     return MessageQueue(topic, *check_row("queue", row))
 
 
-def _check_queue(sandbox: "Sandbox", queue: MessageQueue) -> None:
+def _check_queue(cluster: Cluster, queue: MessageQueue) -> None:
     """A broker that is down may be written to (and the journal tells how that fails); a queue that is not, may not."""
-    node = sandbox.nodes.broker(queue.broker)
+    node = cluster.nodes.broker(queue.broker)
     config = node.broker.topics.table.get(queue.topic) if node.broker is not None else None
     if node.broker is not None and (config is None or queue.queue_id >= config.write_queues):
         raise ActionRefused(422, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queue",
                             topic=queue.topic, queue=queue.row)
 
 
-def _check_size(sandbox: "Sandbox", action: SendMessages) -> None:
-    allowed = sandbox.preset.max_message_bytes
+def _check_size(cluster: Cluster, action: SendMessages) -> None:
+    allowed = cluster.preset.max_message_bytes
     bodies = [len(row.body.encode()) for row in action.rows] if action.rows else [
         len(action.body.encode()) if action.body is not None else action.body_bytes]
     if max(bodies) > allowed:

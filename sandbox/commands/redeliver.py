@@ -1,6 +1,5 @@
 """One stored message, given to somebody once more: a copy to its topic, or itself to one listener."""
 
-from typing import TYPE_CHECKING
 
 import orjson
 
@@ -8,6 +7,7 @@ from sandbox.broker.topic_names import NOT_FOR_SENDING
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.journal.events import MessageConsumedOnce
@@ -21,9 +21,6 @@ from sandbox.queries.rows.stores import offset_msg_id
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 PATIENCE_MS = 15_000  # the broker waits ten seconds for the member (spec remoting 2.3)
 NO_ANSWER = "NO_ANSWER"
 
@@ -32,9 +29,9 @@ _OWN = frozenset(value for name, value in vars(properties).items() if name.isupp
 """What RocketMQ itself writes into properties: a copy gets its own."""
 
 
-def resend(sandbox: "Sandbox", action: ResendMessage) -> CarryOut:
+def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
     """Sent like anything sent by hand; what goes wrong on the way is in the journal (`SendFailed`)."""
-    _, stored = message_at(sandbox, action.topic, action.broker, action.queue_id, action.offset)
+    _, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     topic = origin_topic(stored)
     if topic in NOT_FOR_SENDING:
         raise ActionRefused(409, "Nothing can be sent to {topic}.", "The broker keeps it for itself.", field="topic",
@@ -47,27 +44,27 @@ def resend(sandbox: "Sandbox", action: ResendMessage) -> CarryOut:
 
     def carry_out(seq: int, by: str) -> None:
         copy = Message(topic, body, kept, stored.flag)
-        story = sandbox.console.send([copy], per_s=None, selector=None, queue=None)
-        sandbox.actors.later(story, f"resend to {topic}")
+        story = cluster.console.send([copy], per_s=None, selector=None, queue=None)
+        cluster.actors.later(story, f"resend to {topic}")
 
     return carry_out
 
 
-def consume_once(sandbox: "Sandbox", action: ConsumeOnce) -> CarryOut:
+def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
     """CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` says what came of it."""
-    node, stored = message_at(sandbox, action.topic, action.broker, action.queue_id, action.offset)
-    client_id, group = _member(sandbox, node, action)
+    node, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
+    client_id, group = _member(cluster, node, action)
 
     def carry_out(seq: int, by: str) -> None:
-        story = _consume(sandbox, node, stored, client_id, group)
-        sandbox.actors.later(story, f"consume once by {client_id}")
+        story = _consume(cluster, node, stored, client_id, group)
+        cluster.actors.later(story, f"consume once by {client_id}")
 
     return carry_out
 
 
-def _member(sandbox: "Sandbox", node: BrokerNode, action: ConsumeOnce) -> tuple[str, str]:
+def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[str, str]:
     """Client id and group.  Raises ActionRefused: 409 offline, without a listener or in several groups."""
-    actor = next((actor for actor in sandbox.actors.consumers()
+    actor = next((actor for actor in cluster.actors.consumers()
                   if action.client_id in (actor.label, actor.client_id) and action.group in (None, actor.group)), None)
     if actor is not None and actor.consumer is not None and not isinstance(actor.consumer, PushConsumer):
         raise ActionRefused(409, "{client} pulls by itself and has no listener.", "Choose a push consumer.",
@@ -85,19 +82,19 @@ def _member(sandbox: "Sandbox", node: BrokerNode, action: ConsumeOnce) -> tuple[
     return client_id, group
 
 
-async def _consume(sandbox: "Sandbox", node: BrokerNode, stored: StoredMessage, client_id: str, group: str) -> None:
+async def _consume(cluster: Cluster, node: BrokerNode, stored: StoredMessage, client_id: str, group: str) -> None:
     ext = {"consumerGroup": group, "clientId": client_id, "msgId": offset_msg_id(stored), "brokerName": node.name}
     command = RemotingCommand(RequestCode.CONSUME_MESSAGE_DIRECTLY, ext)
-    began_ms = sandbox.clock.now_ms()
+    began_ms = cluster.clock.now_ms()
     try:
-        instance = await sandbox.console.instance()
+        instance = await cluster.console.instance()
         answer = await instance.connections.invoke(node.record.address, command, PATIENCE_MS)
         result, took_ms, remark = _said(answer)
     except SandboxError as why:
         result, took_ms, remark = NO_ANSWER, None, str(why)
     if took_ms is None:
-        took_ms = sandbox.clock.now_ms() - began_ms
-    sandbox.journal.write(MessageConsumedOnce(group, client_id, stored.topic, node.name, stored.queue_id,
+        took_ms = cluster.clock.now_ms() - began_ms
+    cluster.journal.write(MessageConsumedOnce(group, client_id, stored.topic, node.name, stored.queue_id,
                                               stored.queue_offset, result, took_ms, remark))
 
 

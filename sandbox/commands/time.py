@@ -1,42 +1,40 @@
 """The sandbox's clock, by order."""
 
-from typing import TYPE_CHECKING
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetRate, Step
 from sandbox.journal.events import BY_NAME, ClockChanged
 from sandbox.kernel.errors import ActionRefused
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
-def set_rate(sandbox: "Sandbox", action: SetRate) -> CarryOut:
-    _check_elastic(sandbox)
+def set_rate(cluster: Cluster, action: SetRate) -> CarryOut:
+    _check_elastic(cluster)
 
     def carry_out(seq: int, by: str) -> None:
-        sandbox.steps.end()
-        sandbox.clock.set_rate(action.rate)
-        sandbox.journal.write(ClockChanged(action.rate, "action", sandbox.ground.wall.now_ms()))
+        cluster.steps.end()
+        cluster.clock.set_rate(action.rate)
+        cluster.journal.write(ClockChanged(action.rate, "action", cluster.environment.wall.now_ms()))
 
     return carry_out
 
 
-def step(sandbox: "Sandbox", action: Step) -> CarryOut:
+def step(cluster: Cluster, action: Step) -> CarryOut:
     """Run until the next fact, the next event of the type named, or for `ms`; then stand still again."""
-    _check_elastic(sandbox)
+    _check_elastic(cluster)
     if action.until not in ("fact", "ms") and action.until not in BY_NAME:
         raise ActionRefused(422, "There is no event {until}.", "Name an event, or say fact or ms.", field="until",
                             until=action.until)
 
     def carry_out(seq: int, by: str) -> None:
-        sandbox.journal.write(ClockChanged(0.0, "action", sandbox.ground.wall.now_ms()))
-        sandbox.steps.begin(action.until, action.ms)
+        cluster.journal.write(ClockChanged(0.0, "action", cluster.environment.wall.now_ms()))
+        cluster.steps.begin(action.until, action.ms)
 
     return carry_out
 
 
-def _check_elastic(sandbox: "Sandbox") -> None:
+def _check_elastic(cluster: Cluster) -> None:
     """Time is elastic only while every client is in-process: a wire client has timeouts of its own."""
-    if sandbox.wire_clients():
+    if cluster.wire_clients():
         raise ActionRefused(409, "A client on the wire has clocks of its own, so time stays at 1.",
                             "Disconnect it to change the speed.")

@@ -1,11 +1,12 @@
 """Topics, groups, settings and files."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.topic_names import is_system
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
@@ -22,9 +23,6 @@ from sandbox.journal.events import BrokerConfigChanged
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.bodies import TopicConfig
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 DELETING_IS_FOR = "Only topics made by people can be changed."
 
 GROUP_KEYS: dict[str, tuple[type, int, int]] = {
@@ -39,21 +37,21 @@ LOCK_LIFE_KEY = "lock_max_live_ms"
 LOCK_LIFE_MS = (1_000, 600_000)
 
 
-def create_topic(sandbox: "Sandbox", action: CreateTopic) -> CarryOut:
+def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     check_topic_name(action.topic)
     _refuse_system(action.topic)
-    brokers = _scope(sandbox, action.scope)
+    brokers = _scope(cluster, action.scope)
     if any(action.topic in broker.topics.table for broker in brokers):
         raise ActionRefused(409, "There is a topic {topic} already.", "Change it instead.", field="topic",
                             topic=action.topic)
     wanted = TopicConfig(action.topic, read_queues=action.read_queues, write_queues=action.write_queues,
                          permission=action.permission)
-    return _update_topic(sandbox, brokers, lambda _: wanted, _how(action.scope))
+    return _update_topic(cluster, brokers, lambda _: wanted, _how(action.scope))
 
 
-def change_topic(sandbox: "Sandbox", action: ChangeTopic) -> CarryOut:
+def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
     _refuse_system(action.topic)
-    brokers = [broker for broker in _scope(sandbox, action.scope) if action.topic in broker.topics.table]
+    brokers = [broker for broker in _scope(cluster, action.scope) if action.topic in broker.topics.table]
     if not brokers:
         raise _no_topic(action.topic)
 
@@ -64,15 +62,15 @@ def change_topic(sandbox: "Sandbox", action: ChangeTopic) -> CarryOut:
             write_queues=now.write_queues if action.write_queues is None else action.write_queues,
             permission=now.permission if action.permission is None else action.permission)
 
-    return _update_topic(sandbox, brokers, wanted, _how(action.scope))
+    return _update_topic(cluster, brokers, wanted, _how(action.scope))
 
 
-def _update_topic(sandbox: "Sandbox", brokers: list[Broker], wanted: Callable[[Broker], TopicConfig],
+def _update_topic(cluster: Cluster, brokers: list[Broker], wanted: Callable[[Broker], TopicConfig],
                   how: str) -> CarryOut:
     """All brokers or none: the walls are asked first."""
-    limits = sandbox.limits
+    limits = cluster.limits
     topics: dict[str, int] = {}  # application topics of the whole sandbox and their queues, as they would be
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         for name, config in node.running.topics.table.items():
             if node.running.topics.counts(name):
                 topics[name] = topics.get(name, 0) + max(config.read_queues, config.write_queues)
@@ -80,11 +78,11 @@ def _update_topic(sandbox: "Sandbox", brokers: list[Broker], wanted: Callable[[B
         config = wanted(broker)
         old = broker.topics.table.get(config.topic)
         most = max(config.read_queues, config.write_queues)
-        sandbox.walls.check("queues_per_topic", most, limits.queues_per_topic, config.topic)
+        cluster.limit_guard.check("queues_per_topic", most, limits.queues_per_topic, config.topic)
         topics[config.topic] = topics.get(config.topic, 0) + most - (
             max(old.read_queues, old.write_queues) if old is not None else 0)
-        sandbox.walls.check("topics", len(topics), limits.topics, config.topic)
-        sandbox.walls.check("queues", sum(topics.values()), limits.queues, config.topic)
+        cluster.limit_guard.check("topics", len(topics), limits.topics, config.topic)
+        cluster.limit_guard.check("queues", sum(topics.values()), limits.queues, config.topic)
 
     def carry_out(seq: int, by: str) -> None:
         for broker in brokers:
@@ -93,28 +91,28 @@ def _update_topic(sandbox: "Sandbox", brokers: list[Broker], wanted: Callable[[B
     return carry_out
 
 
-def delete_topic(sandbox: "Sandbox", action: DeleteTopic) -> CarryOut:
+def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
     """As the admin tool does: at every broker, then at every name server."""
     _refuse_system(action.topic)
-    nodes = [node for node in sandbox.nodes.masters() if action.topic in node.running.topics.table]
+    nodes = [node for node in cluster.nodes.masters() if action.topic in node.running.topics.table]
     if not nodes:
         raise _no_topic(action.topic)
 
     def carry_out(seq: int, by: str) -> None:
         for node in nodes:
             node.running.delete_topic(action.topic)
-        for server in sandbox.nodes.name_servers:
+        for server in cluster.nodes.name_servers:
             if server.name_server is not None:
                 server.name_server.delete_topic(action.topic)
 
     return carry_out
 
 
-def change_group(sandbox: "Sandbox", action: ChangeGroup) -> CarryOut:
+def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     changes = {key: _group_value(key, value) for key, value in action.changes.items()}
     if not changes:
         raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
-    brokers = [node.running for node in sandbox.nodes.masters()
+    brokers = [node.running for node in cluster.nodes.masters()
                if action.group in node.running.subscription_groups.table]
     if not brokers:
         raise ActionRefused(404, "There is no group {group}.", "Add a consumer to it first.", field="group",
@@ -127,12 +125,12 @@ def change_group(sandbox: "Sandbox", action: ChangeGroup) -> CarryOut:
     return carry_out
 
 
-def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
+def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     """The lock's life changes at once; sizes and flushing take a restart of the broker, which happens now.
 
     What is a property of client processes, as how often they renew locks, counts for those that start from now on.
     """
-    node = sandbox.nodes.broker(action.broker)
+    node = cluster.nodes.broker(action.broker)
     running = node.running
     if not action.changes:
         raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
@@ -143,9 +141,9 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
     lock_life_ms = changes.pop(LOCK_LIFE_KEY, None)
     if lock_life_ms is not None:
         lock_life_ms = _whole(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
-    preset = preset_of(sandbox.record.preset, {**sandbox.record.changes, **changes})
+    preset = preset_of(cluster.record.preset, {**cluster.record.changes, **changes})
     restart = bool(changes.keys() - set(OF_NEW_CLIENTS))
-    hung = [each for each in sandbox.nodes.brokers if each.state == "hung"]
+    hung = [each for each in cluster.nodes.brokers if each.state == "hung"]
     if restart and hung:
         raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.",
                             broker=hung[0].node)
@@ -159,17 +157,17 @@ def change_broker(sandbox: "Sandbox", action: ChangeBroker) -> CarryOut:
             running.locks.max_live_ms = lock_life_ms
             node.lock_life_ms = lock_life_ms
         if changes:
-            sandbox.record.changes.update(changes)
-            sandbox.change_preset(preset)
+            cluster.record.changes.update(changes)
+            cluster.change_preset(preset)
         if restart:
-            sandbox.nodes.restart()
-        sandbox.journal.write(BrokerConfigChanged(node.name, node.record.broker_id, dict(action.changes)))
+            cluster.nodes.restart()
+        cluster.journal.write(BrokerConfigChanged(node.name, node.record.broker_id, dict(action.changes)))
 
     return carry_out
 
 
-def age_files(sandbox: "Sandbox", action: AgeFiles) -> CarryOut:
-    node = sandbox.nodes.broker(action.broker)
+def age_files(cluster: Cluster, action: AgeFiles) -> CarryOut:
+    node = cluster.nodes.broker(action.broker)
     store = node.running.store
     if action.hours < 1 or action.hours != int(action.hours):
         raise ActionRefused(422, "Files age by whole hours, not by {value}.", "Give at least one hour.", field="hours",
@@ -177,15 +175,15 @@ def age_files(sandbox: "Sandbox", action: AgeFiles) -> CarryOut:
     return lambda seq, by: store.age_files(int(action.hours))
 
 
-def clean_files(sandbox: "Sandbox", action: CleanFiles) -> CarryOut:
-    node = sandbox.nodes.broker(action.broker)
+def clean_files(cluster: Cluster, action: CleanFiles) -> CarryOut:
+    node = cluster.nodes.broker(action.broker)
     store = node.running.store
     return lambda seq, by: store.clean(manual=True)
 
 
-def _scope(sandbox: "Sandbox", scope: str) -> list[Broker]:
+def _scope(cluster: Cluster, scope: str) -> list[Broker]:
     """All running masters, or one.  Raises ActionRefused (404, 409)."""
-    nodes: list[BrokerNode] = sandbox.nodes.masters() if scope == "cluster" else [sandbox.nodes.broker(scope)]
+    nodes: list[BrokerNode] = cluster.nodes.masters() if scope == "cluster" else [cluster.nodes.broker(scope)]
     if not nodes:
         raise ActionRefused(409, "No broker is running.", "Start one first.")
     return [node.running for node in nodes]

@@ -1,11 +1,11 @@
 """Transactions people end by hand."""
 
 import logging
-from typing import TYPE_CHECKING
 
 from sandbox.broker.transaction.half_messages import HalfMessage
 from sandbox.client.client_api import ClientApi
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import EndTransaction
 from sandbox.kernel.errors import SandboxError
@@ -13,37 +13,34 @@ from sandbox.message.sys_flag import TRANSACTION_COMMIT, TRANSACTION_ROLLBACK
 from sandbox.queries.transactions import open_transaction
 from sandbox.remoting.headers import EndTransactionHeader
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 log = logging.getLogger(__name__)
 
 DECISIONS = {"commit": TRANSACTION_COMMIT, "rollback": TRANSACTION_ROLLBACK}
 
 
-def end(sandbox: "Sandbox", action: EndTransaction) -> CarryOut:
+def end(cluster: Cluster, action: EndTransaction) -> CarryOut:
     """One END_TRANSACTION in the name of the producer's group: from its own process if it lives, else another one."""
-    node, half = open_transaction(sandbox, action.transaction_id)
+    node, half = open_transaction(cluster, action.transaction_id)
     header = EndTransactionHeader(
         group=half.producer_group, half_queue_offset=half.half_offset, physical_offset=half.physical_offset,
         decision=DECISIONS[action.outcome], from_check=False, msg_id=half.transaction_id, broker=node.name)
 
     def carry_out(seq: int, by: str) -> None:
-        sandbox.actors.later(_tell(sandbox, node, half, header), f"end {half.transaction_id}")
+        cluster.actors.later(_tell(cluster, node, half, header), f"end {half.transaction_id}")
 
     return carry_out
 
 
-async def _tell(sandbox: "Sandbox", node: BrokerNode, half: HalfMessage, header: EndTransactionHeader) -> None:
+async def _tell(cluster: Cluster, node: BrokerNode, half: HalfMessage, header: EndTransactionHeader) -> None:
     try:
-        api = _api_of(sandbox, half.producer_group) or (await sandbox.console.instance()).api
+        api = _api_of(cluster, half.producer_group) or (await cluster.console.instance()).api
         await api.end_transaction(node.record.address, header, None)
     except SandboxError as why:
         log.info("%s was not told how %s ended: %s", node.node, half.transaction_id, why)
 
 
-def _api_of(sandbox: "Sandbox", group: str) -> ClientApi | None:
-    for actor in sandbox.actors.producers():
+def _api_of(cluster: Cluster, group: str) -> ClientApi | None:
+    for actor in cluster.actors.producers():
         if actor.state == "running" and actor.producer is not None and actor.producer.group == group:
             return actor.producer.instance.api
     return None

@@ -1,20 +1,17 @@
 """What can be done to a client whose process is not ours."""
 
-from typing import TYPE_CHECKING
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import CutConnection
 from sandbox.kernel.errors import ActionRefused
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
-
-def cut(sandbox: "Sandbox", action: CutConnection) -> CarryOut:
+def cut(cluster: Cluster, action: CutConnection) -> CarryOut:
     """Brokers see the connection close: its members leave at once.  A client that lives comes again by itself."""
-    connections = sandbox.connections_of(action.client_id)
+    connections = cluster.connections_of(action.client_id)
     if not connections:
-        _refuse(sandbox, action.client_id)
+        _refuse(cluster, action.client_id)
 
     def carry_out(seq: int, by: str) -> None:
         for connection in connections:
@@ -23,8 +20,8 @@ def cut(sandbox: "Sandbox", action: CutConnection) -> CarryOut:
     return carry_out
 
 
-def _refuse(sandbox: "Sandbox", client_id: str) -> None:
-    names = {name for actor in sandbox.actors.by_label.values() for name in (actor.label, actor.client_id) if name}
+def _refuse(cluster: Cluster, client_id: str) -> None:
+    names = {name for actor in cluster.actors.by_label.values() for name in (actor.label, actor.client_id) if name}
     if client_id in names:
         raise ActionRefused(409, "{client} is a process of this sandbox.", "Crash it, hang it or stop it instead.",
                             field="client_id", client=client_id)

@@ -1,6 +1,6 @@
 """Who may do what: the one matrix (catalogue: rights)."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 Verb = Literal["see", "act", "fault", "reset", "shape", "time", "share", "grade"]
 Role = Literal["owner", "instructor", "editor", "student", "viewer", "operator"]
@@ -17,6 +17,16 @@ _MATRIX: dict[Role, frozenset[Verb]] = {
     "viewer": frozenset({"see"}),
     "operator": frozenset({"see", "reset"}),  # attached clusters only
 }
+
+
+class Actor(NamedTuple):
+    """Who acts: a role and the name others may see."""
+
+    role: Role
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.name}" if self.name else self.role
 
 
 def can(role: Role, verb: Verb) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.environment import LiveGround
+from sandbox.cluster.environment import LiveEnvironment
 from sandbox.hosting.host import Host
 from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import EngineBusy, Locked
@@ -93,8 +93,8 @@ class Engine:
 
     async def _live(self, ready: threading.Event) -> None:
         loop = asyncio.get_running_loop()
-        ground = LiveGround(loop, worker_threads=self._config.worker_threads)
-        host = Host(self._home, self._config, ground)
+        environment = LiveEnvironment(loop, worker_threads=self._config.worker_threads)
+        host = Host(self._home, self._config, environment)
         end = asyncio.Event()
         self._loop, self._stopping, self._port = loop, end.set, EnginePort(loop, host)
         host.start()
@@ -103,7 +103,7 @@ class Engine:
             await end.wait()
         finally:
             await host.close()
-            ground.close()
+            environment.close()
 
 
 def _leave_imports_to_rest() -> None:

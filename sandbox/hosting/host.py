@@ -16,16 +16,15 @@ from sandbox.attached.settings import is_attached
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.disk_full import said_by
-from sandbox.cluster.environment import Ground
+from sandbox.cluster.environment import Environment
 from sandbox.cluster.event_filter import Wanted
 from sandbox.cluster.journal_backwards import look_back
 from sandbox.cluster.journal_files import DIRECTORY, page_of
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.wire_access import Keys
 from sandbox.control.questions import Question
-from sandbox.hosting.bell import Bell
+from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.data_home import DataHome
-from sandbox.hosting.port import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
@@ -43,14 +42,14 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 class Host:
     """The engine's side of the door.  Everything here runs on the engine's loop."""
 
-    def __init__(self, home: Path, config: HostConfig, ground: Ground) -> None:
+    def __init__(self, home: Path, config: HostConfig, environment: Environment) -> None:
         self._home = home
         self._config = config
-        self._ground = ground
+        self._environment = environment
         self._registry = Registry(home / "sandboxes")
         self._data_home = DataHome(home / "sandboxes", config.limits)
         self._measuring = asyncio.Lock()
-        self.clusters = Clusters(ground.wall)
+        self.clusters = Clusters(environment.wall)
         self._stories: set[asyncio.Task[None]] = set()
         self.cap = awake_cap(config)
         self._closing = False
@@ -61,7 +60,7 @@ class Host:
         for slot in self._registry.all():
             if slot.listening:
                 self.tell(self.wake(slot.slug), Future())
-        self._ground.wall.call_later(self._config.look_around_s, self._look_around)
+        self._environment.wall.call_later(self._config.look_around_s, self._look_around)
 
     async def close(self) -> None:
         """Sleep, all at once: the machine goes down."""
@@ -90,7 +89,7 @@ class Host:
                 if waited_for:
                     future.set_result(value)
 
-        task = self._ground.loop.create_task(run())
+        task = self._environment.loop.create_task(run())
         self._stories.add(task)
         task.add_done_callback(self._stories.discard)
 
@@ -106,7 +105,8 @@ class Host:
             raise ActionRefused(503, "All sandboxes of this server together take {used} MiB of the {allowed} MiB they "
                                 "may.", "Delete one you no longer need, or come back later.", **full.values)
         record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
-                            config=self._config, ports_taken=self._registry.ports(), now_ms=self._ground.wall.now_ms())
+                            config=self._config, ports_taken=self._registry.ports(),
+                            now_ms=self._environment.wall.now_ms())
         directory = self._registry.directory(slug)
         try:
             directory.mkdir(parents=True)
@@ -123,10 +123,10 @@ class Host:
         async with self._measuring:
             slugs = [slot.slug for slot in self._registry.all()]
             awake = {slot.slug for slot in self._registry.awake()}
-            await self._ground.lend(lambda: self._data_home.measure(slugs, awake))
+            await self._environment.run_blocking(lambda: self._data_home.measure(slugs, awake))
         for slot in self._registry.awake():
             if slot.sandbox is not None:
-                slot.sandbox.tell_home(self._data_home.full)
+                slot.sandbox.set_home_full(self._data_home.full)
 
     async def wake(self, slug: str) -> dict[str, Any]:
         if is_attached(slug):
@@ -136,7 +136,7 @@ class Host:
             await asyncio.shield(slot.change)
         self._registry.get(slug)  # it may have been deleted meanwhile
         if slot.sandbox is None:
-            slot.change = self._ground.loop.create_task(self._open(slot))
+            slot.change = self._environment.loop.create_task(self._open(slot))
             await asyncio.shield(slot.change)
         self._touch(slot)
         return slot.row()
@@ -149,8 +149,8 @@ class Host:
             raise
         try:
             slot.state = "waking"
-            sandbox = Sandbox(self._registry.directory(slot.slug), self._config, self._ground, home=self._home)
-            sandbox.tell_home(self._data_home.full)
+            sandbox = Sandbox(self._registry.directory(slot.slug), self._config, self._environment, home=self._home)
+            sandbox.set_home_full(self._data_home.full)
             await sandbox.open()
             slot.opened(sandbox)
         except Exception as why:
@@ -176,7 +176,7 @@ class Host:
         while slot.change is not None:
             await asyncio.shield(slot.change)
         if slot.sandbox is not None:
-            slot.change = self._ground.loop.create_task(self._close(slot, slot.sandbox, reason))
+            slot.change = self._environment.loop.create_task(self._close(slot, slot.sandbox, reason))
             await asyncio.shield(slot.change)
 
     async def _close(self, slot: Slot, sandbox: Sandbox, reason: str) -> None:
@@ -193,15 +193,15 @@ class Host:
 
     async def open_listener(self, slug: str) -> dict[str, Any]:
         sandbox = self.awake(slug)
-        await sandbox.open_listener()
-        return {"open": sandbox.listening.is_open, "name_servers": list(sandbox.listening.name_servers)}
+        await sandbox.open_listeners()
+        return {"open": sandbox.cluster.listeners.is_open, "name_servers": list(sandbox.cluster.listeners.name_servers)}
 
     async def close_listener(self, slug: str) -> dict[str, Any]:
         slot = self._registry.get(slug)
         while slot.change is not None:
             await asyncio.shield(slot.change)
         if slot.sandbox is not None:
-            await slot.sandbox.close_listener()
+            await slot.sandbox.close_listeners()
         else:
             slot.stop_listening(self._registry.directory(slug))
         return {"open": False, "name_servers": []}
@@ -218,7 +218,7 @@ class Host:
             await self.sleep(slug, "deleted")
         self._registry.remove(slug)
         slot.ring()
-        await self._ground.lend(lambda: shutil.rmtree(self._registry.directory(slug), ignore_errors=True))
+        await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.directory(slug), ignore_errors=True))
 
     def awake(self, slug: str) -> Sandbox:
         """The sandbox, open; whoever asks counts as looking at it.  404 unknown, 503 asleep."""
@@ -247,7 +247,7 @@ class Host:
 
     async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
         """One after the other, so that a dear one delays none but those behind it."""
-        now_s = self._ground.wall.monotonic
+        now_s = self._environment.wall.monotonic
         began_s = before_s = now_s()
         found: list[Read] = []
         for channel in channels:
@@ -261,7 +261,7 @@ class Host:
 
     async def _finish(self, answer: dict[str, Any]) -> None:
         if rows := unfinished(answer):
-            await self._ground.lend(lambda: finish(rows, self._config.limits.unpacked_bytes))
+            await self._environment.run_blocking(lambda: finish(rows, self._config.limits.unpacked_bytes))
 
     def _read(self, channel: str) -> Reading | Refusal:
         try:
@@ -271,7 +271,7 @@ class Host:
             slot = self._registry.get(slug)
             if slot.sandbox is None or slot.state != "live":
                 return Refusal(slot.state if slot.state in ("failed", "waking") else "asleep")
-            return read_channel(slot.sandbox, kind, rest)
+            return read_channel(slot.sandbox.cluster, kind, rest)
         except (ChannelUnknown, ActionRefused):
             return Refusal("unknown")
         except Exception:
@@ -295,7 +295,7 @@ class Host:
             return self.clusters.get(slug).journal.next_seq - 1
         slot = self._registry.get(slug)
         if slot.sandbox is not None:
-            return slot.sandbox.journal.next_seq - 1
+            return slot.sandbox.cluster.journal.next_seq - 1
         return int((records.load_snapshot(self._registry.directory(slug)) or {}).get("seq") or 0)
 
     async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
@@ -303,18 +303,19 @@ class Host:
         if is_attached(slug):
             return self.clusters.get(slug).entries(after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
         slot = self._registry.get(slug)
-        diary = slot.sandbox.diary if slot.sandbox is not None else None
-        return await page_of(self._registry.directory(slug), diary, self._ground, after, limit, facts_only=facts_only,
-                             longs_as_text=longs_as_text)
+        kept = slot.sandbox.cluster.journal_files if slot.sandbox is not None else None
+        return await page_of(self._registry.directory(slug), kept, self._environment, after, limit,
+                             facts_only=facts_only, longs_as_text=longs_as_text)
 
     async def look_back(self, slug: str, wanted: Wanted, *, before: int | None, after: int, most: int) -> LookedBack:
         if is_attached(slug):
             memory, files = self.clusters.get(slug).told(), None
         else:
             slot = self._registry.get(slug)
-            memory = slot.sandbox.journal.tail() if slot.sandbox is not None else []
+            memory = slot.sandbox.cluster.journal.tail() if slot.sandbox is not None else []
             files = self._registry.directory(slug) / DIRECTORY
-        return await self._ground.lend(lambda: look_back(memory, files, wanted, before=before, after=after, most=most))
+        return await self._environment.run_blocking(
+            lambda: look_back(memory, files, wanted, before=before, after=after, most=most))
 
     def subscribe(self, slug: str, bell: Bell) -> None:
         if is_attached(slug):
@@ -338,21 +339,21 @@ class Host:
                 "sandboxes": {slot.slug: slot.row() for slot in slots}, "attached": self.clusters.rows()}
 
     def _touch(self, slot: Slot) -> None:
-        slot.looked_s = self._ground.wall.monotonic()
+        slot.looked_s = self._environment.wall.monotonic()
 
     def _look_around(self) -> None:
         """Put to sleep what nobody has looked at for its idle time."""
         if self._closing:
             return
-        now_s = self._ground.wall.monotonic()
+        now_s = self._environment.wall.monotonic()
         for slot in self._registry.awake():
             if slot.watched:
                 slot.looked_s = now_s
-            elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.limits.sleep_after_idle_s:
+            elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.cluster.limits.sleep_after_idle_s:
                 self.tell(self.sleep(slot.slug, "idle"), Future())
         if not self._measuring.locked():
             self.tell(self._measure(), Future())
-        self._ground.wall.call_later(self._config.look_around_s, self._look_around)
+        self._environment.wall.call_later(self._config.look_around_s, self._look_around)
 
 
 def awake_cap(config: HostConfig) -> int:

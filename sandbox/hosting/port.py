@@ -7,14 +7,14 @@ sleep), and its value or SandboxError comes back in a `concurrent.futures.Future
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.attached.settings import is_attached
 from sandbox.cluster.event_filter import Wanted
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
-from sandbox.control.rights import Role
-from sandbox.hosting.bell import Bell
+from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
+from sandbox.control.rights import Actor
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
@@ -24,58 +24,6 @@ if TYPE_CHECKING:
     from sandbox.hosting.host import Host
 
 T = TypeVar("T")
-
-
-class Actor(NamedTuple):
-    """Who acts: a role of `control.rights` and the name others may see."""
-
-    role: Role
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.role} {self.name}" if self.name else self.role
-
-
-class Reading(NamedTuple):
-    """One board, read in one turn: `data` is what the channel shows, `seq` the newest event then."""
-
-    seq: int
-    at_ms: int
-    rate: float
-    epoch: str
-    data: dict[str, Any]
-
-
-class Refusal(NamedTuple):
-    """A board that cannot be read: `asleep`, `waking` (in a moment), `failed`, `unknown` (there is none)."""
-
-    reason: str
-
-
-class Read(NamedTuple):
-    """One of several boards, and how long reading it took."""
-
-    answer: Reading | Refusal
-    took_s: float
-
-
-class Entries(NamedTuple):
-    """A piece of the journal.  `first_seq`: the oldest there is; `next_seq`: ask from here on."""
-
-    first_seq: int
-    rows: list[dict[str, Any]]
-    next_seq: int
-
-
-class LookedBack(NamedTuple):
-    """Rows newest first.  `before`: ask on from here, None when nothing older is left; `at_ms`: when the oldest event
-    that was looked at happened; `first_seq`: the oldest there is.
-    """
-
-    rows: list[dict[str, Any]]
-    before: int | None
-    at_ms: int | None
-    first_seq: int
 
 
 class EnginePort:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.cluster import record as records
 from sandbox.cluster.record import SandboxRecord
-from sandbox.hosting.bell import Bell
+from sandbox.control.readings import Bell
 from sandbox.kernel.errors import ActionRefused, CorruptRecord
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Slot:
     @property
     def watched(self) -> bool:
         """Somebody looks, or a client of somebody's is connected."""
-        return bool(self._bells) or (self.sandbox is not None and bool(self.sandbox.wire_clients()))
+        return bool(self._bells) or (self.sandbox is not None and bool(self.sandbox.cluster.wire_clients()))
 
     @property
     def listening(self) -> bool:
@@ -48,7 +48,7 @@ class Slot:
     def opened(self, sandbox: "Sandbox") -> None:
         self.sandbox, self.state, self.why_failed = sandbox, "live", None
         for bell in self._bells:
-            sandbox.journal.subscribe(bell.ring)
+            sandbox.cluster.journal.subscribe(bell.ring)
         self.ring()
 
     def closed(self, record: SandboxRecord) -> None:
@@ -61,13 +61,13 @@ class Slot:
         if bell not in self._bells:
             self._bells.append(bell)
             if self.sandbox is not None:
-                self.sandbox.journal.subscribe(bell.ring)
+                self.sandbox.cluster.journal.subscribe(bell.ring)
 
     def unsubscribe(self, bell: Bell) -> None:
         if bell in self._bells:
             self._bells.remove(bell)
             if self.sandbox is not None:
-                self.sandbox.journal.unsubscribe(bell.ring)
+                self.sandbox.cluster.journal.unsubscribe(bell.ring)
 
     def ring(self) -> None:
         """News that is no event: it woke, fell asleep, or is gone."""

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor
 from sandbox.journal import segments
 from sandbox.journal.journal import Overrun
 from sandbox.journal.schema import Row, to_row
@@ -55,12 +55,12 @@ class VirtualRun:
 
     def rows(self, after: int) -> list[Row]:
         """From memory if it reaches back so far, else from the journal's files."""
-        sandbox = self._world.sandbox
+        cluster = self._world.cluster
         try:
-            entries = sandbox.journal.since(after + 1)
+            entries = cluster.journal.since(after + 1)
         except Overrun:
-            sandbox.diary.flush()
-            return list(segments.rows_since(sandbox.directory / "journal", after + 1))
+            cluster.journal_files.flush()
+            return list(segments.rows_since(cluster.directory / "journal", after + 1))
         return [to_row(entry, longs_as_text=False) for entry in entries]
 
     def close(self) -> None:

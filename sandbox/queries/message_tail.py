@@ -5,18 +5,16 @@ reading costs what is new.
 """
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from sandbox.broker.topic_names import is_system
+from sandbox.cluster.cluster import Cluster
 from sandbox.message import properties
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.messages import message_row
 from sandbox.store.message_store import MessageStore
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 Arrived = tuple[MessageQueue, StoredMessage]
@@ -81,16 +79,16 @@ class MessageTail:
         self._second = -1
         self._used = 0
 
-    def read(self, sandbox: "Sandbox") -> None:
+    def read(self, cluster: Cluster) -> None:
         """Take what is new.  The first time: the last messages there are, as many as a second shows."""
-        stores = {node.name: node.running.store for node in sandbox.nodes.masters()}
+        stores = {node.name: node.running.store for node in cluster.nodes.masters()}
         queues = [mq for name, store in stores.items() for topic, queue_id in store.queues()
                   if self.wanted.has(mq := MessageQueue(topic, name, queue_id))]
         ends = {mq: stores[mq.broker].max_offset(mq.topic, mq.queue_id) for mq in queues}
         if self._next is None:
             self._begin(stores, ends)
         else:
-            self._go_on(stores, ends, sandbox.ground.wall.monotonic())
+            self._go_on(stores, ends, cluster.environment.wall.monotonic())
         self._next = {**(self._next or {}), **ends}
 
     def _begin(self, stores: dict[str, MessageStore], ends: dict[MessageQueue, int]) -> None:

@@ -6,16 +6,14 @@ A second nobody could tell is None: the queue's broker was down, nothing was com
 import logging
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.record import replace_file
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.groups import group_names, topics_read
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +26,13 @@ Series = dict[str, deque[int | None]]  # by row of the board: `broker-a:3`
 class RecentLag:
     """Takes a value a second; queues and groups that are gone for five minutes are forgotten."""
 
-    def __init__(self, sandbox: "Sandbox") -> None:
-        self._sandbox = sandbox
-        self._path: Path = sandbox.directory / FILE_NAME
+    @classmethod
+    def beside(cls, cluster: Cluster) -> "RecentLag":
+        return cls(cluster)
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._path: Path = cluster.directory / FILE_NAME
         self._second: int | None = None  # the last one taken
         self._series: dict[tuple[str, str], Series] = {}
 
@@ -44,7 +46,7 @@ class RecentLag:
         except FileNotFoundError:
             pass
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as why:
-            log.warning("the lag kept of %s cannot be read, and begins anew: %s", self._sandbox.slug, why)
+            log.warning("the lag kept of %s cannot be read, and begins anew: %s", self._cluster.slug, why)
             self._second, self._series = None, {}
         self._tick()
 
@@ -60,7 +62,7 @@ class RecentLag:
         return {"second": self._second, "queues": {key: list(values) for key, values in found.items()}}
 
     def _tick(self) -> None:
-        clock = self._sandbox.clock
+        clock = self._cluster.clock
         now_ms = clock.now_ms()
         second = now_ms // 1000
         if self._second is None or second != self._second:
@@ -72,8 +74,8 @@ class RecentLag:
             self._series.clear()  # the clock was set back
         missed = 0 if self._second is None else min(KEPT, max(0, second - self._second - 1))
         self._second = second
-        now = {(group, topic): self._lags(view, topic) for group in group_names(self._sandbox)
-               for view in [GroupView(self._sandbox, group)] for topic in topics_read(view)}
+        now = {(group, topic): self._lags(view, topic) for group in group_names(self._cluster)
+               for view in [GroupView(self._cluster, group)] for topic in topics_read(view)}
         for place in sorted(self._series.keys() | now.keys()):
             series, lags = self._series.setdefault(place, {}), now.get(place, {})
             for key in sorted(series.keys() | lags.keys()):

@@ -6,15 +6,13 @@ Values only; nothing here changes anything.
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sandbox.broker.broker import Broker
+from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 
 class ResetWish(Protocol):
@@ -110,10 +108,10 @@ class ResetPlan(NamedTuple):
         return sum(row.again for row in self.rows)
 
 
-def plan_reset(sandbox: "Sandbox", wish: ResetWish) -> ResetPlan:
+def plan_reset(cluster: Cluster, wish: ResetWish) -> ResetPlan:
     """Raises ActionRefused (404, 422) when the wish names what is not there or lacks a value."""
     check_wish(wish)
-    view = GroupView(sandbox, wish.group)
+    view = GroupView(cluster, wish.group)
     if not view.masters:
         raise ActionRefused(409, "No broker is running.", "Start one first.")
     queues = view.read_queues(wish.topic)
@@ -125,19 +123,19 @@ def plan_reset(sandbox: "Sandbox", wish: ResetWish) -> ResetPlan:
     if unknown:
         raise ActionRefused(422, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queues",
                             topic=wish.topic, queue=sorted(unknown)[0])
-    rows = tuple(_row(sandbox, view, wish, mq, selected=mq.row in wanted) for mq in queues)
+    rows = tuple(_row(cluster, view, wish, mq, selected=mq.row in wanted) for mq in queues)
     online = tuple(view.online_members())
     return ResetPlan(rows, online, len(set(online) | view.known_members()), _refusal(view, wish, rows, online))
 
 
-def _row(sandbox: "Sandbox", view: GroupView, wish: ResetWish, mq: MessageQueue, *, selected: bool) -> PlannedQueue:
-    broker = sandbox.nodes.broker(mq.broker).running
+def _row(cluster: Cluster, view: GroupView, wish: ResetWish, mq: MessageQueue, *, selected: bool) -> PlannedQueue:
+    broker = cluster.nodes.broker(mq.broker).running
     store = broker.store
     low, high = max(0, store.min_offset(mq.topic, mq.queue_id)), store.max_offset(mq.topic, mq.queue_id)
     committed = broker.consumer_offsets.get(wish.group, mq.topic, mq.queue_id)
     wished = _wished(broker, wish, mq, committed, low, high)
     target, notes = fitted(wished, low, high)
-    notes += _remarks(sandbox, view, wish, broker, mq, committed, target, high)
+    notes += _remarks(cluster, view, wish, broker, mq, committed, target, high)
     return PlannedQueue(mq, low, high, committed, view.in_memory(mq), target, view.owner(mq), selected, tuple(notes))
 
 
@@ -180,7 +178,7 @@ def wished_offset(wish: ResetWish, committed: int | None, low: int, high: int, *
             return copied()
 
 
-def _remarks(sandbox: "Sandbox", view: GroupView, wish: ResetWish, broker: Broker, mq: MessageQueue,
+def _remarks(cluster: Cluster, view: GroupView, wish: ResetWish, broker: Broker, mq: MessageQueue,
              committed: int | None, target: int | None, high: int) -> list[Note]:
     notes: list[Note] = []
     if committed is None:
@@ -201,10 +199,10 @@ def _remarks(sandbox: "Sandbox", view: GroupView, wish: ResetWish, broker: Broke
         notes.append(Note("held", "{count} messages lie with its member", {"count": held.count}))
     lock = broker.locks.holder(wish.group, mq)
     if lock is not None:
-        notes.append(Note("locked_by", "locked by {holder}", {"holder": sandbox.label_of(lock.client_id)}))
+        notes.append(Note("locked_by", "locked by {holder}", {"holder": cluster.label_of(lock.client_id)}))
     owner = view.owner(mq)
     if owner is not None and view.is_silent(owner):
-        notes.append(Note("owner_silent", "its owner {owner} does not answer", {"owner": sandbox.label_of(owner)}))
+        notes.append(Note("owner_silent", "its owner {owner} does not answer", {"owner": cluster.label_of(owner)}))
     if wish.method == "online" and view.pulls_by_itself(broker):
         notes.append(Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {}))
     return notes

@@ -1,28 +1,25 @@
 """Transactions of a sandbox that nobody has ended yet."""
 
-from typing import TYPE_CHECKING
 
 from sandbox.broker.transaction.half_messages import HalfMessage
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ActionRefused
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
-
-def open_transactions(sandbox: "Sandbox") -> list[tuple[BrokerNode, HalfMessage]]:
+def open_transactions(cluster: Cluster) -> list[tuple[BrokerNode, HalfMessage]]:
     """Over all running masters, the oldest first."""
-    found = [(node, half) for node in sandbox.nodes.masters() for half in node.running.transactions.table.values()]
+    found = [(node, half) for node in cluster.nodes.masters() for half in node.running.transactions.table.values()]
     return sorted(found, key=lambda pair: (pair[1].born_ms, pair[0].name, pair[1].half_offset))
 
 
-def open_transaction(sandbox: "Sandbox", transaction_id: str) -> tuple[BrokerNode, HalfMessage]:
+def open_transaction(cluster: Cluster, transaction_id: str) -> tuple[BrokerNode, HalfMessage]:
     """Raises ActionRefused: 409 for one that has ended, 404 for one nobody knows."""
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         half = node.running.transactions.table.get(transaction_id)
         if half is not None:
             return node, half
-    if any(node.running.transactions.was_here(transaction_id) for node in sandbox.nodes.masters()):
+    if any(node.running.transactions.was_here(transaction_id) for node in cluster.nodes.masters()):
         raise ActionRefused(409, "Transaction {transaction} has ended already.", "Choose one that is open.",
                             field="transaction_id", transaction=transaction_id)
     raise ActionRefused(404, "There is no transaction {transaction}.", "Choose one that is open.",

@@ -21,7 +21,7 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
     middle of a record, as in RocketMQ (spec broker-behaviour 12: the first offset of a slave is not checked).
     """
     found: list[Violation] = []
-    for name, disk in sorted(world.ground.disks.items()):
+    for name, disk in sorted(world.environment.disks.items()):
         node = name.rpartition("/")[2]
         if node in diverged:
             continue

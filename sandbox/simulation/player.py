@@ -42,7 +42,7 @@ class Player:
         self._rest()
 
     def _run_to(self, at_s: float) -> None:
-        sim = self.world.ground.sim
+        sim = self.world.environment.sim
         while (left_s := at_s - sim.time()) > 0:
             self.world.run(min(LOOK_EVERY_S, left_s))
             self.watcher.look()
@@ -59,14 +59,14 @@ class Player:
             self.refused[deed.kind] += counts
             return
         self.played[deed.kind] += counts
-        self.deeds.append(Played(self.world.sandbox.clock.now_ms(), deed.kind, deed.action, deed.fields, seq))
+        self.deeds.append(Played(self.world.cluster.clock.now_ms(), deed.kind, deed.action, deed.fields, seq))
 
     def _carry_out(self, deed: Deed) -> int | None:
         """The seq of its ActionTaken; None when it cannot be done."""
         match deed.action:
             case _ if deed.action == KILL_PROCESS:
                 self._kill_process()
-                return self.world.sandbox.journal.next_seq
+                return self.world.cluster.journal.next_seq
             case _ if deed.action == SHRINK_READ:
                 return self._shrink(deed.fields)
             case "ResetOffsets":
@@ -83,25 +83,25 @@ class Player:
     def _kill_process(self) -> None:
         self.world.kill()
         self.watcher.look()
-        for disk in self.world.ground.disks.values():
+        for disk in self.world.environment.disks.values():
             disk.write_back(1.0)  # what a new process finds counts as being on disk (`BrokerNode._note_recovered`)
             for path in disk.image():
                 disk.sync(path)
         self.world.wake()  # every node starts again, whatever it was before
         self.watcher.attach()
-        for node in self.world.sandbox.nodes.brokers:
+        for node in self.world.cluster.nodes.brokers:
             self.watcher.started(node.node)
 
     def _reset(self, fields: dict[str, Any]) -> int:
         """By the members if there are any, else by the brokers' tables."""
-        masters = self.world.sandbox.nodes.masters()
+        masters = self.world.cluster.nodes.masters()
         registered = any(fields["group"] in node.running.consumers.groups for node in masters)
         return self.world.act("ResetOffsets", **fields, method="online" if registered else "offline")
 
     def _shrink(self, fields: dict[str, Any]) -> int | None:
         """Only what is drained, and only what nobody writes to any more (spec broker-behaviour 9)."""
         fewer = fields["queues"]
-        for node in self.world.sandbox.nodes.brokers:
+        for node in self.world.cluster.nodes.brokers:
             if node.broker is None:
                 return None
             config = node.running.topics.table.get(TOPIC)
@@ -109,14 +109,14 @@ class Player:
                 return None
         left = self.watcher.unfinished()
         if any(f" in {TOPIC}/{node.name}/{queue_id}" in name for name in left for node in
-               self.world.sandbox.nodes.brokers for queue_id in range(fewer, 64)):
+               self.world.cluster.nodes.brokers for queue_id in range(fewer, 64)):
             return None
         return self.world.act("ChangeTopic", topic=TOPIC, read_queues=fewer)
 
     def _power_cut(self, fields: dict[str, Any]) -> int:
         node = _node_name(fields)
         self.watcher.look()
-        found = self.world.sandbox.nodes.find(node)
+        found = self.world.cluster.nodes.find(node)
         if found is not None and found.broker is not None:
             self.watcher.before_power_cut(node)
         return self.world.act("PowerCut", **fields)
@@ -131,8 +131,8 @@ class Player:
     def _is_calm(self, group: str) -> bool:
         """Everybody is up, nothing is cut, every broker knows every member, and each queue has its owner: a reset finds
         it.  (A broker that is not in the routes yet knows nobody, and then a reset is made over the members' heads.)"""
-        sandbox = self.world.sandbox
-        nodes, actors = sandbox.nodes, sandbox.actors
+        cluster = self.world.cluster
+        nodes, actors = cluster.nodes, cluster.actors
         owned = [queue for actor in actors.consumers(group) if actor.consumer is not None
                  for queue, held in actor.consumer.process_queues.items() if queue.topic == TOPIC and not held.dropped]
         queues = [(node.name, queue_id) for node in nodes.masters()
@@ -144,17 +144,17 @@ class Player:
         return (all(node.state == "running" and not node.clock.skew_ms for node in nodes.brokers)
                 and all(members == theirs for theirs in known)
                 and all(actor.state == "running" for actor in actors.consumers())
-                and not sandbox.links.rows() and len(owned) == len(set(owned)) == len(queues))
+                and not cluster.links.rows() and len(owned) == len(set(owned)) == len(queues))
 
     def _heal(self) -> None:
         """Everything up and quick, nothing new."""
-        act, sandbox = self.world.act, self.world.sandbox
-        for link in sandbox.links.rows():
+        act, cluster = self.world.act, self.world.cluster
+        for link in cluster.links.rows():
             act("HealLink", a=link["a"], b=link["b"])
-        for server in sandbox.nodes.name_servers:
+        for server in cluster.nodes.name_servers:
             if server.name_server is None:
                 act("StartNameServer", name_server=server.name)
-        for node in sandbox.nodes.brokers:
+        for node in cluster.nodes.brokers:
             fields = {"broker": node.name, "broker_id": node.record.broker_id}
             if node.broker is None:
                 self._start_broker(fields)
@@ -164,9 +164,9 @@ class Player:
                 self._do(Deed(0.0, ENDING, "SkewClock", fields | {"skew_ms": 0}))
             if node.ballast_bytes:
                 act("FreeDisk", broker=node.name)
-        for producer in sandbox.actors.producers():
+        for producer in cluster.actors.producers():
             act("ChangeActor", actor=producer.label, rate_per_s=0)
-        for actor in sandbox.actors.consumers():
+        for actor in cluster.actors.consumers():
             act("ChangeActor", actor=actor.label, work_ms=[1], fail_percent=0, slow_key="")
             if actor.state == "hung":
                 act("ResumeActor", actor=actor.label)
@@ -175,11 +175,11 @@ class Player:
 
     def _rest(self) -> None:
         """Until nothing is left, or for so long that something must be wrong."""
-        self._run_to(self.world.ground.sim.time() + FIRST_REST_S)
+        self._run_to(self.world.environment.sim.time() + FIRST_REST_S)
         waited_s = FIRST_REST_S
         left = self.watcher.unfinished()
         while left and waited_s < LONGEST_REST_S:
-            self._run_to(self.world.ground.sim.time() + REST_LOOK_S)
+            self._run_to(self.world.environment.sim.time() + REST_LOOK_S)
             waited_s += REST_LOOK_S
             left = self.watcher.unfinished()
 

@@ -66,11 +66,12 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
                 violations = _judge(player, world, home)
             except Exception as why:
                 player.watcher.look()
-                at_s = world.ground.sim.time()
+                at_s = world.environment.sim.time()
                 violations = [Violation("calm", f"{type(why).__name__} after {at_s:.1f} s: {why}")]
             violations += [Violation("calm", f"logged as an error: {line}") for line in errors]
-            return Result(script.seed, first_of(violations), world.ground.sim.time(), player.played, player.refused,
-                          len(player.watcher.entries), _lines(player.watcher.entries) if keep_journal else ())
+            return Result(script.seed, first_of(violations), world.environment.sim.time(), player.played,
+                          player.refused, len(player.watcher.entries),
+                          _lines(player.watcher.entries) if keep_journal else ())
         finally:
             with suppress(Stuck):  # said already; a loop that runs in circles cannot end in order either
                 world.close()

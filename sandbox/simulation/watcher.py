@@ -28,15 +28,15 @@ class Watcher:
 
     def attach(self) -> None:
         """To the sandbox that is awake now."""
-        sandbox = self._world.sandbox
-        self._seq = sandbox.journal.first_in_memory
-        nodes = {node.record.address: (node.name, node.node) for node in sandbox.nodes.brokers}
-        watch = WireWatch(sandbox.clock, self.acks, nodes)
-        watch.before, sandbox.network.tap = sandbox.network.tap, watch.note
+        cluster = self._world.cluster
+        self._seq = cluster.journal.first_in_memory
+        nodes = {node.record.address: (node.name, node.node) for node in cluster.nodes.brokers}
+        watch = WireWatch(cluster.clock, self.acks, nodes)
+        watch.before, cluster.network.tap = cluster.network.tap, watch.note
 
     def look(self) -> None:
         """Once a second of the world: read on in the journal, compare the members' trust."""
-        journal = self._world.sandbox.journal
+        journal = self._world.cluster.journal
         self.entries += journal.since(self._seq)
         self._seq = journal.next_seq
         for group in self._stage.groups:
@@ -45,14 +45,14 @@ class Watcher:
 
     def _compare_trust(self, group: str) -> None:
         trusting: dict[MessageQueue, list[str]] = {}
-        for actor in self._world.sandbox.actors.consumers(group):
+        for actor in self._world.cluster.actors.consumers(group):
             consumer = actor.consumer
             if not isinstance(consumer, PushConsumer) or not actor.lives:
                 continue
             for queue, held in consumer.process_queues.items():
                 if not held.dropped and consumer.locks.trusts(held):
                     trusting.setdefault(queue, []).append(actor.label)
-        now_ms = self._world.sandbox.clock.now_ms()
+        now_ms = self._world.cluster.clock.now_ms()
         self.shared += [Shared(now_ms, group, queue, tuple(labels)) for queue, labels in sorted(trusting.items())
                         if len(labels) > 1]
 
@@ -62,15 +62,15 @@ class Watcher:
         """What it holds, and what its slaves hold, the moment before."""
         self._before_cut[node] = self._inventory(node)
         self._slaves_then[node] = tuple(
-            self._inventory(other.node) for other in self._world.sandbox.nodes.brokers
+            self._inventory(other.node) for other in self._world.cluster.nodes.brokers
             if other.name == node and not other.is_master and other.broker is not None)
 
     def started(self, node: str) -> None:
         """A broker has just started, and recovered its files."""
-        found = self._world.sandbox.nodes.find(node)
+        found = self._world.cluster.nodes.find(node)
         assert found is not None
         if not found.is_master:
-            now_ms = self._world.sandbox.clock.now_ms()
+            now_ms = self._world.cluster.clock.now_ms()
             self.slave_starts.append(SlaveStart(node, now_ms, found.running.store.max_physical_offset))
         self._after_power_cut(node)
 
@@ -82,12 +82,12 @@ class Watcher:
             self.losses.append(PowerLoss(node, before.at_ms, before, after, self._slaves_then.pop(node)))
 
     def _inventory(self, node: str) -> Inventory:
-        found = self._world.sandbox.nodes.find(node)
+        found = self._world.cluster.nodes.find(node)
         assert found is not None
-        return take_inventory(found.running.store, node, self._world.sandbox.clock.now_ms())
+        return take_inventory(found.running.store, node, self._world.cluster.clock.now_ms())
 
     def final(self) -> Final:
-        nodes = self._world.sandbox.nodes
+        nodes = self._world.cluster.nodes
         masters = {node.name: node for node in nodes.masters()}
         committed: dict[tuple[str, MessageQueue], int] = {}
         read_queues: dict[tuple[str, str], int] = {}
@@ -99,7 +99,7 @@ class Watcher:
                 read_queues[topic, name] = config.read_queues
         slaves = [node.node for node in nodes.brokers if node.broker is not None and node not in masters.values()]
         return Final(
-            at_ms=self._world.sandbox.clock.now_ms(),
+            at_ms=self._world.cluster.clock.now_ms(),
             masters={name: self._inventory(node.node) for name, node in masters.items()},
             slaves={name: self._inventory(name) for name in slaves}, committed=committed, read_queues=read_queues,
             unfinished=tuple(self.unfinished()))
@@ -109,8 +109,8 @@ class Watcher:
     def unfinished(self) -> list[str]:
         """Queues a clustering group has not finished, and delayed messages that are not due yet; names only."""
         left: list[str] = []
-        now_ms = self._world.sandbox.clock.now_ms()
-        for node in self._world.sandbox.nodes.masters():
+        now_ms = self._world.cluster.clock.now_ms()
+        for node in self._world.cluster.nodes.masters():
             store, table = node.running.store, node.running.topics.table
             for topic, queue_id in store.queues():
                 high = store.max_offset(topic, queue_id)

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from sandbox.cluster import record as records
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Network
 from sandbox.cluster.new_sandbox import new_record
@@ -17,7 +18,7 @@ from sandbox.cluster.power import WRITE_BACK_S
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.questions import Question, parse_question
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Entry, Event
 from sandbox.kernel.chance import Chance
@@ -36,7 +37,7 @@ BEGIN_MS = 1_795_000_000_000  # every world begins at the same moment
 SLUG = "world"
 
 
-class SimGround:
+class SimulatedEnvironment:
     """What a simulated sandbox stands on.  Disks outlive the sandbox, as real ones do."""
 
     has_sockets = False
@@ -69,10 +70,10 @@ class SimGround:
         return SimNetwork(self.sim, self._chance.fork(f"network {self._networks}"), latency_ms=self._latency_ms,
                           clock=clock)
 
-    async def lend(self, work: Callable[[], T]) -> T:
+    async def run_blocking(self, work: Callable[[], T]) -> T:
         return work()
 
-    async def lend_for_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
+    async def run_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
         return work(lambda: False)
 
     def close(self) -> None:
@@ -88,7 +89,7 @@ class World:
         """`record`, instead of a template: a sandbox on paper with other nodes or other files."""
         self._home = home
         self._config = config or HostConfig()
-        self.ground = SimGround(seed, latency_ms)
+        self.environment = SimulatedEnvironment(seed, latency_ms)
         self._directory = home / "sandboxes" / SLUG
         self._directory.mkdir(parents=True)
         records.save(self._directory, record or new_record(
@@ -103,11 +104,15 @@ class World:
                  trace: TracebackType | None) -> None:
         self.close()
 
+    @property
+    def cluster(self) -> Cluster:
+        return self.sandbox.cluster
+
     # Time.
 
     def run(self, seconds: float) -> None:
         """Let the machine's time pass (sandbox time too, times its rate)."""
-        self.ground.sim.run_for(seconds)
+        self.environment.sim.run_for(seconds)
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float, step_s: float = 0.25) -> float:
         """Let time pass until `condition`; returns the seconds it took.  AssertionError when it never came."""
@@ -136,7 +141,7 @@ class World:
         path, mark, query = channel.partition("?")
         kind, _, rest = path.partition("/")
         _, _, parts = split_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
-        reading = self._on_loop(lambda: read_channel(self.sandbox, kind, parts))
+        reading = self._on_loop(lambda: read_channel(self.cluster, kind, parts))
         finish(unfinished(reading.data), self._config.limits.unpacked_bytes)
         return reading
 
@@ -145,21 +150,21 @@ class World:
 
     def entries(self, kind: type[Event] | None = None, *, since: int = 0) -> list[Entry]:
         """What the journal's memory holds, of one kind or all."""
-        journal = self.sandbox.journal
+        journal = self.cluster.journal
         return [entry for entry in journal.since(max(since, journal.first_in_memory))
                 if kind is None or isinstance(entry.event, kind)]
 
     # Sleep, wake, crash.
 
     def sleep(self, reason: str = "test") -> None:
-        self.ground.sim.run(self.sandbox.close(reason))
+        self.environment.sim.run(self.sandbox.close(reason))
 
     def kill(self) -> None:
         """As when the server is killed: page caches survive, nothing else does."""
         self._on_loop(self.sandbox.crash)
-        for disk in self.ground.disks.values():
+        for disk in self.environment.disks.values():
             disk.kill()
-        self.ground.sim.run_until_idle()
+        self.environment.sim.run_until_idle()
 
     def wake(self) -> None:
         self.sandbox = self._opened()
@@ -167,11 +172,11 @@ class World:
     def close(self) -> None:
         if not self.sandbox.ended:
             self._on_loop(self.sandbox.crash)
-        self.ground.close()
+        self.environment.close()
 
     def _opened(self) -> Sandbox:
-        sandbox = self._on_loop(lambda: Sandbox(self._directory, self._config, self.ground, home=self._home))
-        self.ground.sim.run(sandbox.open())
+        sandbox = self._on_loop(lambda: Sandbox(self._directory, self._config, self.environment, home=self._home))
+        self.environment.sim.run(sandbox.open())
         return sandbox
 
     def _on_loop(self, fn: Callable[[], T]) -> T:
@@ -180,4 +185,4 @@ class World:
         async def turn() -> T:
             return fn()
 
-        return self.ground.sim.run(turn())
+        return self.environment.sim.run(turn())

@@ -17,7 +17,7 @@ from pathlib import Path
 from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.broker import Broker
 from sandbox.cluster.broker_node import store_host
-from sandbox.cluster.environment import LiveGround
+from sandbox.cluster.environment import LiveEnvironment
 from sandbox.cluster.routed_connector import NearAndFar, ask
 from sandbox.cluster.shared_listener import SharedListener
 from sandbox.journal.journal import Journal
@@ -69,7 +69,7 @@ class Headless:
         self._options = options
         self._tls = tls
         loop = asyncio.get_running_loop()
-        self._ground = LiveGround(loop, worker_threads=FLUSH_THREADS)
+        self._environment = LiveEnvironment(loop, worker_threads=FLUSH_THREADS)
         self.clock = ScaledClock(loop, start_ms=wall_ms())
         self.journal = Journal(self.clock, keep=KEPT_FACTS)
         self.journal.tracing = False  # nobody looks on
@@ -144,7 +144,7 @@ class Headless:
         await self._far.close()
         self.guard.close()
         self.clock.close()
-        self._ground.close()
+        self._environment.close()
         return clean
 
     # Parts of the start.
@@ -170,7 +170,7 @@ class Headless:
                 replace(plan.store, max_mapped_files=self._max_mapped_files // len(self.plan.brokers),
                         utc_offset_minutes=time.localtime().tm_gmtoff // 60),
                 disk=FileDisk(plan.directory), clock=self.clock, journal=self.journal, broker=config.name,
-                broker_id=config.broker_id, store_host=store_host(config.address), flusher=self._ground.flusher)
+                broker_id=config.broker_id, store_host=store_host(config.address), flusher=self._environment.flusher)
             broker = Broker(
                 config, store=store, clock=self.clock, chance=Chance(wall_ms()).fork(config.node), journal=self.journal,
                 connector=NearAndFar(self._near.connector(config.ip), (self.plan.own_name_server or "",), self._far),

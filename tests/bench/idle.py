@@ -14,8 +14,10 @@ from typing import Any
 
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.control.actions import ChangeActor
+from sandbox.control.readings import Reading, Refusal
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort, Reading, Refusal
+from sandbox.hosting.port import EnginePort
 
 SANDBOXES = 8
 WATCH_S = 5.0

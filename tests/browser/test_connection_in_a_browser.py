@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, WebSocketRoute, expect
 
 from queueviz.live import frames
 from queueviz.templatetags.formats import number
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from sandbox.queries.snapshot.board import lag_of
 from tests.browser.conftest import PATIENCE_MS, Site, Wire
 

@@ -16,8 +16,10 @@ from sandbox.attached.settings import AttachedSettings
 from sandbox.attached.undo_point import UndoPoint
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
+from sandbox.control.readings import Reading
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort, Reading
+from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused
 from tests.interop.clients import CLIENTS, TOOLS, Unavailable
 from tests.interop.conftest import printed

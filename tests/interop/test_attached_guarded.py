@@ -12,8 +12,9 @@ from sandbox import Message, connect
 from sandbox.attached.settings import AttachedSettings
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort
+from sandbox.hosting.port import EnginePort
 from tests.certificates import write_certificate
 from tests.interop.clients import Unavailable
 from tests.interop.ours.stage import FIRST, Seen, sender, until

@@ -48,7 +48,7 @@ def troubled(home: Path, seed: int) -> Recorded:
 
 
 def do(world: World, chance: Chance, deed: str) -> None:
-    members = world.sandbox.actors.consumers()
+    members = world.cluster.actors.consumers()
     actor, group = chance.choice(members).label, chance.choice((GROUP, ORDERLY))
     try:
         match deed:
@@ -65,7 +65,7 @@ def do(world: World, chance: Chance, deed: str) -> None:
             case "fail":
                 world.act("ChangeActor", actor=actor, fail_percent=20)
             case "reset":
-                online = any(member.lives for member in world.sandbox.actors.consumers(group))
+                online = any(member.lives for member in world.cluster.actors.consumers(group))
                 world.act("ResetOffsets", group=group, topic="orders", target="shift", value=-7,
                           method="online" if online else "offline", confirm=group)
     except ActionRefused as why:

@@ -61,7 +61,7 @@ class Watch:
         self._look()
 
     def _look(self) -> None:
-        from_ms = self.world.sandbox.clock.now_ms() // 1_000 * 1_000
+        from_ms = self.world.cluster.clock.now_ms() // 1_000 * 1_000
         for group, topic in self.pairs:
             view = GroupView(self.world.sandbox, group)
             for queue, row in queue_rows(self.world.sandbox, view, topic).items():
@@ -182,7 +182,7 @@ def test_a_reset_backwards_is_seen_and_consumes_nothing(home: Path) -> None:
         watch = Watch(world, [("order-svc", "orders")])
         watch.run(30)
         watch.act(*({"action": "StopActor", "actor": actor.label}
-                    for actor in world.sandbox.actors.consumers("order-svc")))
+                    for actor in world.cluster.actors.consumers("order-svc")))
         watch.run(150)
         watch.act({"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "earliest",
                    "method": "offline", "reason": "test"})
@@ -207,8 +207,8 @@ def test_a_killed_server_leaves_what_it_took_unknown_and_goes_on(home: Path) -> 
         world.run(0.35)
         world.kill()
         world.wake()
-        woken_ms = world.sandbox.clock.now_ms()
-        world.run(0.9999 - world.sandbox.clock.now_ms() % 1_000 / 1_000)
+        woken_ms = world.cluster.clock.now_ms()
+        world.run(0.9999 - world.cluster.clock.now_ms() % 1_000 / 1_000)
         watch._look()
         watch.run(20)
         world.sleep()
@@ -244,7 +244,7 @@ def test_what_the_valve_held_back_is_unknown_not_zero(home: Path) -> None:
     with World(home, "orders", seed=4, config=config) as world:
         watch = Watch(world, [("order-svc", "orders")])
         watch.run(10)
-        valve = world.sandbox.journal._valve
+        valve = world.cluster.journal._valve
         valve._per_s = 3
         watch.run(20)
         valve._per_s = 1_000

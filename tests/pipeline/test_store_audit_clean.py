@@ -61,7 +61,7 @@ def stores_of_a_run(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Verdict]
     found: list[tuple[str, Verdict]] = []
 
     def check(world: World, home: Path, entries: list[Entry], diverged: frozenset[str]) -> list[object]:
-        for name, disk in sorted(world.ground.disks.items()):
+        for name, disk in sorted(world.environment.disks.items()):
             node = name.rpartition("/")[2]
             if node not in diverged:
                 found.append((node, checked(disk.image(), home / "audited" / node)))

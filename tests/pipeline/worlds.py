@@ -17,9 +17,9 @@ class Recorded(NamedTuple):
 def record(world: World, home: Path) -> Recorded:
     """The world falls asleep, and its disks are copied out of memory."""
     world.sleep()
-    again = {group: dict(ledger.again_by_cause) for group, ledger in world.sandbox.actors.ledgers.items()}
+    again = {group: dict(stats.again_by_cause) for group, stats in world.cluster.actors.group_stats.items()}
     stores = {}
-    for name, disk in world.ground.disks.items():
+    for name, disk in world.environment.disks.items():
         node = name.rpartition("/")[2]
         stores[node] = home / "stores" / node
         for path, data in disk.image().items():

@@ -56,10 +56,10 @@ class WireLog:
     """Every command that is sent in the world from now on."""
 
     def __init__(self, world: World) -> None:
-        self._clock = world.sandbox.clock
+        self._clock = world.cluster.clock
         self._asked: dict[tuple[str, str, int], int] = {}
         self.frames: list[Frame] = []
-        world.sandbox.network.tap = self._note
+        world.cluster.network.tap = self._note
 
     def _note(self, sender: str, receiver: str, command: RemotingCommand) -> None:
         answer = bool(command.flag & FLAG_RESPONSE)
@@ -92,7 +92,7 @@ class Caller:
 
     def _connect(self, address: str, ip: str) -> Channel:
         opened: list[Channel | None] = []
-        connector = self._world.sandbox.network.connector(ip)
+        connector = self._world.cluster.network.connector(ip)
         connector.open(address, self._hear, self._lost, opened.append)
         self._world.run_until(lambda: bool(opened), within_s=5, step_s=0.01)
         assert opened[0] is not None, f"nobody listens at {address}"
@@ -126,7 +126,7 @@ class Caller:
 
     def send(self, topic: str, queue_id: int, body: bytes = b"hello", **pairs: str) -> SendResponseHeader:
         """Store one message; `pairs` are its properties."""
-        header = SendHeader("P", topic, "TBW102", 4, queue_id, 0, self._world.sandbox.clock.now_ms(), 0,
+        header = SendHeader("P", topic, "TBW102", 4, queue_id, 0, self._world.cluster.clock.now_ms(), 0,
                             properties.encode(pairs))
         answer = self.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), body)
         assert answer.code == 0, answer.remark
@@ -154,7 +154,7 @@ class Caller:
 
 def disk_of(world: World, node: str = "broker-a") -> SimDisk:
     """What that node's store lies on, whether or not it runs."""
-    return world.ground.disks[f"{world.sandbox.directory.name}/{node}"]
+    return world.environment.disks[f"{world.sandbox.directory.name}/{node}"]
 
 
 def files_of(world: World, node: str = "broker-a") -> dict[str, bytes]:
@@ -173,10 +173,10 @@ def application(world: World, name: str = "app", *, ip: str = "10.0.9.8", files:
 
     Its story runs with `world.ground.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
     """
-    servers = config.pop("name_servers", tuple(world.sandbox.nodes.addresses))
+    servers = config.pop("name_servers", tuple(world.cluster.nodes.addresses))
     return ClientInstance(
-        ClientConfig(name_servers=servers, ip=ip, instance_name=name, **config), clock=world.sandbox.clock,
-        chance=Chance(name), connector=world.sandbox.network.connector(ip), journal=world.sandbox.journal,
+        ClientConfig(name_servers=servers, ip=ip, instance_name=name, **config), clock=world.cluster.clock,
+        chance=Chance(name), connector=world.cluster.network.connector(ip), journal=world.cluster.journal,
         files=files)
 
 
@@ -194,12 +194,12 @@ class Listener:
     async def concurrently(self, messages: list[Message],
                            context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
         self._note(messages, context.queue)
-        await self._world.sandbox.clock.sleep(self.work_s)
+        await self._world.cluster.clock.sleep(self.work_s)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
     async def orderly(self, messages: list[Message], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
         self._note(messages, context.queue)
-        await self._world.sandbox.clock.sleep(self.work_s)
+        await self._world.cluster.clock.sleep(self.work_s)
         return ConsumeOrderlyStatus.SUCCESS
 
 
@@ -210,10 +210,10 @@ def member(world: World, instance: ClientInstance, config: PushConsumerConfig, *
     made = PushConsumer(config, instance, hears.orderly if config.orderly else hears.concurrently)
     for topic in topics:
         made.subscribe(topic)
-    world.ground.sim.run(made.start())
+    world.environment.sim.run(made.start())
     return made
 
 
 def prefix_of(world: World, label: str) -> str:
     """What the addresses of that actor's connections begin with; `10.0.0.1:` is not the beginning of `10.0.0.11:`."""
-    return world.sandbox.actors.get(label).client_id.split("@")[0] + ":"
+    return world.cluster.actors.get(label).client_id.split("@")[0] + ":"

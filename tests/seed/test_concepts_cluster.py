@@ -32,14 +32,14 @@ def test_each_role_talks_to_the_ones_it_needs_and_to_no_other(world: World) -> N
     assert {row["group"] for row in snapshot["groups"]} >= {GROUP, "invoice-fifo"}
     wire = WireLog(world)
     world.run(125)
-    name_servers = set(world.sandbox.nodes.addresses)
+    name_servers = set(world.cluster.nodes.addresses)
     masters = {broker_address(world, name) for name in ("broker-a", "broker-b")}
     slave = broker_address(world, "broker-a", 1)
     for row in snapshot["brokers"]:
         told = {frame.receiver for frame in wire.requests(RequestCode.REGISTER_BROKER)
                 if (frame.command.ext or {})["brokerAddr"] == row["address"]}
         assert told == name_servers, "a broker registers with every name server"
-    clients = [actor.label for actor in world.sandbox.actors.by_label.values()]
+    clients = [actor.label for actor in world.cluster.actors.by_label.values()]
     for label in clients:
         asked = [frame.receiver for frame in wire.requests(ROUTE, sender=prefix_of(world, label))]
         assert len(asked) >= 4
@@ -55,7 +55,7 @@ def test_each_role_talks_to_the_ones_it_needs_and_to_no_other(world: World) -> N
 
 @pytest.mark.seed("3.2", "D35")
 def test_a_client_chooses_its_first_name_server_by_chance_and_leaves_it_when_it_fails(world: World) -> None:
-    first, second = world.sandbox.nodes.addresses
+    first, second = world.cluster.nodes.addresses
     wire = WireLog(world)
 
     def asked(number: int, since_ms: int = 0) -> list[str]:
@@ -69,16 +69,16 @@ def test_a_client_chooses_its_first_name_server_by_chance_and_leaves_it_when_it_
 
     clients: list[object] = []
     for number in range(1, 13):
-        world.ground.sim.run(learn(number))
+        world.environment.sim.run(learn(number))
     chosen = {number: asked(number) for number in range(1, 13)}
     assert all(len(set(receivers)) == 1 and len(receivers) == 5 for receivers in chosen.values()), "no turns are taken"
     assert {receivers[0] for receivers in chosen.values()} == {first, second}, "but not all begin with the same"
-    label = next(actor.label for actor in world.sandbox.actors.consumers()
+    label = next(actor.label for actor in world.cluster.actors.consumers()
                  if actor.instance is not None and actor.instance.name_servers.chosen == first)
     world.act("StopNameServer", name_server="ns-1")
     world.run(65)
     world.act("StartNameServer", name_server="ns-1")
-    back_ms = world.sandbox.clock.now_ms()
+    back_ms = world.cluster.clock.now_ms()
     world.run(95)
     later = [frame.receiver for frame in wire.requests(ROUTE, sender=prefix_of(world, label))
              if frame.at_ms > back_ms]
@@ -109,7 +109,7 @@ def test_a_silent_broker_is_forgotten_after_two_minutes(world: World) -> None:
     last_ms = max(row["last_update_ms"] for row in world.snapshot()["name_servers"][0]["brokers"]
                   if row["broker"] == "broker-b")
     world.act("HangBroker", broker="broker-b")
-    since = world.sandbox.journal.next_seq
+    since = world.cluster.journal.next_seq
     world.run(135)
     gone = [entry for entry in world.entries(RouteChanged, since=since) if entry.event.broker == "broker-b"]
     assert {(entry.event.name_server, entry.event.why) for entry in gone} == {("ns-1", "expired"), ("ns-2", "expired")}
@@ -120,7 +120,7 @@ def test_a_silent_broker_is_forgotten_after_two_minutes(world: World) -> None:
 @pytest.mark.seed("D46")
 @pytest.mark.parametrize(("end", "why"), [("KillBroker", "closed"), ("StopBroker", "unregistered")])
 def test_a_broker_that_dies_or_says_goodbye_is_forgotten_at_once(world: World, end: str, why: str) -> None:
-    since, began_ms = world.sandbox.journal.next_seq, world.sandbox.clock.now_ms()
+    since, began_ms = world.cluster.journal.next_seq, world.cluster.clock.now_ms()
     world.act(end, broker="broker-b")
     world.run(1)
     gone = [entry for entry in world.entries(RouteChanged, since=since) if entry.event.broker == "broker-b"]
@@ -131,7 +131,7 @@ def test_a_broker_that_dies_or_says_goodbye_is_forgotten_at_once(world: World, e
 @pytest.mark.seed("3.15")
 def test_without_a_slave_messages_wait_until_their_master_is_back(world: World) -> None:
     world.act("ChangeActor", actor="shop", rate_per_s=0)
-    for label in [actor.label for actor in world.sandbox.actors.consumers(GROUP)]:
+    for label in [actor.label for actor in world.cluster.actors.consumers(GROUP)]:
         world.act("StopActor", actor=label)
     world.act("SendMessages", topic="orders", queue="broker-b:1", count=20, key="waits-{n}")
     world.run(2)

@@ -31,20 +31,20 @@ def pair(tmp_path: Path) -> Iterator[World]:
 
 
 def members(world: World) -> list[PushConsumer]:
-    found = [actor.consumer for actor in world.sandbox.actors.consumers(GROUP) if actor.consumer is not None]
+    found = [actor.consumer for actor in world.cluster.actors.consumers(GROUP) if actor.consumer is not None]
     return [consumer for consumer in found if isinstance(consumer, PushConsumer)]
 
 
 def held(world: World, *labels: str) -> set[str]:
     """Queues of orders that members have process queues for."""
-    chosen = [world.sandbox.actors.get(label).consumer for label in labels] if labels else members(world)
+    chosen = [world.cluster.actors.get(label).consumer for label in labels] if labels else members(world)
     return {mq.row for consumer in chosen if isinstance(consumer, PushConsumer)
             for mq in consumer.process_queues if mq.topic == "orders"}
 
 
 def rounds_since(world: World, since: int) -> list[tuple[int, str, str]]:
     """When, by whom and why the queues of orders were divided anew."""
-    return [(entry.at_ms, world.sandbox.label_of(entry.event.client_id), entry.event.trigger)
+    return [(entry.at_ms, world.cluster.label_of(entry.event.client_id), entry.event.trigger)
             for entry in world.entries(QueuesAssigned, since=since) if entry.event.topic == "orders"]
 
 
@@ -53,7 +53,7 @@ def routes_since(world: World, since: int) -> dict[str, int]:
     found: dict[str, int] = {}
     for entry in world.entries(RouteLearned, since=since):
         if entry.event.topic == "orders":
-            found.setdefault(world.sandbox.label_of(entry.event.client_id), entry.at_ms)
+            found.setdefault(world.cluster.label_of(entry.event.client_id), entry.at_ms)
     return found
 
 
@@ -75,7 +75,7 @@ def test_a_dead_broker_s_queues_leave_by_the_route_and_nobody_is_notified(pair: 
     pair.run(wait_s)
     wire = WireLog(pair)
     since = pair.act("KillBroker", broker="broker-b")
-    killed_ms = pair.sandbox.clock.now_ms()
+    killed_ms = pair.cluster.clock.now_ms()
     pair.run(1)
     assert "broker-b:0" in held(pair), "still theirs, though nobody can read them"
     pair.run(ROUTE_MS / 1000 + REBALANCE_MS / 1000)
@@ -89,7 +89,7 @@ def test_a_broker_that_is_back_gives_its_queues_by_the_route(pair: World) -> Non
     pair.act("KillBroker", broker="broker-b")
     pair.run(60)
     since = pair.act("StartBroker", broker="broker-b")
-    started_ms = pair.sandbox.clock.now_ms()
+    started_ms = pair.cluster.clock.now_ms()
     pair.run(1)
     assert held(pair) == {f"broker-a:{n}" for n in range(4)}
     pair.run(60)
@@ -105,7 +105,7 @@ def test_a_broker_that_is_back_gives_its_queues_by_the_route(pair: World) -> Non
 def test_a_broker_cut_from_the_name_server_loses_its_readers_when_it_is_forgotten(pair: World) -> None:
     """Its readers could go on: nothing is wrong between them and it."""
     wire = WireLog(pair)
-    server = pair.sandbox.nodes.name_servers[0]
+    server = pair.cluster.nodes.name_servers[0]
     since = pair.act("CutLink", a="ns-1", b="broker-b")
     pair.run(90)
     assert len(held(pair)) == 8, "not before two minutes of silence"
@@ -115,7 +115,7 @@ def test_a_broker_cut_from_the_name_server_loses_its_readers_when_it_is_forgotte
         return {live.broker for live in server.name_server.route_info.live.values()}
 
     pair.run_until(lambda: "broker-b" not in known(), within_s=60, step_s=0.1)
-    forgotten_ms = pair.sandbox.clock.now_ms()
+    forgotten_ms = pair.cluster.clock.now_ms()
     pair.run(ROUTE_MS / 1000 + REBALANCE_MS / 1000)
     assert held(pair) == {f"broker-a:{n}" for n in range(4)}
     assert wire.requests(NOTICE) == []
@@ -128,14 +128,14 @@ def test_a_member_cut_from_its_broker_keeps_its_queues_until_it_has_been_silent_
     with World(tmp_path, "payments", seed=2) as world:
         world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], copies=3)
         world.act("CreateTopic", topic="orders", write_queues=6, read_queues=6)
-        labels = [actor.label for actor in world.sandbox.actors.consumers(GROUP)]
+        labels = [actor.label for actor in world.cluster.actors.consumers(GROUP)]
         *others, cut = labels
         world.run(60)
         mine = held(world, cut)
         assert len(mine) == 2
         wire = WireLog(world)
         since = world.act("CutLink", a=cut, b="broker-a")
-        cut_ms = world.sandbox.clock.now_ms()
+        cut_ms = world.cluster.clock.now_ms()
         world.run(80)
         assert not held(world, *others) & mine
         took_s = world.run_until(lambda: held(world, *others) >= mine, within_s=80, step_s=0.1)

@@ -22,10 +22,10 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def owned(world: World) -> dict[str, list[str]]:
     """Label → queues, in the order of the board; members without a queue too."""
-    shares: dict[str, list[str]] = {actor.label: [] for actor in world.sandbox.actors.consumers(GROUP)}
+    shares: dict[str, list[str]] = {actor.label: [] for actor in world.cluster.actors.consumers(GROUP)}
     for queue, row in world.read(f"board/{GROUP}/orders").data["queues"].items():
         if row["owner"] is not None:
-            shares[world.sandbox.label_of(row["owner"])].append(queue)
+            shares[world.cluster.label_of(row["owner"])].append(queue)
     return shares
 
 
@@ -54,7 +54,7 @@ def test_with_more_members_than_queues_two_of_six_are_idle(world: World) -> None
     assert counts(world) == [1, 1, 1, 1, 0, 0]
     world.act("SendMessages", topic="orders", count=40)
     world.run(10)
-    workers = {world.sandbox.label_of(entry.event.client_id) for entry in world.entries(MessagesConsumed)}
+    workers = {world.cluster.label_of(entry.event.client_id) for entry in world.entries(MessagesConsumed)}
     assert workers == set("ABCD")
     world.act("StopActor", actor="B")
     world.run(2)
@@ -84,7 +84,7 @@ def test_consistent_hashing_gives_a_queue_to_the_next_member_on_the_ring(world: 
     assert point("cid-0") == 2_711_717_015
     assert point("MessageQueue [topic=T, brokerName=broker-a, queueId=0]") == 1_630_488_180
     with_members(world, 32, 4, strategy="CONSISTENT_HASH")
-    ids = {actor.label: actor.client_id for actor in world.sandbox.actors.consumers(GROUP)}
+    ids = {actor.label: actor.client_id for actor in world.cluster.actors.consumers(GROUP)}
     ring = sorted((point(f"{client_id}-{n}"), label) for label, client_id in ids.items() for n in range(10))
     wanted: dict[str, list[str]] = {label: [] for label in ids}
     for number in range(32):

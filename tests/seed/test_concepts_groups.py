@@ -32,7 +32,7 @@ def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> 
     world.run(25)
     wire = WireLog(world)
     world.run(45)
-    broker, ip = broker_address(world), world.sandbox.actors.get("A").client_id.split("@")[0]
+    broker, ip = broker_address(world), world.cluster.actors.get("A").client_id.split("@")[0]
     asked = {(frame.sender, frame.command.opaque): frame for frame in wire.requests(PULL, sender=ip)
              if PullHeader.from_ext(frame.command.ext or {}).topic == "orders"}
     waited_s = [(answer.at_ms - request.at_ms) / 1000 for answer in wire.answers(PULL, receiver=ip)
@@ -41,7 +41,7 @@ def test_a_push_consumer_pulls_and_the_broker_keeps_it_waiting(world: World) -> 
     assert all(15 <= seconds <= 20 for seconds in waited_s), "a quiet pull is held for 15 s, to the next scan"
     assert {entry.event.patience_ms for entry in world.entries(PullSuspended)} == {15_000}
     assert {PullHeader.from_ext(frame.command.ext or {}).suspend_timeout_ms for frame in asked.values()} == {15_000}
-    began_ms = world.sandbox.clock.now_ms()
+    began_ms = world.cluster.clock.now_ms()
     world.act("SendMessages", topic="orders", count=1, key="news")
     world.run(1)
     [brought] = [frame for frame in wire.answers(PULL, receiver=ip) if frame.at_ms >= began_ms and frame.command.body]
@@ -78,7 +78,7 @@ def test_progress_is_kept_by_the_broker_or_by_each_broadcasting_member(world: Wo
     assert {str(queue): offset for queue, offset in table[f"orders@{GROUP}"].items()} == {str(n): 2 for n in range(4)}
     assert not any(name.endswith("@radio") for name in table), "a broadcasting group never appears there"
     own = list(world.sandbox.directory.glob("clients/**/offsets.json"))
-    client_id = world.sandbox.actors.get("each").client_id
+    client_id = world.cluster.actors.get("each").client_id
     assert [path.parts[-3:] for path in own] == [(client_id, "radio", "offsets.json")]
     text = own[0].read_text()
     assert text == world.ask("offset-file", owner="each")["text"]
@@ -92,13 +92,13 @@ def test_nothing_acknowledged_is_lost_when_members_and_broker_are_killed(world: 
               from_where="CONSUME_FROM_FIRST_OFFSET")
     world.run(5)
     producer = Producer(ProducerConfig(group="P"), application(world))
-    world.ground.sim.run(producer.start())
+    world.environment.sim.run(producer.start())
     acknowledged: list[str] = []
 
     async def send_many(count: int) -> None:
         for number in range(count):
             key = f"k{len(acknowledged)}-{number}"
-            await world.sandbox.clock.sleep(0.05)
+            await world.cluster.clock.sleep(0.05)
             try:
                 await producer.send(Message.make("orders", b"body", keys=key))
             except SandboxError:
@@ -108,13 +108,13 @@ def test_nothing_acknowledged_is_lost_when_members_and_broker_are_killed(world: 
     for harm, remedy, victim in (("CrashActor", "RestartActor", {"actor": "A"}),
                                  ("KillBroker", "StartBroker", {"broker": "broker-a"}),
                                  ("CrashActor", "RestartActor", {"actor": "B"})):
-        world.ground.sim.run(send_many(100))
+        world.environment.sim.run(send_many(100))
         world.act(harm, **victim)
         world.run(1)
         world.act(remedy, **victim)
         world.run(5)
     world.run(150)
-    assert world.sandbox.journal.first_in_memory == 0
+    assert world.cluster.journal.first_in_memory == 0
     times = consumed(world)
     assert len(acknowledged) >= 290
     assert set(acknowledged) <= set(times)
@@ -159,5 +159,5 @@ def test_the_status_of_the_group_tells_that_its_members_disagree(world: World) -
         answer = caller.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header.to_ext())
         subscriptions = loads(answer.body or b"")["subscriptionSet"]
         [expression] = [row["subString"] for row in subscriptions if row["topic"] == "orders"]
-        told[world.sandbox.label_of(connection["clientId"])] = expression
+        told[world.cluster.label_of(connection["clientId"])] = expression
     assert told == wishes, "asked one by one, the members do not say the same"

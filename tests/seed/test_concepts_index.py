@@ -52,7 +52,7 @@ def send_raw(world: World, *keys: str, properties: str | None = None) -> None:
     """Messages with KEYS alone (no UNIQ_KEY: this client is nobody's), one a time."""
     caller = Caller(world, broker_address(world))
     for key in keys:
-        header = SendHeader("P", "orders", "TBW102", 4, 0, 0, world.sandbox.clock.now_ms(), 0,
+        header = SendHeader("P", "orders", "TBW102", 4, 0, 0, world.cluster.clock.now_ms(), 0,
                             f"KEYS\x01{key}" if properties is None else properties)
         assert caller.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), key.encode()).code == ResponseCode.SUCCESS
 
@@ -150,7 +150,7 @@ def test_times_of_entries_are_seconds_after_the_first_message_not_after_the_file
 
 @pytest.mark.seed("3.32", "D28")
 def test_a_query_names_a_beginning_and_an_end(world: World) -> None:
-    begin_ms = world.sandbox.clock.now_ms()
+    begin_ms = world.cluster.clock.now_ms()
     for n in range(6):
         header = SendHeader("P", "orders", "TBW102", 4, 0, 0, begin_ms, 0, "KEYS\x01same")
         caller = Caller(world, broker_address(world))

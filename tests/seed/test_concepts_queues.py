@@ -88,7 +88,7 @@ def test_a_queue_has_one_member_of_a_group_and_a_member_may_read_several_topics(
 def test_the_first_message_makes_the_topic_with_the_smaller_of_two_numbers(world: World, wanted: int, made: int,
                                                                            ) -> None:
     caller = Caller(world, broker_address(world))
-    header = SendHeader("P", "fresh", "TBW102", wanted, 0, 0, world.sandbox.clock.now_ms(), 0)
+    header = SendHeader("P", "fresh", "TBW102", wanted, 0, 0, world.cluster.clock.now_ms(), 0)
     assert caller.ask(RequestCode.SEND_MESSAGE_V2, header.to_ext(), b"first").code == ResponseCode.SUCCESS
     world.run(1)
     assert routed(world, "fresh") == {"broker-a": (made, made)}
@@ -180,8 +180,8 @@ def shrunk(world: World, first: str, then: str) -> tuple[int, int]:
     world.act("ChangeActor", actor="shop", rate_per_s=0)
     world.run(60)
     assert routed(world, "orders") == {"broker-a": (8, 8)}
-    assert world.sandbox.journal.first_in_memory == 0, "every message is in the journal still"
-    stored = sum(world.sandbox.nodes.broker("broker-a").running.store.max_offset("orders", n) for n in range(16))
+    assert world.cluster.journal.first_in_memory == 0, "every message is in the journal still"
+    stored = sum(world.cluster.nodes.broker("broker-a").running.store.max_offset("orders", n) for n in range(16))
     return stored, len(set(consumed(world, "orders")))
 
 
@@ -199,7 +199,7 @@ def test_a_topic_that_shrinks_the_other_way_leaves_messages_behind(world: World)
 
 @pytest.mark.seed("3.16")
 def test_a_route_names_the_queues_of_every_broker_and_the_master_as_number_0(pair: World) -> None:
-    name_server = pair.sandbox.nodes.addresses[0]
+    name_server = pair.cluster.nodes.addresses[0]
     answer = Caller(pair, name_server).ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "orders"})
     route = orjson.loads(answer.body or b"")
     assert [{key: row[key] for key in ("brokerName", "readQueueNums", "writeQueueNums", "perm")}

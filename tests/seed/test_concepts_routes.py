@@ -48,7 +48,7 @@ def owned(world: World) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for row in world.snapshot()["groups"][0]["queues"]:
         if row["owner"] is not None:
-            found.setdefault(world.sandbox.label_of(row["owner"]), []).append(row["queue_id"])
+            found.setdefault(world.cluster.label_of(row["owner"]), []).append(row["queue_id"])
     return found
 
 
@@ -70,7 +70,7 @@ def test_a_broker_registers_at_its_start_and_then_every_thirty_seconds(world: Wo
     assert {0, *rounds} <= {ms - started_ms for ms in seen}, "and the name server notes each time"
     frames = [frame for frame in wire.requests(RequestCode.REGISTER_BROKER) if not frame.command.flag & FLAG_ONEWAY]
     assert [frame.at_ms - started_ms for frame in frames] == rounds, "what is one-way tells of a changed topic"
-    assert {frame.receiver for frame in frames} == set(world.sandbox.nodes.addresses)
+    assert {frame.receiver for frame in frames} == set(world.cluster.nodes.addresses)
 
 
 @pytest.mark.seed("3.7")
@@ -78,13 +78,13 @@ def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobod
     settled(world, copies=1)
     wire = WireLog(world)
     world.run(130)
-    member = world.sandbox.actors.get("A").client_id.split("@")[0]
+    member = world.cluster.actors.get("A").client_id.split("@")[0]
     asked = [frame.at_ms for frame in wire.requests(ROUTE, sender=member)
              if (frame.command.ext or {})["topic"] == "orders"]
     assert [later - earlier for earlier, later in pairwise(asked)] == [30_000] * 4
     world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
     world.run(0.5)
-    name_server = world.sandbox.nodes.addresses[0]
+    name_server = world.cluster.nodes.addresses[0]
     unasked = [frame for frame in wire.frames if frame.sender == name_server and not frame.answer]
     assert unasked == []
 
@@ -94,7 +94,7 @@ def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobod
 def test_a_new_number_of_queues_is_known_within_thirty_seconds(world: World, wait_s: float) -> None:
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=20)
     world.run(60 + wait_s)
-    begun_ms = world.sandbox.clock.now_ms()
+    begun_ms = world.cluster.clock.now_ms()
     world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
 
     def in_new_queues() -> int:
@@ -110,11 +110,11 @@ def test_a_new_number_of_queues_is_known_within_thirty_seconds(world: World, wai
 def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World) -> None:
     settled(world)
     wire = WireLog(world)
-    began_ms = world.sandbox.clock.now_ms()
+    began_ms = world.cluster.clock.now_ms()
     world.act("StartConsumer", group=GROUP)
     world.run(1)
     assert {frame.receiver.split(":")[0] for frame in wire.requests(NOTICE)} >= {
-        world.sandbox.actors.get(label).client_id.split("@")[0] for label in "AB"}
+        world.cluster.actors.get(label).client_id.split("@")[0] for label in "AB"}
     assert owned(world) == {"A": [0, 1], "B": [2], "C": [3]}
     world.act("StopActor", actor="C")
     world.run(1)
@@ -131,7 +131,7 @@ def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World)
 def test_a_new_number_of_queues_is_announced_to_nobody(world: World) -> None:
     settled(world)
     wire = WireLog(world)
-    began_ms = world.sandbox.clock.now_ms()
+    began_ms = world.cluster.clock.now_ms()
     world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)
     world.run(1)
     assert owned(world) == {"A": [0, 1], "B": [2, 3]}
@@ -146,7 +146,7 @@ def test_a_new_number_of_queues_is_announced_to_nobody(world: World) -> None:
 def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World) -> None:
     world.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
     members = []
-    run = world.ground.sim.run
+    run = world.environment.sim.run
 
     async def work(messages: list[Message], context: object) -> ConsumeConcurrentlyStatus:
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
@@ -159,7 +159,7 @@ def test_another_set_of_topics_is_announced_and_another_tag_is_not(world: World)
         members.append(member)
     world.run(25)
     wire = WireLog(world)
-    since = world.sandbox.journal.next_seq
+    since = world.cluster.journal.next_seq
 
     async def want(topic: str, expression: str) -> None:
         members[0].subscribe(topic, expression)
@@ -184,15 +184,15 @@ def test_a_member_cut_from_its_name_servers_keeps_its_queues_and_goes_on(world: 
     world.run(5)
     held = owned(world)
     world.act("CutLink", a="A", b="ns-1")
-    wire, since, began_ms = WireLog(world), world.sandbox.journal.next_seq, world.sandbox.clock.now_ms()
+    wire, since, began_ms = WireLog(world), world.cluster.journal.next_seq, world.cluster.clock.now_ms()
     world.run(300)
     assert owned(world) == held
     assert world.entries(QueuesAssigned, since=since) == []
     assert wire.requests(NOTICE) == []
-    cut = world.sandbox.actors.get("A").client_id
+    cut = world.cluster.actors.get("A").client_id
     assert wire.requests(ROUTE, sender=cut.split("@")[0]) != []
     assert wire.answers(ROUTE, receiver=cut.split("@")[0]) == []
-    done = {world.sandbox.label_of(entry.event.client_id) for entry in world.entries(MessagesConsumed, since=since)
+    done = {world.cluster.label_of(entry.event.client_id) for entry in world.entries(MessagesConsumed, since=since)
             if entry.at_ms > began_ms + 290_000}
     assert done == {"A", "B"}
     world.act("ChangeTopic", topic="orders", write_queues=8, read_queues=8)

@@ -28,12 +28,12 @@ MIB = 1024 * 1024
 
 def producer(world: World, **config: int) -> Producer:
     made = Producer(ProducerConfig(group="P", **config), application(world))
-    world.ground.sim.run(made.start())
+    world.environment.sim.run(made.start())
     return made
 
 
 def send_header(world: World, topic: str = "orders") -> dict[str, str]:
-    return SendHeader("P", topic, "TBW102", 4, 0, 0, world.sandbox.clock.now_ms(), 0, "WAIT\x01true").to_ext()
+    return SendHeader("P", topic, "TBW102", 4, 0, 0, world.cluster.clock.now_ms(), 0, "WAIT\x01true").to_ext()
 
 
 @pytest.mark.seed("3.17")
@@ -41,8 +41,8 @@ def test_a_send_asks_for_the_route_once_and_goes_to_the_master(world: World) -> 
     wire = WireLog(world)
     sender = producer(world)
     for _ in range(3):
-        world.ground.sim.run(sender.send(Message.make("orders", b"body", keys="k", tags="vip")))
-    name_server, broker = world.sandbox.nodes.addresses[0], broker_address(world)
+        world.environment.sim.run(sender.send(Message.make("orders", b"body", keys="k", tags="vip")))
+    name_server, broker = world.cluster.nodes.addresses[0], broker_address(world)
     story = [(frame.code, frame.receiver) for frame in wire.frames
              if not frame.answer and frame.code in (SEND, ROUTE) and frame.sender.startswith("10.0.9.8")]
     assert story == [(ROUTE, name_server)] + [(SEND, broker)] * 3
@@ -60,7 +60,7 @@ def test_a_send_asks_for_the_route_once_and_goes_to_the_master(world: World) -> 
 def test_a_topic_nobody_has_borrows_the_route_of_the_template(world: World) -> None:
     wire = WireLog(world)
     sender = producer(world)
-    world.ground.sim.run(sender.send(Message.make("fresh", b"body")))
+    world.environment.sim.run(sender.send(Message.make("fresh", b"body")))
     world.run(1)
     asked = [(frame.command.ext or {})["topic"] for frame in wire.requests(ROUTE)]
     assert asked[:2] == ["fresh", "TBW102"]
@@ -82,7 +82,7 @@ def test_bodies_of_4096_bytes_and_more_travel_compressed(world: World, size: int
     reader = PushConsumer(PushConsumerConfig(group="G", from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET),
                           application(world, "reader", ip="10.0.9.7"), note)
     reader.subscribe("orders")
-    world.ground.sim.run(reader.start())
+    world.environment.sim.run(reader.start())
     wire = WireLog(world)
     world.act("SendMessages", topic="orders", count=1, key="big", body_bytes=size)
     world.run(2)
@@ -100,7 +100,7 @@ def test_bodies_of_4096_bytes_and_more_travel_compressed(world: World, size: int
 def test_4_mib_is_where_a_message_is_too_large(world: World) -> None:
     sender = producer(world)
     with pytest.raises(ClientError):
-        world.ground.sim.run(sender.send(Message.make("orders", bytes(4 * MIB + 1))))
+        world.environment.sim.run(sender.send(Message.make("orders", bytes(4 * MIB + 1))))
     stage = Stage(store=small_store(commit_log_file_bytes=16 * MIB, max_message_bytes=4 * MIB))
     stage.topic("orders")
     client = stage.client()
@@ -113,7 +113,7 @@ def test_sends_go_round_the_queues(world: World) -> None:
     wire = WireLog(world)
     sender = producer(world)
     for _ in range(8):
-        world.ground.sim.run(sender.send(Message.make("orders", b"body")))
+        world.environment.sim.run(sender.send(Message.make("orders", b"body")))
     chosen = [SendHeader.from_ext(frame.command.ext or {}).queue_id for frame in wire.requests(SEND)]
     assert Counter(chosen) == {0: 2, 1: 2, 2: 2, 3: 2}
     assert [(later - earlier) % 4 for earlier, later in pairwise(chosen)] == [1] * 7
@@ -126,17 +126,17 @@ def test_a_slow_broker_is_left_alone_with_all_its_queues(tmp_path: Path, slow_s:
         world.act("StartProducer", actor="careful", topic="orders", rate_per_s=10, selector="avoid_faulty")
         world.run(5)
         wire = WireLog(world)
-        ip = world.sandbox.actors.get("careful").client_id.split("@")[0]
+        ip = world.cluster.actors.get("careful").client_id.split("@")[0]
         slow = broker_address(world, "broker-b")
 
         def sent_to(chosen: Callable[[str], bool]) -> list[int]:
             return [frame.at_ms for frame in wire.requests(SEND, sender=f"{ip}:") if chosen(frame.receiver)]
 
-        world.sandbox.network.hold(ip, slow)
+        world.cluster.network.hold(ip, slow)
         world.run_until(lambda: bool(sent_to(slow.__eq__)), within_s=2, step_s=0.01)
         world.run(slow_s)
-        released_ms = world.sandbox.clock.now_ms()
-        world.sandbox.network.release()
+        released_ms = world.cluster.clock.now_ms()
+        world.cluster.network.release()
         world.run(avoided_s + 3)
         again = [at_ms for at_ms in sent_to(slow.__eq__) if at_ms > released_ms]
         pause_s = (again[0] - released_ms) / 1000
@@ -151,11 +151,11 @@ def test_latency_is_not_looked_at_unless_asked_for(tmp_path: Path) -> None:
         world.act("StartProducer", actor="plain", topic="orders", rate_per_s=10)
         world.run(5)
         wire = WireLog(world)
-        ip = world.sandbox.actors.get("plain").client_id.split("@")[0]
+        ip = world.cluster.actors.get("plain").client_id.split("@")[0]
         slow = broker_address(world, "broker-b")
-        world.sandbox.network.hold(ip, slow)
+        world.cluster.network.hold(ip, slow)
         world.run(2)
-        world.sandbox.network.release()
+        world.cluster.network.release()
         world.run(3)
         newest = wire.requests(SEND, sender=f"{ip}:")[-16:]
         assert Counter(frame.receiver for frame in newest) == {broker_address(world, "broker-a"): 8, slow: 8}
@@ -178,7 +178,7 @@ class SlowFlusher:
 
 def answered_after(world: World, flush: str, flush_s: float) -> tuple[float, int]:
     """Seconds until the answer of one send, and its code."""
-    world.ground.flusher = SlowFlusher(world.ground.sim, flush_s)
+    world.environment.flusher = SlowFlusher(world.environment.sim, flush_s)
     world.act("ChangeBroker", broker="broker-a", changes={"flush": flush})
     world.run(1)
     caller = Caller(world, broker_address(world))
@@ -231,7 +231,7 @@ def test_a_record_gets_its_queue_offset_then_its_place_and_then_its_entries(worl
     world.act("StartConsumer", group="G", subscriptions=[["orders", "*"]], work_ms=[1])
     world.run(10)
     caller = Caller(world, broker_address(world))
-    since = world.sandbox.journal.next_seq
+    since = world.cluster.journal.next_seq
     first = int(world.snapshot()["brokers"][0]["log"]["max"])
     opaques = [caller.tell(SEND, send_header(world), f"m{n}".encode()) for n in range(3)]
     world.run(0.5)
@@ -255,7 +255,7 @@ def test_a_record_gets_its_queue_offset_then_its_place_and_then_its_entries(worl
 @pytest.mark.seed("3.45")
 def test_round_robin_lets_sends_to_a_slow_broker_pile_up_in_the_producer_up_to_a_limit(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
-        run = world.ground.sim.run
+        run = world.environment.sim.run
 
         async def send(sender: Producer) -> "asyncio.Future[SendResult]":
             return sender.send_async(Message.make("orders", b"body"), timeout_ms=600_000)
@@ -271,7 +271,7 @@ def test_round_robin_lets_sends_to_a_slow_broker_pile_up_in_the_producer_up_to_a
             world.run(1)
             if careful:
                 sender.faults.learn("broker-b", 5_000, failed=False)
-            world.sandbox.network.hold(f"10.0.9.{5 + careful}", slow)
+            world.cluster.network.hold(f"10.0.9.{5 + careful}", slow)
             for _ in range(80):
                 run(send(sender))
                 world.run(0.01)
@@ -282,7 +282,7 @@ def test_round_robin_lets_sends_to_a_slow_broker_pile_up_in_the_producer_up_to_a
                     world.run(0.01)
                 with pytest.raises(ClientError, match="60 asynchronous sends are under way"):
                     run(send(sender))
-            world.sandbox.network.release()
+            world.cluster.network.release()
             world.run(5)
             assert sender.async_sends.under_way == 0
         assert waiting == {"plain": 40, "careful": 0}, "every second one waits; who looks at latency chooses another"

@@ -82,7 +82,7 @@ def test_a_new_group_gets_the_old_messages_of_a_small_topic_and_only_new_ones_on
     starts = beginnings(world, "second")
     assert starts["broker-a:0"] == (25, ("not_found", "max"))
     assert starts["broker-a:1"] == (0, ("zero_in_memory",)), "its minimum is still 0"
-    second = [world.sandbox.label_of(entry.event.client_id) for entry in world.entries(QueueTaken)][-1]
+    second = [world.cluster.label_of(entry.event.client_id) for entry in world.entries(QueueTaken)][-1]
     assert {(frame.command.ext or {})["queueId"] for frame in wire.requests(MAX, sender=prefix_of(world, str(second)))
             if (frame.command.ext or {})["topic"] == "orders"} == {"0"}
     again = [key for entry in world.entries(MessagesConsumed) if entry.event.group == "second"
@@ -150,13 +150,13 @@ def test_without_an_answer_a_queue_is_not_taken_and_tried_again_in_the_next_roun
         world.act("StopActor", actor="A")
         world.run(2)
         send(world, 20)
-        since, wire = world.sandbox.journal.next_seq, WireLog(world)
+        since, wire = world.cluster.journal.next_seq, WireLog(world)
         join(world, actor="B")
         world.run_until(lambda: bool(wire.requests(ASK)), within_s=5, step_s=0.001)
         broker, b = broker_address(world), prefix_of(world, "B")
-        world.sandbox.network.partition(broker, b.strip(":"), one_way=True)
+        world.cluster.network.partition(broker, b.strip(":"), one_way=True)
         world.run(0.2)
-        world.sandbox.network.heal()
+        world.cluster.network.heal()
         world.run(30)
         assert wire.requests(MAX, sender=b) == [], "no answer is not the answer that there is no record"
         rounds = [entry.event.added for entry in world.entries(QueuesAssigned, since=since)
@@ -175,11 +175,11 @@ def test_queues_of_a_broker_that_does_not_answer_wait_until_it_does(tmp_path: Pa
     with World(tmp_path, "orders") as world:
         world.run(40)
         world.act("HangBroker", broker="broker-b")
-        since = world.sandbox.journal.next_seq
+        since = world.cluster.journal.next_seq
         join(world, group="audit", actor="new")
         world.run(70)
         assert set(beginnings(world, "audit", since=since)) == {f"broker-a:{n}" for n in range(4)}
-        waits = world.read(f"client/{world.sandbox.actors.get('new').client_id.replace('#', '%23')}").data["waits"]
+        waits = world.read(f"client/{world.cluster.actors.get('new').client_id.replace('#', '%23')}").data["waits"]
         assert {wait["queue"]: wait["why"] for wait in waits.values() if wait["queue"]} == {
             f"orders/broker-b/{n}": "offset" for n in range(4)}
         world.act("ResumeBroker", broker="broker-b")

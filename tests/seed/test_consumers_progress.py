@@ -75,7 +75,7 @@ def test_whoever_is_killed_with_only_the_first_unfinished_gets_all_ten_again(wor
     assert sorted(offsets(world)) == list(range(1, 10)), "nine are done for long"
     assert not committed(world), "but the offset says how far all are done"
     world.act("CrashActor", actor="A")
-    since = world.sandbox.journal.next_seq
+    since = world.cluster.journal.next_seq
     world.act("ChangeActor", actor="A", slow_key="")
     world.act("RestartActor", actor="A")
     world.run(20)
@@ -83,7 +83,7 @@ def test_whoever_is_killed_with_only_the_first_unfinished_gets_all_ten_again(wor
     assert again(world) == 10
     assert committed(world) == 10
     world.act("CrashActor", actor="A")
-    since = world.sandbox.journal.next_seq
+    since = world.cluster.journal.next_seq
     world.act("RestartActor", actor="A")
     world.run(20)
     assert offsets(world, since=since) == [], "what is committed comes no more"
@@ -159,7 +159,7 @@ def test_however_much_piles_up_the_pool_keeps_its_size(world: World) -> None:
         world.run(0.6)
     join(world, threads=3, work_ms=[3_600_000])
     world.run(130)
-    client_id = world.sandbox.actors.get("A").client_id
+    client_id = world.cluster.actors.get("A").client_id
     board = world.read(f"board/{GROUP}/orders").data
     assert (board["header"]["lag"], board["members"][client_id]["busy"]) == ("105000", 3)
     pool = world.read(f"client/{client_id.replace('#', '%23')}").data["timers"]["adjust pool"]

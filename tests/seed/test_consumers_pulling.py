@@ -50,7 +50,7 @@ def pulls(wire: WireLog, sender: str, queue_id: int, topic: str = "orders") -> l
 
 
 def inspector(world: World, label: str) -> dict[str, Any]:
-    client_id = world.sandbox.actors.get(label).client_id.replace("@", "%40").replace("#", "%23")
+    client_id = world.cluster.actors.get(label).client_id.replace("@", "%40").replace("#", "%23")
     return dict(world.read(f"client/{client_id}").data)
 
 
@@ -95,7 +95,7 @@ def test_a_lost_queue_is_committed_once_more_and_pulled_no_more(world: World) ->
     world.act("SendMessages", topic="orders", count=20)
     world.run(1)
     wire = WireLog(world)
-    joined_ms = world.sandbox.clock.now_ms()
+    joined_ms = world.cluster.clock.now_ms()
     join(world)
     world.run(1)
     a = prefix_of(world, "A")
@@ -128,7 +128,7 @@ def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, 
     world.act("SendMessages", topic="orders", count=20)
     world.run(30)
     wire, a, broker = WireLog(world), prefix_of(world, "A"), broker_address(world)
-    now_ms = world.sandbox.clock.now_ms
+    now_ms = world.cluster.clock.now_ms
 
     def pulled_ms() -> int:
         return max((pull.asked_ms for n in range(4) for pull in pulls(wire, a, n)), default=now_ms())
@@ -141,10 +141,10 @@ def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, 
     stalled = {pull.asked_ms for n in range(4) for pull in pulls(wire, a, n)[-1:]}
     assert len(stalled) == 1, "all four wait at the broker since then"
     world.act("HangActor", actor="A")
-    world.sandbox.network.partition(broker, a.strip(":"), one_way=True)
+    world.cluster.network.partition(broker, a.strip(":"), one_way=True)
     world.run(age_s - (now_ms() - pulled_ms()) / 1000)
-    world.sandbox.network.heal()
-    since, resumed_ms = world.sandbox.journal.next_seq, now_ms()
+    world.cluster.network.heal()
+    since, resumed_ms = world.cluster.journal.next_seq, now_ms()
     world.act("ResumeActor", actor="A")
     world.run(30)
     dropped = [(entry.event.queue_id, entry.event.reason) for entry in world.entries(QueueDropped, since=since)
@@ -169,10 +169,10 @@ def test_a_lost_answer_costs_the_wait_for_it_and_the_pull_goes_on(world: World) 
     wire = WireLog(world)
     world.run(25)
     a = prefix_of(world, "A")
-    world.sandbox.network.partition(broker_address(world), a.strip(":"), one_way=True)
+    world.cluster.network.partition(broker_address(world), a.strip(":"), one_way=True)
     world.act("SendMessages", topic="orders", queue="broker-a:0", count=1, key="news")
     world.run(0.1)
-    world.sandbox.network.heal()
+    world.cluster.network.heal()
     [lost] = [pull for pull in pulls(wire, a, 0) if pull.code == ResponseCode.SUCCESS]
     world.run(10)
     waiting = [row for row in inspector(world, "A")["pending"].values() if row["since_ms"] == lost.asked_ms]

@@ -24,17 +24,17 @@ def join(world: World, **fields: Any) -> None:
 
 def owned(world: World) -> dict[str, list[int]]:
     """Label → queue ids on the board; members without a queue too."""
-    shares: dict[str, list[int]] = {actor.label: [] for actor in world.sandbox.actors.consumers(GROUP)}
+    shares: dict[str, list[int]] = {actor.label: [] for actor in world.cluster.actors.consumers(GROUP)}
     for queue, row in world.read(f"board/{GROUP}/orders").data["queues"].items():
         if row["owner"] is not None:
-            shares[world.sandbox.label_of(row["owner"])].append(int(queue.rpartition(":")[2]))
+            shares[world.cluster.label_of(row["owner"])].append(int(queue.rpartition(":")[2]))
     return shares
 
 
 def divisions(world: World, label: str, since_ms: int) -> list[Any]:
     """What that member found anew about the topic, from then on."""
     return [entry for entry in world.entries(QueuesAssigned) if entry.at_ms >= since_ms
-            and entry.event.topic == "orders" and world.sandbox.label_of(entry.event.client_id) == label]
+            and entry.event.topic == "orders" and world.cluster.label_of(entry.event.client_id) == label]
 
 
 def rounds(wire: WireLog, sender: str) -> list[int]:
@@ -49,7 +49,7 @@ def test_without_notices_each_member_finds_out_by_itself_within_twenty_seconds(w
     world.act("ChangeGroup", group=GROUP, changes={"notify_ids_changed": False})
     world.run(32)
     wire = WireLog(world)
-    began_ms = world.sandbox.clock.now_ms()
+    began_ms = world.cluster.clock.now_ms()
     join(world)
     world.run(1)
     assert owned(world)["B"] == [2, 3], "who is new divides at once"
@@ -86,7 +86,7 @@ def test_the_others_divide_again_within_a_second_when_a_member_comes_or_goes(wor
     world.run(45)
     for change in (lambda: join(world), lambda: world.act("StopActor", actor="C"),
                    lambda: world.act("CrashActor", actor="B")):
-        wire, began_ms = WireLog(world), world.sandbox.clock.now_ms()
+        wire, began_ms = WireLog(world), world.cluster.clock.now_ms()
         change()
         world.run(1)
         notices = {frame.receiver.split(":")[0] + ":" for frame in wire.requests(NOTICE)}
@@ -119,7 +119,7 @@ def test_a_newer_version_of_a_subscription_is_kept_and_notifies_nobody(world: Wo
 
     assert notices_after(*wants) == 2, "a new connection: both members hear of it"
     assert notices_after(*wants) == 0
-    newest = world.sandbox.clock.now_ms() + 1_000_000
+    newest = world.cluster.clock.now_ms() + 1_000_000
     assert notices_after(("orders", newest), wants[1]) == 0, "a newer version alone is no news"
     wire = WireLog(world)
     world.run(21)
@@ -168,7 +168,7 @@ def test_a_wake_up_ends_the_wait_and_the_next_one_is_whole_again(world: World) -
     world.run(27)
     wire = WireLog(world)
     a = prefix_of(world, "A")
-    woken_ms = world.sandbox.clock.now_ms()
+    woken_ms = world.cluster.clock.now_ms()
     join(world)
     world.run(45)
     own = [at_ms - woken_ms for at_ms in rounds(wire, a)]

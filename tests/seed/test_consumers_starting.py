@@ -30,7 +30,7 @@ def join(world: World, **fields: Any) -> None:
 
 def story(world: World, label: str) -> list[str]:
     """Steps and states of that member's process, in the order of the journal."""
-    client_id = world.sandbox.actors.get(label).client_id
+    client_id = world.cluster.actors.get(label).client_id
     told = []
     for entry in world.entries():
         event = entry.event
@@ -52,14 +52,14 @@ def test_two_groups_of_one_instance_share_its_client_id_and_its_connections(worl
     join(world)
     world.act("StartConsumer", group="audit", subscriptions=ORDERS, work_ms=[1], instance="A")
     world.run(5)
-    first, second = world.sandbox.actors.get("A").client_id, world.sandbox.actors.get("B").client_id
+    first, second = world.cluster.actors.get("A").client_id, world.cluster.actors.get("B").client_id
     assert first == second
     assert re.fullmatch(r"10\.0\.0\.11@\d+#\d+", first), "machine @ process # nanoseconds, and not machine:process"
     wire = WireLog(world)
     world.run(60)
     mine, broker = prefix_of(world, "A"), broker_address(world)
-    open_now = sorted(there for here, there in world.sandbox.network.connections() if here.startswith(mine))
-    assert open_now == sorted([broker, *world.sandbox.nodes.addresses])
+    open_now = sorted(there for here, there in world.cluster.network.connections() if here.startswith(mine))
+    assert open_now == sorted([broker, *world.cluster.nodes.addresses])
     senders = {frame.sender for group in (GROUP, "audit") for frame in wire.requests(PULL)
                if PullHeader.from_ext(frame.command.ext or {}).group == group}
     assert len(senders) == 1, "pulls of both groups go over one connection"
@@ -68,7 +68,7 @@ def test_two_groups_of_one_instance_share_its_client_id_and_its_connections(worl
     assert all({data.group_name for data in beat.consumers} == {GROUP, "audit"} for beat in beats)
     join(world)
     world.run(2)
-    assert world.sandbox.actors.get("C").client_id != first, "another process has another id"
+    assert world.cluster.actors.get("C").client_id != first, "another process has another id"
 
 
 @pytest.mark.seed("1.14")
@@ -110,10 +110,10 @@ def test_a_second_member_of_a_group_in_one_instance_is_an_error_at_its_start(wor
         member.subscribe("orders")
         members.append(member)
     first, second = members
-    world.ground.sim.run(first.start())
+    world.environment.sim.run(first.start())
     wire = WireLog(world)
     with pytest.raises(ClientError, match="audit has been created before"):
-        world.ground.sim.run(second.start())
+        world.environment.sim.run(second.start())
     assert [frame for frame in wire.frames if frame.sender.startswith("10.0.9.8:")] == [], "no broker hears of it"
     world.run(5)
     assert (first.state, len(first.process_queues)) == ("running", 5), "the first does not suffer"
@@ -125,7 +125,7 @@ def test_a_new_member_is_told_to_every_broker_at_once_and_divides_at_once(tmp_pa
     with World(tmp_path, "cluster") as world:
         world.run(30)
         wire = WireLog(world)
-        began_ms = world.sandbox.clock.now_ms()
+        began_ms = world.cluster.clock.now_ms()
         world.act("StartConsumer", group="audit", subscriptions=ORDERS, actor="new", work_ms=[1])
         world.run(0.5)
         mine = prefix_of(world, "new")
@@ -149,7 +149,7 @@ def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(worl
     world.act("SendMessages", topic="orders", count=12)
     world.run(2)
     wire = WireLog(world)
-    began_ms = world.sandbox.clock.now_ms()
+    began_ms = world.cluster.clock.now_ms()
     world.act("StopActor", actor="A")
     world.run(1)
     mine, broker = prefix_of(world, "A"), broker_address(world)
@@ -169,7 +169,7 @@ def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(worl
         "stop timers", "close connections", "stop rebalance", "drop queues", "(stopped)"]
     dropped = [entry.event for entry in world.entries(QueueDropped) if entry.event.reason == "shutdown"]
     assert len(dropped) == 5, "its queues and the one of the retry topic"
-    assert [there for here, there in world.sandbox.network.connections() if here.startswith(mine)] == []
+    assert [there for here, there in world.cluster.network.connections() if here.startswith(mine)] == []
 
 
 @pytest.mark.seed("1.33")
@@ -188,7 +188,7 @@ def test_an_instance_ends_with_its_last_member(world: World) -> None:
     assert [[data.group_name for data in beat.consumers] for beat in beats] == [["audit"], ["audit"]]
     world.act("StopActor", actor="B")
     world.run(1)
-    assert [there for here, there in world.sandbox.network.connections() if here.startswith(mine)] == []
+    assert [there for here, there in world.cluster.network.connections() if here.startswith(mine)] == []
 
 
 @pytest.mark.seed("1.34")
@@ -200,7 +200,7 @@ def test_the_last_stop_in_a_process_ends_its_services_one_by_one_and_an_earlier_
     services = ["stop inner producer", "stop timers", "close connections", "stop rebalance"]
 
     def steps_of_stop(label: str) -> list[str]:
-        since = world.sandbox.journal.next_seq
+        since = world.cluster.journal.next_seq
         world.act("StopActor", actor=label)
         world.run(1)
         return [entry.event.name for entry in world.entries(LifecycleStep, since=since)]
@@ -236,7 +236,7 @@ def test_steps_three_to_seven_of_a_start_are_done_when_the_consumer_is_built(wor
     assert [type(each.offset_store).__name__ for each in (clerks, screens)] == [
         "RemoteBrokerOffsetStore", "LocalFileOffsetStore"], "7: by the model"
     assert (wire.frames, process.state, clerks.state) == ([], "created", "created"), "and nothing has happened"
-    world.ground.sim.run(clerks.start())
+    world.environment.sim.run(clerks.start())
     told = [entry.event for entry in world.entries() if getattr(entry.event, "client_id", "") == process.client_id]
     names = [event.name if isinstance(event, LifecycleStep) else f"({event.state})" for event in told
              if isinstance(event, LifecycleStep | MemberStateChanged)]
@@ -250,19 +250,19 @@ def test_steps_three_to_seven_of_a_start_are_done_when_the_consumer_is_built(wor
 def test_routes_are_asked_for_after_ten_milliseconds_and_every_thirty_seconds_and_addresses_never(
         world: World) -> None:
     """The addresses of the name servers are configured; without any a client does not start here."""
-    wire, began_ms = WireLog(world), world.sandbox.clock.now_ms()
+    wire, began_ms = WireLog(world), world.cluster.clock.now_ms()
     process = application(world)
     consumer = PushConsumer(PushConsumerConfig(group="clerks"), process, Listener(world).concurrently)
     consumer.subscribe("orders")
-    world.ground.sim.run(consumer.start())
+    world.environment.sim.run(consumer.start())
     world.run(600)
     asked = sorted({frame.at_ms - began_ms for frame in wire.requests(ROUTE, sender="10.0.9.8:")})
     assert asked == [0, *(10 + 30_000 * n for n in range(20))], "once at the start, then by the timer"
     receivers = {frame.receiver for frame in wire.frames if frame.sender.startswith("10.0.9.8:")}
-    known = {row["address"] for row in world.snapshot()["brokers"]} | set(world.sandbox.nodes.addresses)
+    known = {row["address"] for row in world.snapshot()["brokers"]} | set(world.cluster.nodes.addresses)
     assert receivers <= known, "nothing else is asked, in ten minutes of which an address server would hear five times"
     lost = application(world, "lost", ip="10.0.9.7", name_servers=())
     alone = PushConsumer(PushConsumerConfig(group="alone"), lost, Listener(world).concurrently)
     alone.subscribe("orders")
     with pytest.raises(ClientError, match="no name server address is configured"):
-        world.ground.sim.run(alone.start())
+        world.environment.sim.run(alone.start())

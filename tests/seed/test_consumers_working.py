@@ -88,14 +88,14 @@ def test_tags_of_the_same_hash_are_told_apart_by_their_text(world: World) -> Non
 def test_a_message_worked_on_for_fifteen_minutes_is_sent_back_and_the_offset_moves_on(world: World) -> None:
     join(world)
     world.act("ChangeActor", actor="A", slow_key="stuck", slow_ms=10 * HOUR_MS)
-    started_ms = world.sandbox.clock.now_ms()
+    started_ms = world.cluster.clock.now_ms()
     world.run(60)
     send(world, 1, key="stuck")
     send(world, 9)
     wire = WireLog(world)
 
     def passed_s() -> float:
-        return (world.sandbox.clock.now_ms() - started_ms) / 1000
+        return (world.cluster.clock.now_ms() - started_ms) / 1000
 
     world.run(905 - passed_s())
     assert wire.requests(SEND_BACK) == [], "the round after 15 minutes finds it 14 minutes old"
@@ -110,7 +110,7 @@ def test_a_message_worked_on_for_fifteen_minutes_is_sent_back_and_the_offset_mov
     world.run(6)
     assert committed(world) == 10
     world.run(15)
-    rows = world.read(f"client/{world.sandbox.actors.get('A').client_id.replace('#', '%23')}").data["queues"]
+    rows = world.read(f"client/{world.cluster.actors.get('A').client_id.replace('#', '%23')}").data["queues"]
     oldest = rows[f"%RETRY%{GROUP}/broker-a/0"]["oldest"]
     assert oldest["key"] == "stuck"
     assert 10_000 <= oldest["since_ms"] - back.at_ms <= 12_000, "10 s later it comes again, by the retry topic"
@@ -224,7 +224,7 @@ def test_with_a_span_of_two_thousand_it_still_pulls_and_with_one_more_it_stops(w
     world.run(30)
     assert pressure(world) == [("span", 2_001, 2_000)]
     assert len(pulled_from(wire.requests(PULL))) == asked
-    row = world.read(f"client/{world.sandbox.actors.get('A').client_id.replace('#', '%23')}").data["queues"]
+    row = world.read(f"client/{world.cluster.actors.get('A').client_id.replace('#', '%23')}").data["queues"]
     assert (row["orders/broker-a/0"]["cached"], row["orders/broker-a/0"]["span"]) == (3, 2_001)
 
 
@@ -265,14 +265,14 @@ def test_with_a_hundred_mib_of_bodies_it_still_pulls_and_with_one_more_it_stops(
     """Bodies count as the listener gets them: these are a few KiB each while they are compressed."""
     world.act("ChangeBroker", broker="broker-a", changes={"max_message_bytes": 4 * MIB})
     producer = Producer(ProducerConfig(group="shop"), application(world, "shop"))
-    world.ground.sim.run(producer.start())
+    world.environment.sim.run(producer.start())
     wire = WireLog(world)
     join(world, threads=1, work_ms=[HOUR_MS])
     world.run(10)
 
     def send_mib(mib: int) -> None:
         queue = MessageQueue("orders", "broker-a", 0)
-        world.ground.sim.run(producer.send(Message.make("orders", bytes(mib * MIB)), queue=queue))
+        world.environment.sim.run(producer.send(Message.make("orders", bytes(mib * MIB)), queue=queue))
         world.run(1)
 
     for _ in range(25):

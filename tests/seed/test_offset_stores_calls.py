@@ -29,8 +29,8 @@ def puller(world: World, group: str = "readers", **more: object) -> PullConsumer
     model = MessageModel.CLUSTERING if files is None else MessageModel.BROADCASTING
     made = PullConsumer(PullConsumerConfig(group=group, model=model), application(world, "DEFAULT", files=files))
     made.register("orders")
-    world.ground.sim.run(made.start())
-    world.ground.sim.run(made.fetch_subscribe_queues("orders"))
+    world.environment.sim.run(made.start())
+    world.environment.sim.run(made.fetch_subscribe_queues("orders"))
     world.run(3)
     return made
 
@@ -87,7 +87,7 @@ def test_a_smaller_offset_that_comes_late_is_ignored_where_only_increases_count(
 def test_what_was_read_from_the_broker_stays_in_memory_and_is_not_asked_for_again(world: World) -> None:
     caller = Caller(world, broker_address(world))
     caller.commit("readers", "orders", 0, 5)
-    reader, run = puller(world), world.ground.sim.run
+    reader, run = puller(world), world.environment.sim.run
     assert reader.status("orders") == {}, "memory alone knows nothing"
     wire = WireLog(world)
 
@@ -107,7 +107,7 @@ def test_what_was_read_from_the_broker_stays_in_memory_and_is_not_asked_for_agai
 def test_the_local_store_reads_its_file_once_and_keeps_the_value(world: World, tmp_path: Path) -> None:
     files = ClientFiles(tmp_path)
     name = "10.0.9.8@DEFAULT/readers/offsets.json"
-    reader, run = puller(world, files=files), world.ground.sim.run
+    reader, run = puller(world, files=files), world.environment.sim.run
     line = '{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"orders"}:%d}}'
     files.write(name, (line % 5).encode())
     wire = WireLog(world)
@@ -120,7 +120,7 @@ def test_the_local_store_reads_its_file_once_and_keeps_the_value(world: World, t
 
 
 def persist_all(world: World, reader: PullConsumer, queues: Iterable[MessageQueue]) -> None:
-    world.ground.sim.run(reader.offset_store.persist_all(queues, by="timer"))
+    world.environment.sim.run(reader.offset_store.persist_all(queues, by="timer"))
 
 
 @pytest.mark.seed("2.9")
@@ -158,7 +158,7 @@ def test_of_one_queue_the_remote_store_tells_the_broker_and_forgets(world: World
     reader.update_consume_offset(Q0, 5)
     reader.update_consume_offset(Q1, 6)
     wire = WireLog(world)
-    world.ground.sim.run(reader.offset_store.persist(Q0, by="release"))
+    world.environment.sim.run(reader.offset_store.persist(Q0, by="release"))
     world.run(0.1)
     assert committed(wire) == [("orders", 0, 5)]
     reader.offset_store.remove_offset(Q0)
@@ -169,7 +169,7 @@ def test_of_one_queue_the_remote_store_tells_the_broker_and_forgets(world: World
 def test_of_one_queue_the_local_store_writes_its_file_and_forgets_in_memory_only(
         world: World, tmp_path: Path) -> None:
     """So since 4.9.8; before, both calls did nothing here, as the article says."""
-    reader, run = puller(world, files=ClientFiles(tmp_path)), world.ground.sim.run
+    reader, run = puller(world, files=ClientFiles(tmp_path)), world.environment.sim.run
     reader.update_consume_offset(Q0, 5)
     wire = WireLog(world)
     run(reader.offset_store.persist(Q0, by="release"))
@@ -188,7 +188,7 @@ def test_only_the_remote_store_tells_the_broker_an_offset_directly(
         world: World, tmp_path: Path, local: bool, told: list[tuple[str, int, int]]) -> None:
     reader = puller(world, **({"files": ClientFiles(tmp_path)} if local else {}))
     wire = WireLog(world)
-    world.ground.sim.run(reader.update_consume_offset_to_broker(Q0, 4, oneway=False))
+    world.environment.sim.run(reader.update_consume_offset_to_broker(Q0, 4, oneway=False))
     world.run(20)
     assert committed(wire) == told
     assert reader.status("orders") == {}, "memory hears nothing of it"

@@ -101,7 +101,7 @@ def begun(world: World, files: ClientFiles, *topics: str) -> dict[str, int]:
     reader = member(world, application(world, "DEFAULT", files=files), broadcasting(
         from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET), *topics)
     world.run(2)
-    world.ground.sim.run(reader.shutdown())
+    world.environment.sim.run(reader.shutdown())
     return {MessageQueue(event.topic, event.broker, event.queue_id).key: event.start_offset
             for entry in world.entries(QueueTaken) if (event := entry.event).client_id == reader.client_id}
 
@@ -163,9 +163,9 @@ def test_only_a_local_store_has_something_to_load_and_takes_the_backup_when_the_
     listener = Listener(world)
     reader = PullConsumer(PullConsumerConfig(group="radio", model=MessageModel.BROADCASTING),
                           application(world, "DEFAULT", files=files))
-    world.ground.sim.run(reader.start())
+    world.environment.sim.run(reader.start())
     assert reader.status("orders") == {MessageQueue("orders", "broker-a", 1): 4}, "it has asked nobody for a queue"
-    world.ground.sim.run(reader.shutdown())
+    world.environment.sim.run(reader.shutdown())
     member(world, application(world, "DEFAULT", files=files), broadcasting(), "orders", listener=listener)
     world.run(2)
     assert listener.offsets["orders/broker-a/1"] == [4, 5, 6, 7, 8]

@@ -89,8 +89,8 @@ def test_of_a_queue_that_comes_the_broker_is_asked_whatever_memory_says(
     assert sorted(mq.queue_id for mq in second.process_queues if mq.topic == "orders") == [2, 3]
     for mq in QUEUES[2:]:
         first.offset_store.update_offset(mq, 999, increase_only=False)
-    wire, since = WireLog(world), world.sandbox.journal.next_seq
-    world.ground.sim.run(second.shutdown())
+    wire, since = WireLog(world), world.cluster.journal.next_seq
+    world.environment.sim.run(second.shutdown())
     world.run(1)
     for mq in QUEUES[2:]:
         assert of_queue(wire, FIRST, mq.queue_id, LOCK, QUERY, PULL) == asked
@@ -117,8 +117,8 @@ def test_what_memory_had_of_a_queue_that_comes_is_forgotten_even_when_nobody_has
         assert first.status("orders") == {}
         for mq in QUEUES[2:]:
             first.offset_store.update_offset(mq, 999, increase_only=False)
-        since = world.sandbox.journal.next_seq
-        world.ground.sim.run(second.shutdown())
+        since = world.cluster.journal.next_seq
+        world.environment.sim.run(second.shutdown())
         world.run(1)
         begun = {entry.event.queue_id: (entry.event.start_offset, entry.event.trace)
                  for entry in world.entries(QueueTaken, since=since) if entry.event.topic == "orders"}
@@ -137,7 +137,7 @@ def test_in_order_a_queue_that_goes_is_unlocked_too(world: World, listener: str,
     world.act("SendMessages", topic="orders", count=20)
     world.run(1)
     wire = WireLog(world)
-    joined_ms = world.sandbox.clock.now_ms()
+    joined_ms = world.cluster.clock.now_ms()
     clerk(world, SECOND, listener=listener)
     world.run(1)
     for queue_id in (2, 3):
@@ -157,7 +157,7 @@ def test_a_queue_whose_listener_is_at_work_for_more_than_a_second_goes_with_a_la
     world.act("SendMessages", topic="orders", queue="broker-a:3", count=1)
     world.run(0.5)
     wire = WireLog(world)
-    joined_ms = world.sandbox.clock.now_ms()
+    joined_ms = world.cluster.clock.now_ms()
     clerk(world, SECOND, listener="orderly")
     world.run(10)
     at_ms = {queue_id: at - joined_ms for at, code, queue_id, _ in sent(wire, FIRST) if code == UNLOCK}

@@ -57,7 +57,7 @@ def board(world: World) -> dict[str, Any]:
 
 def held(world: World) -> dict[str, Any]:
     """What the client's page shows of the queue."""
-    client_id = world.sandbox.actors.get("A").client_id
+    client_id = world.cluster.actors.get("A").client_id
     row: dict[str, Any] = world.read(f"client/{client_id}").data["queues"]["orders/broker-a/0"]
     return row
 

@@ -49,7 +49,7 @@ def test_old_files_go_at_the_hour_of_deletion_and_min_offset_jumps(world: World,
     names = [f"{number * FILE_BYTES:020}" for number in range(3)]
     assert list(log_files(world)) == names
     world.act("AgeFiles", broker="broker-a", hours=1_000)
-    clock = world.sandbox.clock
+    clock = world.cluster.clock
     assert hour_of_day(clock.now_ms(), 0) not in (3, 4)
     world.run(120)  # a dozen runs of the cleaner
     assert list(log_files(world)) == names, "however old, at another hour nothing goes"
@@ -62,7 +62,7 @@ def test_old_files_go_at_the_hour_of_deletion_and_min_offset_jumps(world: World,
     world.act("StartBroker", broker="broker-a")
     world.run(29)
     assert ends(world) == (0, 250)
-    before = world.sandbox.journal.next_seq
+    before = world.cluster.journal.next_seq
     world.run(61)
     assert hour_of_day(clock.now_ms(), 0) == 4
     assert list(log_files(world)) == names[2:], "the newest file stays, however old"

@@ -18,7 +18,7 @@ QUERY, UPDATE, PULL = (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CON
 
 
 def client_of(world: World, label: str) -> str:
-    return world.sandbox.actors.get(label).client_id
+    return world.cluster.actors.get(label).client_id
 
 
 def start_offsets(world: World, label: str) -> list[int]:
@@ -64,7 +64,7 @@ def test_a_broadcasting_member_goes_on_from_the_file_its_start_loads(world: Worl
     for queue_id in (0, 1):
         caller.send("orders", queue_id, KEYS="meanwhile")
     wire = WireLog(world)
-    before = world.sandbox.journal.next_seq
+    before = world.cluster.journal.next_seq
     world.act("RestartActor", actor="A")
     world.run(5)
     assert client_of(world, "A") == first_life, "the same process name, so the same directory"

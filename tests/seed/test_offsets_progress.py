@@ -145,7 +145,7 @@ def test_a_pull_brings_32_messages_and_each_is_a_task_of_its_own(world: World) -
 def test_offsets_go_out_ten_seconds_after_the_start_then_every_five_and_once_more_at_a_clean_stop(
         world: World) -> None:
     wire = WireLog(world)
-    began_ms = world.sandbox.clock.now_ms()
+    began_ms = world.cluster.clock.now_ms()
     member(world)
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=3)
     world.run(31)
@@ -176,7 +176,7 @@ def test_a_kill_repeats_up_to_five_seconds_of_work_and_a_clean_stop_none(world: 
     assert len(consumed(world)) == 25
     world.act(end, actor="A")
     world.run(1)
-    before = world.sandbox.journal.next_seq
+    before = world.cluster.journal.next_seq
     world.act("RestartActor", actor="A")
     world.run(30)
     repeated = consumed(world, since=before)
@@ -200,7 +200,7 @@ def test_whatever_is_done_behind_a_slow_message_comes_again_however_one_ends(wor
     world.act(end, actor="A")
     world.run(1)
     world.act("ChangeActor", actor="A", slow_key="")
-    before = world.sandbox.journal.next_seq
+    before = world.cluster.journal.next_seq
     world.act("RestartActor", actor="A")
     world.run(30)
     again = consumed(world, since=before)

@@ -36,7 +36,7 @@ def send_one_each(world: World, keys: list[str], *, every_s: float) -> list[int]
         caller = asking(world)
         for queue_id in (0, 1):
             caller.send("orders", queue_id, KEYS=f"{key}/{queue_id}")
-        stored_ms.append(world.sandbox.clock.now_ms())
+        stored_ms.append(world.cluster.clock.now_ms())
         world.run(every_s)
     return stored_ms
 
@@ -53,7 +53,7 @@ def test_an_online_reset_to_a_time_waits_ten_seconds_and_delivers_again_from_the
     keys = [f"k{n}" for n in range(10)]
     stored_ms = send_one_each(world, keys, every_s=3)
     world.run(15)
-    before, reset_ms = world.sandbox.journal.next_seq, world.sandbox.clock.now_ms()
+    before, reset_ms = world.cluster.journal.next_seq, world.cluster.clock.now_ms()
     caller = asking(world)
     header = ResetOffsetHeader("orders", GROUP, stored_ms[4], force=True)
     answer = caller.ask(RESET, header.to_ext())
@@ -66,7 +66,7 @@ def test_an_online_reset_to_a_time_waits_ten_seconds_and_delivers_again_from_the
     assert set(again) == {f"{key}/{n}" for key in keys[4:] for n in (0, 1)}
     assert all(10_000 <= at_ms - reset_ms <= 10_200 for at_ms in again.values())
     for label in "AB":
-        client_id = world.sandbox.actors.get(label).client_id
+        client_id = world.cluster.actors.get(label).client_id
         steps = [e.event.step for e in world.entries(ResetStepDone, since=before) if e.event.client_id == client_id]
         assert steps == ["told", "dropped", "waiting", "resumed"]
     world.run(6)
@@ -84,7 +84,7 @@ def test_an_offline_reset_writes_the_table_directly(world: World) -> None:
     refused = caller.ask(RESET, ResetOffsetHeader("orders", GROUP, 0, force=True).to_ext())
     assert refused.code == ResponseCode.CONSUMER_NOT_ONLINE, "nobody is there to be told"
     wire = WireLog(world)
-    before = world.sandbox.journal.next_seq
+    before = world.cluster.journal.next_seq
     world.act("ResetOffsets", group=GROUP, topic="orders", target="offset", value=7, method="offline")
     assert [caller.stored_offset(GROUP, "orders", n) for n in (0, 1)] == [7, 7], "at once"
     assert wire.requests(RequestCode.RESET_CONSUMER_CLIENT_OFFSET) == []
@@ -103,7 +103,7 @@ def test_a_reset_to_the_end_skips_the_backlog_for_good(world: World) -> None:
     world.act("ResetOffsets", group=GROUP, topic="orders", target="latest", confirm=GROUP)
     world.act("ChangeActor", actor="A", work_ms=[1])
     world.run(11)
-    before = world.sandbox.journal.next_seq
+    before = world.cluster.journal.next_seq
     send_one_each(world, ["new"], every_s=70)
     assert set(begun(world, before)) == {"old0/0", "new/0", "new/1"}, "save the one the thread was at"
     assert world.read(f"board/{GROUP}/orders").data["header"]["lag"] == "0"
@@ -143,7 +143,7 @@ def test_a_reset_leaves_waiting_retries_and_delayed_messages_as_they_are(world: 
     assert tried == [0, 1]
     caller = asking(world)
     retried = caller.stored_offset(GROUP, RETRIES, 0)
-    before, reset_ms = world.sandbox.journal.next_seq, world.sandbox.clock.now_ms()
+    before, reset_ms = world.cluster.journal.next_seq, world.cluster.clock.now_ms()
     wire = WireLog(world)
     world.act("ResetOffsets", group=GROUP, topic="orders", target="latest", confirm=GROUP)
     world.run(13)
@@ -172,7 +172,7 @@ def test_messages_far_behind_the_end_come_eight_at_a_time_or_64_kib(world: World
     assert len(caller.pull("reader", "orders", 0, 0).messages) == hot, "within 40 % of memory"
     for _ in range(50):
         caller.send("elsewhere", 0, b"x" * 9_000)
-    before = world.sandbox.journal.next_seq
+    before = world.cluster.journal.next_seq
     world.act("ResetOffsets", group=GROUP, topic="orders", target="earliest")
     world.run(20)
     told = [e.event for e in world.entries(PullAnswered, since=before)

@@ -106,7 +106,7 @@ def test_from_a_time_means_the_message_stored_then_but_a_record_wins(world: Worl
     for _ in range(10):
         for queue_id in (0, 1):
             caller.send("orders", queue_id)
-        stored_ms.append(world.sandbox.clock.now_ms())
+        stored_ms.append(world.cluster.clock.now_ms())
         world.run(10)
     push_into_the_past(caller)
     caller.commit(GROUP, "orders", 0, 2)
@@ -131,7 +131,7 @@ def test_the_time_to_begin_at_is_half_an_hour_before_the_consumer_was_made(world
     caller = Caller(world, broker_address(world))
     push_into_the_past(caller)
     caller.commit(GROUP, "orders", 1, 0)
-    made_ms = world.sandbox.clock.now_ms()
+    made_ms = world.cluster.clock.now_ms()
     config = PushConsumerConfig(group=GROUP, from_where=ConsumeFromWhere.CONSUME_FROM_TIMESTAMP)
     member = PushConsumer(config, application(world), _succeed)
     member.subscribe("orders")
@@ -139,7 +139,7 @@ def test_the_time_to_begin_at_is_half_an_hour_before_the_consumer_was_made(world
     world.run(20)  # twenty minutes until somebody starts it
     world.act("SetRate", rate=1)
     wire = WireLog(world)
-    world.ground.sim.run(member.start())
+    world.environment.sim.run(member.start())
     world.run(2)
     [asked] = wire.requests(SEARCH)
     said_ms = SearchOffsetHeader.from_ext(asked.command.ext).timestamp_ms
@@ -180,7 +180,7 @@ def test_of_six_places_to_begin_three_are_deprecated_and_mean_the_last_offset(wo
         config = PushConsumerConfig(group=group, from_where=where, timestamp_ms=0)
         member = PushConsumer(config, application(world, group), _succeed)
         member.subscribe("orders")
-        world.ground.sim.run(member.start())
+        world.environment.sim.run(member.start())
         world.run(2)
         begins[where.value] = first_pulls(wire, group)[0]
         assert first_pulls(wire, group)[1] == 4, "a record wins always"

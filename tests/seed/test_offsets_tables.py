@@ -87,7 +87,7 @@ def test_a_broadcasting_group_tells_the_broker_nothing_of_its_offsets(world: Wor
     for code in (QUERY, UPDATE):
         assert {(frame.command.ext or {})["consumerGroup"] for frame in wire.requests(code)} == {"shared"}
     assert {key.rpartition("@")[2] for key in loads(files_of(world)[TABLE])["offsetTable"]} == {"shared"}
-    client_id = world.sandbox.actors.get("each").client_id
+    client_id = world.cluster.actors.get("each").client_id
     written = {entry.event.file for entry in world.entries(OffsetsPersisted) if entry.event.owner == client_id}
     assert written == {f"{client_id}/each/offsets.json"}
     own = loads(world.ask("offset-file", owner="each")["text"])["offsetTable"]

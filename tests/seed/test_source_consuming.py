@@ -40,7 +40,7 @@ def consumed(world: World, *, since: int = 0) -> list[MessagesConsumed]:
 def test_the_listener_runs_in_as_many_threads_as_the_pool_has(world: World, threads: int, took_ms: int) -> None:
     join(world, threads=threads, work_ms=[1_000])
     world.act("SendMessages", topic="orders", count=40)
-    sent_ms = world.sandbox.clock.now_ms()
+    sent_ms = world.cluster.clock.now_ms()
     world.run(0.5)
     card = next(iter(world.read(f"board/{GROUP}/orders").data["members"].values()))
     assert (card["busy"], card["threads"]) == (threads, threads)
@@ -59,7 +59,7 @@ def test_the_offset_moves_after_a_failure_that_was_sent_back_as_after_a_success(
     join(world)
     world.act("ChangeActor", actor="A", handler="reject bad")
     world.run(12)
-    wire, since = WireLog(world), world.sandbox.journal.next_seq
+    wire, since = WireLog(world), world.cluster.journal.next_seq
     for key in ("good", "bad", "good"):
         world.act("SendMessages", topic="orders", queue="broker-a:0", count=1, key=key)
     world.run(0.1)
@@ -85,7 +85,7 @@ def test_a_failure_that_nobody_takes_back_keeps_the_offset_where_it_is(world: Wo
     world.act("HangBroker", broker="broker-a")
     world.run(30)
     assert Counter(key for event in consumed(world) for key in event.keys if event.outcome == "LATER")["bad"] >= 2
-    client_id = world.sandbox.actors.get("A").client_id.replace("@", "%40").replace("#", "%23")
+    client_id = world.cluster.actors.get("A").client_id.replace("@", "%40").replace("#", "%23")
     row = world.read(f"client/{client_id}").data["queues"]["orders/broker-a/0"]
     assert (row["in_memory"], row["runs"]) == ("0", [["0", "0"]])
     assert row["done_ahead"] == 1
@@ -112,8 +112,8 @@ def test_who_stops_unregisters_last_and_the_others_take_its_queues_at_once(world
     world.run(22)
     world.act("SendMessages", topic="orders", count=20)
     world.run(1)
-    wire, since, now_ms = WireLog(world), world.sandbox.journal.next_seq, world.sandbox.clock.now_ms()
-    gone = world.sandbox.actors.get("B").client_id
+    wire, since, now_ms = WireLog(world), world.cluster.journal.next_seq, world.cluster.clock.now_ms()
+    gone = world.cluster.actors.get("B").client_id
     world.act("StopActor", actor="B")
     world.run(0.5)
     byes = wire.requests(BYE, sender=prefix_of_id(gone))
@@ -145,9 +145,9 @@ def test_after_a_queue_was_dropped_its_messages_are_given_to_no_listener_here(wo
     for queue_id in (3, 0):
         world.act("SendMessages", topic="orders", queue=f"broker-a:{queue_id}", count=10, key=f"q{queue_id}-{{n}}")
         world.run(0.5)
-    joined_ms = world.sandbox.clock.now_ms()
+    joined_ms = world.cluster.clock.now_ms()
     join(world, listener=listener, threads=1, work_ms=[1])
-    first, second = (world.sandbox.actors.get(label).client_id for label in "AB")
+    first, second = (world.cluster.actors.get(label).client_id for label in "AB")
     world.run(60)
     late = [event for event in consumed(world) if (event.client_id, event.queue_id) == (first, 3)
             and event.started_ms > joined_ms]

@@ -68,7 +68,7 @@ def test_what_a_listener_has_done_in_order_is_committed_by_itself(world: World) 
 
 @pytest.mark.seed("4.22")
 def test_locks_are_renewed_one_second_after_the_start_and_every_twenty_seconds(world: World) -> None:
-    wire, began_ms = WireLog(world), world.sandbox.clock.now_ms()
+    wire, began_ms = WireLog(world), world.cluster.clock.now_ms()
     join(world)
     world.run(90)
     at_ms = [frame.at_ms - began_ms for frame in wire.requests(LOCK) if len(queues_in(frame)) > 1]
@@ -136,10 +136,10 @@ def test_a_second_member_with_the_same_queue_gets_nothing_of_it(world: World) ->
     world.act("SetStrategy", group=GROUP, strategy="CONFIG",
               queues_by_member={"A": ["broker-a:0"], "B": ["broker-a:0"]})
     world.run(45)
-    wire, since = WireLog(world), world.sandbox.journal.next_seq
+    wire, since = WireLog(world), world.cluster.journal.next_seq
     world.act("SendMessages", topic="payments", queue="broker-a:0", count=20)
     world.run(70)
-    first, second = (world.sandbox.actors.get(label).client_id for label in "AB")
+    first, second = (world.cluster.actors.get(label).client_id for label in "AB")
     done = [entry.event for entry in world.entries(MessagesConsumed)]
     assert {event.client_id for event in done} == {first}
     assert len(done) == 20
@@ -195,7 +195,7 @@ def test_a_lock_is_kept_for_whoever_renewed_it_for_sixty_seconds(world: World) -
         return bool(LockedQueues.decode(other.ask(RequestCode.LOCK_BATCH_MQ, {}, body).body).queues)
 
     assert world.run_until(granted, within_s=70, step_s=0.1) > 40
-    took_ms = world.sandbox.clock.now_ms() - renewed_ms
+    took_ms = world.cluster.clock.now_ms() - renewed_ms
     assert 60_000 < took_ms <= 60_200
     [over] = [entry.event for entry in world.entries(QueueLocked) if entry.event.client_id == "other"]
-    assert (over.how, over.previous) == ("taken_over", world.sandbox.actors.get("A").client_id)
+    assert (over.how, over.previous) == ("taken_over", world.cluster.actors.get("A").client_id)

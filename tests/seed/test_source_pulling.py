@@ -51,7 +51,7 @@ def pulls(wire: WireLog, topic: str = "orders") -> list[Frame]:
 
 def looked_ms(world: World, seconds: float) -> list[int]:
     """When the pull thread had a look at the queue's request, as the page of the client shows it."""
-    client_id = world.sandbox.actors.get("A").client_id.replace("@", "%40").replace("#", "%23")
+    client_id = world.cluster.actors.get("A").client_id.replace("@", "%40").replace("#", "%23")
     seen: dict[int, None] = {}
     for _ in range(round(seconds * 100)):
         seen[world.read(f"client/{client_id}").data["queues"][QUEUE]["last_pull_ms"]] = None
@@ -130,7 +130,7 @@ def test_a_consumer_that_is_paused_by_a_reset_looks_again_every_second(world: Wo
     join(world, subscriptions=[["orders", "*"], ["payments", "*"]])
     world.act("SendMessages", topic="payments", count=3)
     world.run(20)
-    began_ms = world.sandbox.clock.now_ms()
+    began_ms = world.cluster.clock.now_ms()
     world.act("ResetOffsets", group=GROUP, topic="payments", target="earliest")
     wire = WireLog(world)
     world.act("SendMessages", topic="orders", count=1)
@@ -159,7 +159,7 @@ def test_a_pull_a_busy_broker_refuses_is_tried_again_after_twenty_milliseconds(
         world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code 215 is what proxies and later brokers answer; ours never does, so it is put into its mouth."""
     join(world)
-    broker = world.sandbox.nodes.broker("broker-a").running
+    broker = world.cluster.nodes.broker("broker-a").running
     answer = broker._answer
 
     def busy(command: RemotingCommand, channel: Channel) -> Any:
@@ -175,7 +175,7 @@ def test_a_pull_a_busy_broker_refuses_is_tried_again_after_twenty_milliseconds(
 @pytest.mark.seed("4.15", "D41")
 def test_a_pull_says_what_rocketmq_s_says(world: World) -> None:
     """The batch a listener gets (10) is not what is pulled (32); without a wish the expression stays at home."""
-    version_ms = world.sandbox.clock.now_ms()
+    version_ms = world.cluster.clock.now_ms()
     world.act("SendMessages", topic="orders", count=5)
     world.run(1)
     wire = WireLog(world)
@@ -203,7 +203,7 @@ def test_the_expression_goes_along_only_when_that_is_wished(world: World, wished
     clerk = PushConsumer(PushConsumerConfig(group=GROUP, post_subscription_when_pull=wished), application(world),
                          Listener(world).concurrently)
     clerk.subscribe("orders", "red || blue")
-    world.ground.sim.run(clerk.start())
+    world.environment.sim.run(clerk.start())
     world.run(1)
     asked = header_of(pulls(wire)[0])
     assert (asked.sys_flag, asked.subscription or "") == (flag, sent)
@@ -213,8 +213,8 @@ def test_the_expression_goes_along_only_when_that_is_wished(world: World, wished
 def test_what_was_found_is_put_submitted_and_the_next_pull_follows_before_it_is_consumed(world: World) -> None:
     join(world, work_ms=[500])
     world.run(1)
-    wire, since = WireLog(world), world.sandbox.journal.next_seq
-    sent_ms = world.sandbox.clock.now_ms()
+    wire, since = WireLog(world), world.cluster.journal.next_seq
+    sent_ms = world.cluster.clock.now_ms()
     world.act("SendMessages", topic="orders", count=1, key="k")
     world.run(0.2)
     [answered] = [entry for entry in world.entries(PullAnswered, since=since) if entry.event.topic == "orders"]
@@ -231,4 +231,4 @@ def test_what_was_found_is_put_submitted_and_the_next_pull_follows_before_it_is_
 
 
 def _quoted(world: World) -> str:
-    return str(world.sandbox.actors.get("A").client_id.replace("@", "%40").replace("#", "%23"))
+    return str(world.cluster.actors.get("A").client_id.replace("@", "%40").replace("#", "%23"))

@@ -39,7 +39,7 @@ class Failing:
 @pytest.mark.seed("4.35")
 def test_a_namespace_goes_before_group_and_topics_on_the_wire_and_the_listener_sees_names_without_it(
         world: World) -> None:
-    heard, run = Failing(), world.ground.sim.run
+    heard, run = Failing(), world.environment.sim.run
     process = application(world)
     consumer = PushConsumer(PushConsumerConfig(
         group=GROUP, namespace="INST", from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET), process, heard)
@@ -70,7 +70,7 @@ def test_queues_of_a_topic_no_longer_subscribed_go_with_the_next_round_without_c
     world.run(25)
     assert {mq.topic for mq in clerk.process_queues} == {"orders", "parcels", "%RETRY%clerks"}
     clerk.unsubscribe("parcels")
-    wire, since = WireLog(world), world.sandbox.journal.next_seq
+    wire, since = WireLog(world), world.cluster.journal.next_seq
     world.run(21)
     assert {mq.topic for mq in clerk.process_queues} == {"orders", "%RETRY%clerks"}
     dropped = [entry.event for entry in world.entries(QueueDropped, since=since)]
@@ -90,8 +90,8 @@ def test_a_member_that_is_paused_for_a_reset_skips_its_rounds_and_makes_up_for_t
     world.run(25)
     mine = {mq for mq in first.process_queues if mq.topic == "orders"}
     assert len(mine) == 4
-    began_ms = world.sandbox.clock.now_ms()
-    reset = world.ground.sim.create_task(first.reset_offsets("orders", {MessageQueue("orders", "broker-a", 0): 0}))
+    began_ms = world.cluster.clock.now_ms()
+    reset = world.environment.sim.create_task(first.reset_offsets("orders", {MessageQueue("orders", "broker-a", 0): 0}))
     world.run(1)
     second = member(world, application(world, "two", ip="10.0.9.2"), PushConsumerConfig(group=GROUP), "orders")
     notified = [entry.at_ms for entry in world.entries(MembersNotified) if entry.at_ms > began_ms]

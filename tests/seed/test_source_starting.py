@@ -71,7 +71,7 @@ def test_three_members_have_one_of_three_queues_each_or_all_three_each(tmp_path:
         read: dict[str, set[int]] = {}
         counted: Counter[str] = Counter()
         for entry in world.entries(MessagesConsumed):
-            read.setdefault(world.sandbox.label_of(entry.event.client_id), set()).add(entry.event.queue_id)
+            read.setdefault(world.cluster.label_of(entry.event.client_id), set()).add(entry.event.queue_id)
             counted.update(entry.event.keys)
         assert [read[label] for label in "ABC"] == shares
         assert set(counted.values()) == {1 if model == "CLUSTERING" else 3}
@@ -85,9 +85,9 @@ def test_a_process_refreshes_the_routes_of_all_topics_it_reads_or_writes(tmp_pat
         process = application(world)
         member(world, process, PushConsumerConfig(group="clerks"), "orders", "parcels")
         producer = Producer(ProducerConfig(group="shop"), process)
-        world.ground.sim.run(producer.start())
+        world.environment.sim.run(producer.start())
         for topic in ("payments", "parcels"):
-            world.ground.sim.run(producer.send(Message.make(topic, b"body")))
+            world.environment.sim.run(producer.send(Message.make(topic, b"body")))
         world.run(5)
         wire = WireLog(world)
         world.run(60)
@@ -102,7 +102,7 @@ def test_until_a_client_has_heard_of_a_dead_broker_its_sends_are_tried_again_at_
     with World(tmp_path, "orders") as world:
         world.run(20)
         shop = next(row for row in world.snapshot()["producers"] if row["actor"] == "shop")
-        killed_ms = world.sandbox.clock.now_ms()
+        killed_ms = world.cluster.clock.now_ms()
         world.act("KillBroker", broker="broker-b")
         world.run(60)
         failed = [entry for entry in world.entries(SendFailed) if entry.event.client_id == shop["client_id"]]
@@ -165,7 +165,7 @@ def test_a_concurrent_start_takes_its_steps_and_others_let_go_when_they_hear(tmp
             world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1])
             world.run(31)
             world.act("ChangeGroup", group=GROUP, changes={"notify_ids_changed": notified})
-            wire, began_ms = WireLog(world), world.sandbox.clock.now_ms()
+            wire, began_ms = WireLog(world), world.cluster.clock.now_ms()
             world.act("StartConsumer", group=GROUP)
             world.run(45)
             steps = [entry for entry in world.entries(LifecycleStep) if entry.at_ms >= began_ms]

@@ -27,11 +27,11 @@ def join(world: World, **fields: Any) -> str:
     """Its client id."""
     world.act("StartConsumer", **{"group": GROUP, "subscriptions": [["payments", "*"]], "listener": "orderly",
                                   "work_ms": [1], **fields})
-    return max(world.sandbox.actors.consumers(GROUP), key=lambda actor: actor.label).client_id
+    return max(world.cluster.actors.consumers(GROUP), key=lambda actor: actor.label).client_id
 
 
 def now_ms(world: World) -> int:
-    return int(world.sandbox.clock.now_ms())
+    return int(world.cluster.clock.now_ms())
 
 
 def taken_ms(world: World, client_id: str, queue_id: int, after_ms: int) -> int:
@@ -52,7 +52,7 @@ def test_after_a_clean_stop_the_successor_starts_at_once(world: World) -> None:
     world.run(40)
     world.act("SendMessages", topic="payments", count=8)
     world.run(1)
-    wire, since, stopped_ms = WireLog(world), world.sandbox.journal.next_seq, now_ms(world)
+    wire, since, stopped_ms = WireLog(world), world.cluster.journal.next_seq, now_ms(world)
     world.act("StopActor", actor="A")
     world.run(0.1)
     unlocks = [frame for frame in wire.requests(UNLOCK) if not frame.command.is_oneway]
@@ -89,12 +89,12 @@ def stuck_for_s(home: Path, phase_s: float, *, notified: bool) -> float:
                         within_s=21, step_s=0.01)
         world.run(phase_s)
         crashed_ms = now_ms(world)
-        since = world.sandbox.journal.next_seq
+        since = world.cluster.journal.next_seq
         world.act("CrashActor", actor="A")
         if not notified:
-            world.sandbox.network.partition(broker_address(world), second.split("@")[0], one_way=True)
+            world.cluster.network.partition(broker_address(world), second.split("@")[0], one_way=True)
             world.run(0.1)
-            world.sandbox.network.heal()
+            world.cluster.network.heal()
         stuck_ms = taken_ms(world, second, 0, crashed_ms) - crashed_ms
         left = [entry.event for entry in world.entries(MemberLeft, since=since)]
         assert {(event.reason, event.client_id == second) for event in left} == {("closed", False)}
@@ -130,7 +130,7 @@ def test_a_crashed_owner_that_comes_back_under_its_old_id_does_not_wait(world: W
     world.run(45)
     old.crash()
     world.run(1)
-    began_ms, since = now_ms(world), world.sandbox.journal.next_seq
+    began_ms, since = now_ms(world), world.cluster.journal.next_seq
     new = application(world, "till" if same else "till again")
     member(world, new, config, "payments")
     took_s = (taken_ms(world, new.client_id, 0, began_ms) - began_ms) / 1000
@@ -151,10 +151,10 @@ def test_a_frozen_owner_is_replaced_when_the_broker_misses_its_heartbeats(world:
     world.run(3)
     second = join(world)
     world.run(40)
-    frozen = world.sandbox.actors.get("A").client_id
+    frozen = world.cluster.actors.get("A").client_id
     world.act("SendMessages", topic="payments", queue="broker-a:0", count=4)
     world.run(1)
-    hung_ms, since = now_ms(world), world.sandbox.journal.next_seq
+    hung_ms, since = now_ms(world), world.cluster.journal.next_seq
     world.act("HangActor", actor="A")
     world.act("SendMessages", topic="payments", queue="broker-a:0", count=4, key="waiting")
     took_ms = taken_ms(world, second, 0, hung_ms)
@@ -184,13 +184,13 @@ def test_a_queue_nobody_has_locked_stands_still_while_a_concurrent_group_goes_on
     world.run(45)
     world.act("StartProducer", actor="till", topic="payments", rate_per_s=8)
     world.run(5)
-    crashed = {"payment-fifo": members["order"][0], "payment-any": world.sandbox.actors.consumers("payment-any")[0]
+    crashed = {"payment-fifo": members["order"][0], "payment-any": world.cluster.actors.consumers("payment-any")[0]
                .client_id}
     lost = {group: {mq for mq in range(4) if owner_of(world, group, mq) == client_id}
             for group, client_id in crashed.items()}
-    began_ms, since = now_ms(world), world.sandbox.journal.next_seq
+    began_ms, since = now_ms(world), world.cluster.journal.next_seq
     for client_id in crashed.values():
-        world.act("CrashActor", actor=world.sandbox.label_of(client_id))
+        world.act("CrashActor", actor=world.cluster.label_of(client_id))
     world.run(30)
     read: dict[str, set[int]] = {"payment-fifo": set(), "payment-any": set()}
     for entry in world.entries(MessagesConsumed, since=since):

@@ -49,7 +49,7 @@ def test_the_broker_s_life_of_a_lock_decides_how_long_a_crashed_owner_holds_othe
     tune(world, lock_max_live_ms=life_ms)
     assert lives(world) == USUAL | {"broker_ms": life_ms}
     world.run(5)
-    gone, crashed_ms = world.sandbox.actors.get("A").client_id, world.sandbox.clock.now_ms()
+    gone, crashed_ms = world.cluster.actors.get("A").client_id, world.cluster.clock.now_ms()
     renewed_ms = max(entry.at_ms for entry in world.entries(QueueLocked) if entry.event.client_id == gone)
     world.act("CrashActor", actor="A")
     world.run(90)
@@ -72,7 +72,7 @@ def test_the_client_s_interval_is_its_process_s_own(world: World) -> None:
     assert renewals_ms(wire, prefix_of(world, "A")) == {20_000}, "who runs keeps what it started with"
     assert renewals_ms(wire, prefix_of(world, "B")) == {5_000}
     board = world.read(f"locks/{GROUP}").data["queues"]
-    second = world.sandbox.actors.get("B").client_id
+    second = world.cluster.actors.get("B").client_id
     assert {row["lock"]["renew_at_ms"] - row["lock"]["granted_at_ms"] > 0 for row in board.values()} == {True}
     for row in board.values():
         lock = row["lock"]

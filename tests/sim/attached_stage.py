@@ -10,7 +10,7 @@ from sandbox.attached.wire import Wire
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import parse_question
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from sandbox.queries.channel_names import split_channel
 from sandbox.remoting.command import RemotingCommand
 from sandbox.simulation.world import World
@@ -33,14 +33,14 @@ class Office:
     def __init__(self, world: World, *, limits: AttachedLimits | None = None) -> None:
         self.world = world
         self.asked: list[tuple[str, int]] = []  # address and code of every request of the engine
-        world.sandbox.network.tap = self._note
-        self.clusters = Clusters(world.ground.wall, limits, wires=self._wire)
+        world.cluster.network.tap = self._note
+        self.clusters = Clusters(world.environment.wall, limits, wires=self._wire)
 
     def _wire(self, settings: AttachedSettings) -> Wire:
         async def closed() -> None:
             return None
 
-        return Wire(self.world.sandbox.network.connector(IP), closed)
+        return Wire(self.world.cluster.network.connector(IP), closed)
 
     def _note(self, sender: str, receiver: str, command: RemotingCommand) -> None:
         if sender.startswith(IP) and not command.is_response:
@@ -48,7 +48,7 @@ class Office:
 
     @property
     def name_servers(self) -> tuple[str, ...]:
-        return tuple(node.record.address for node in self.world.sandbox.nodes.name_servers)
+        return tuple(node.record.address for node in self.world.cluster.nodes.name_servers)
 
     @property
     def cluster(self) -> AttachedCluster:
@@ -92,4 +92,4 @@ class Office:
         self._run(self.clusters.close())
 
     def _run(self, story: Any) -> Any:
-        return self.world.ground.sim.run(story)
+        return self.world.environment.sim.run(story)

@@ -24,4 +24,4 @@ def caused_by(world: World, seq: int) -> list[str]:
 
 
 def broker(world: World, name: str = "broker-a", broker_id: int = 0) -> Broker:
-    return world.sandbox.nodes.broker(name, broker_id).running
+    return world.cluster.nodes.broker(name, broker_id).running

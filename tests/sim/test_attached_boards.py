@@ -9,7 +9,7 @@ import pytest
 from sandbox.attached.member_says import MemberSays
 from sandbox.broker.topic_names import retry_topic
 from sandbox.control.limits import AttachedLimits
-from sandbox.hosting.port import Refusal
+from sandbox.control.readings import Refusal
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import RequestCode
 from sandbox.simulation.world import World
@@ -29,7 +29,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
 
 
 def masters(world: World) -> dict[str, Any]:
-    return {node.name: node.running for node in world.sandbox.nodes.masters()}
+    return {node.name: node.running for node in world.cluster.nodes.masters()}
 
 
 def test_the_first_look_finds_every_node(calm: Office) -> None:
@@ -40,7 +40,7 @@ def test_the_first_look_finds_every_node(calm: Office) -> None:
     assert snapshot["sandbox"]["trouble"] is None
     [server] = snapshot["name_servers"]
     assert (server["name"], server["state"], server["address"]) == ("ns-1", "running", office.name_servers[0])
-    nodes = {node.name: node.record.address for node in world.sandbox.nodes.brokers}
+    nodes = {node.name: node.record.address for node in world.cluster.nodes.brokers}
     assert {row["broker"]: row["address"] for row in snapshot["brokers"]} == nodes
     assert {row["state"] for row in snapshot["brokers"]} == {"running"}
 
@@ -100,7 +100,7 @@ def test_a_group_that_never_committed_has_no_offset_there(office: Office, world:
 def test_members_say_which_queues_they_hold(calm: Office) -> None:
     office, world = calm, calm.world
     board = office.read("board/order-svc/orders")
-    holders = {mq.row: actor.client_id for actor in world.sandbox.actors.consumers("order-svc")
+    holders = {mq.row: actor.client_id for actor in world.cluster.actors.consumers("order-svc")
                for mq in actor.consumer.process_queues if mq.topic == "orders"}
     assert {key: row["owner"] for key, row in board["queues"].items()} == holders
     assert {key: row["assigned"] for key, row in board["queues"].items()} == holders
@@ -126,7 +126,7 @@ def test_a_stuck_message_shows_as_offsets_held_in_memory(office: Office, world: 
     world.act("SendMessages", topic="orders", count=40)
     world.run(10)
     rows = office.read("board/order-svc/orders")["queues"]
-    client = world.sandbox.actors.get("A")
+    client = world.cluster.actors.get("A")
     for mq, pq in client.consumer.process_queues.items():
         if mq.topic == "orders" and pq.count:
             cached = rows[mq.row]["cached"]
@@ -177,7 +177,7 @@ def test_broadcasting_members_show_their_own_offsets(tmp_path: Path) -> None:
         office.attach()
         board = office.read("board/everybody/news")
         assert board["header"]["model"] == "BROADCASTING"
-        clients = {actor.client_id for actor in world.sandbox.actors.consumers("everybody")}
+        clients = {actor.client_id for actor in world.cluster.actors.consumers("everybody")}
         assert {key.partition("@")[2] for key in board["queues"]} == clients
         assert {row["committed"] for row in board["queues"].values()} == {"5"}
 
@@ -186,7 +186,7 @@ def test_the_topology_has_who_is_connected_where(calm: Office) -> None:
     office, world = calm, calm.world
     drawn = office.read("topology")
     assert set(drawn["brokers"]) == {"broker-a", "broker-b"}
-    clients = {actor.client_id for actor in world.sandbox.actors.consumers("order-svc")}
+    clients = {actor.client_id for actor in world.cluster.actors.consumers("order-svc")}
     assert clients <= set(drawn["clients"])
     for client_id in clients:
         assert drawn["links"][f"{client_id}~broker-a"]["kind"] == "data"
@@ -212,7 +212,7 @@ def test_the_computed_assignment_is_held_against_what_members_hold(office: Offic
     assert all(row["due"] == list(row["held"]) for row in drawn["queues"].values())
     world.act("HangActor", actor="C")
     world.act("CreateTopic", topic="orders-2", write_queues=1, read_queues=1)
-    gone = world.sandbox.actors.get("B").client_id
+    gone = world.cluster.actors.get("B").client_id
     world.act("CrashActor", actor="B")
     world.run(3)
     after = office.read("rebalance/order-svc")
@@ -316,7 +316,7 @@ def test_the_same_settings_attach_once_and_others_anew(office: Office) -> None:
 
 def test_a_concurrent_group_has_no_locks_whatever_its_members_say(office: Office, world: World) -> None:
     """RocketMQ's own client begins every queue with `locked` set."""
-    for actor in world.sandbox.actors.consumers("order-svc"):
+    for actor in world.cluster.actors.consumers("order-svc"):
         for pq in actor.consumer.process_queues.values():
             pq.locked = True
     board = office.read("board/order-svc/orders")
@@ -333,7 +333,7 @@ def test_a_limit_of_one_queue_stands_beside_the_fullest_one(office: Office, worl
     world.act("SendMessages", topic="orders", count=160)
     world.run(10)
     board = office.read("board/order-svc/orders")
-    client = world.sandbox.actors.get("A")
+    client = world.cluster.actors.get("A")
     row = board["members"][client.client_id]
     counts = [int(queue["cached"]["count"]) for queue in board["queues"].values()
               if queue["owner"] == client.client_id and queue["cached"]]

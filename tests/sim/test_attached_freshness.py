@@ -29,14 +29,14 @@ def test_no_queue_ends_before_what_was_committed_of_it(world: World) -> None:
 def test_the_first_answer_after_minutes_is_asked_first(office: Office, world: World) -> None:
     world.run(300)
     asked_ms = office.snapshot()["topics"][0]["asked_at"]
-    now_ms = world.ground.wall.now_ms()
+    now_ms = world.environment.wall.now_ms()
     assert now_ms - asked_ms > 120_000  # it says how old it is
     world.run(120)
     office.attach()  # what every page and every question begins with
     snapshot = office.snapshot()
-    assert world.ground.wall.now_ms() - min(topic["asked_at"] for topic in snapshot["topics"]) < 10_000
+    assert world.environment.wall.now_ms() - min(topic["asked_at"] for topic in snapshot["topics"]) < 10_000
     [orders] = [topic for topic in snapshot["topics"] if topic["topic"] == "orders"]
-    stores = {node.name: node.running.store for node in world.sandbox.nodes.masters()}
+    stores = {node.name: node.running.store for node in world.cluster.nodes.masters()}
     behind = [stores[row["broker"]].max_offset("orders", row["queue_id"]) - int(row["max"]) for row in orders["queues"]]
     assert max(behind) <= 20  # six a second come
     office.attach()
@@ -47,7 +47,7 @@ def test_what_a_broker_does_not_tell_is_in_the_log_once(
     office: Office, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     office.clusters.get(SLUG).subscribe(CountingBell())
-    mute = world.sandbox.actors.consumers("order-svc")[0]
+    mute = world.cluster.actors.consumers("order-svc")[0]
     world.act("HangActor", actor=mute.label)
     with caplog.at_level("INFO", logger="sandbox.attached"):
         world.run(110)  # until the broker drops it, it is asked again after a minute

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sandbox.attached.picture import GONE_MS, Picture
-from sandbox.cluster.rates import CommitRates, Rates
 from sandbox.control.limits import AttachedLimits
 from sandbox.kernel.clock import ScaledClock
+from sandbox.queries.rates import CommitRates, Rates
 from sandbox.sim.loop import SimLoop
 from sandbox.simulation.world import World
 from tests.sim.attached_stage import SLUG, CountingBell, Office
@@ -44,7 +44,7 @@ def at(ms: int) -> str:
 
 def test_a_killed_master_stays_with_the_time_of_its_last_answer(office: Office) -> None:
     office.world.act("KillBroker", broker="broker-b")
-    killed_ms = office.world.ground.wall.now_ms()
+    killed_ms = office.world.environment.wall.now_ms()
     office.world.run(60)
     gone = brokers(office)["broker-b"]
     assert gone["state"] == "unreachable"
@@ -126,7 +126,7 @@ def test_members_that_come_and_go_are_in_the_journal_and_the_first_ones_are_no_n
     office.world.run(45)
     [joined] = office.entries("MemberJoined")
     assert joined["group"] == "order-svc"
-    victim = next(actor for actor in office.world.sandbox.actors.consumers("order-svc")
+    victim = next(actor for actor in office.world.cluster.actors.consumers("order-svc")
                   if actor.client_id == joined["client_id"])
     office.world.act("CrashActor", actor=victim.label)
     office.world.run(150)
@@ -146,7 +146,7 @@ def test_lag_over_the_mark_is_told_once_and_again_when_it_is_under_half(tmp_path
         world.act("StartConsumer", group="order-svc", subscriptions=[{"topic": "orders"}])
         world.run(20)
         office = watching(world, limits=AttachedLimits(lag_mark=50))
-        [member] = world.sandbox.actors.consumers("order-svc")
+        [member] = world.cluster.actors.consumers("order-svc")
         world.act("HangActor", actor=member.label)
         world.act("SendMessages", topic="orders", count=80)
         world.run(60)

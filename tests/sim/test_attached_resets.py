@@ -38,7 +38,7 @@ def office(tmp_path: Path) -> Iterator[Office]:
 
 @pytest.fixture
 def offline(office: Office) -> Office:
-    for actor in office.world.sandbox.actors.consumers(GROUP):
+    for actor in office.world.cluster.actors.consumers(GROUP):
         office.world.act("StopActor", actor=actor.label)
     office.world.run(2)
     return office
@@ -47,7 +47,7 @@ def offline(office: Office) -> Office:
 def committed(office: Office) -> dict[str, int]:
     """What the brokers' own tables say."""
     found = {f"{node.name}:{number}": node.running.consumer_offsets.get(GROUP, TOPIC, number)
-             for node in office.world.sandbox.nodes.masters() for number in range(4)}
+             for node in office.world.cluster.nodes.masters() for number in range(4)}
     return {queue: offset for queue, offset in found.items() if offset is not None}
 
 
@@ -78,7 +78,7 @@ def undo(office: Office, *, confirm: str = GROUP) -> int:
 
 
 def middle_ms(office: Office) -> int:
-    return office.world.sandbox.clock.now_ms() - 30_000
+    return office.world.cluster.clock.now_ms() - 30_000
 
 
 @pytest.mark.parametrize("wish", [
@@ -118,7 +118,7 @@ def test_a_group_is_put_where_another_one_is(offline: Office) -> None:
     shown = plan(offline, target="copy_of", source_group="other", method="offline")
     apply(offline, shown, target="copy_of", source_group="other", method="offline")
     theirs = {f"{node.name}:{number}": node.running.consumer_offsets.get("other", TOPIC, number)
-              for node in world.sandbox.nodes.masters() for number in range(4)}
+              for node in world.cluster.nodes.masters() for number in range(4)}
     assert committed(offline) == theirs
 
 
@@ -126,7 +126,7 @@ def test_a_group_is_put_where_another_one_is(offline: Office) -> None:
 def test_online_the_members_go_where_the_preview_says(office: Office, target: str) -> None:
     """Members are slow, so that the targets can be seen before they move on."""
     world = office.world
-    for actor in world.sandbox.actors.consumers(GROUP):
+    for actor in world.cluster.actors.consumers(GROUP):
         world.act("ChangeActor", actor=actor.label, work_ms=[120_000, 120_000])
     world.act("SendMessages", topic=TOPIC, count=40)
     world.run(6)
@@ -152,7 +152,7 @@ def test_what_4_9_cannot_be_told_live_goes_offline_and_says_so(office: Office, w
     assert "broker-a (4.9.8)" in shown["instead"]["message"]
     assert shown["refused"] == shown["instead"]  # members are online
     assert refusal(office, shown, method="online", **wish).status == 409
-    for actor in office.world.sandbox.actors.consumers(GROUP):
+    for actor in office.world.cluster.actors.consumers(GROUP):
         office.world.act("StopActor", actor=actor.label)
     office.world.run(2)
     before = committed(office)
@@ -178,7 +178,7 @@ def test_nobody_online_can_be_told(offline: Office) -> None:
 
 def test_a_commit_that_crosses_the_target_stops_the_apply(offline: Office) -> None:
     shown = plan(offline, target="offset", value=5, method="offline")
-    broker = offline.world.sandbox.nodes.broker("broker-a").running
+    broker = offline.world.cluster.nodes.broker("broker-a").running
     broker.consumer_offsets.commit(GROUP, TOPIC, 0, 2, "admin")  # went back behind what was shown
     refused = refusal(offline, shown, target="offset", value=5, method="offline")
     assert refused.status == 409
@@ -220,7 +220,7 @@ def test_members_are_told_and_verified_a_minute_later(office: Office) -> None:
     office.world.run(65)
     steps = [(row["client_id"], row["step"]) for row in office.entries("ResetStepDone")]
     assert sorted(client for client, step in steps if step == "verified") == sorted(
-        actor.client_id for actor in office.world.sandbox.actors.consumers(GROUP))
+        actor.client_id for actor in office.world.cluster.actors.consumers(GROUP))
 
 
 def test_messages_that_lie_with_a_member_are_not_called_processed(office: Office) -> None:
@@ -274,9 +274,9 @@ def test_resets_of_two_runs_of_the_engine_have_different_names(offline: Office) 
 
 
 def test_one_broker_that_does_not_answer_stops_the_plan(office: Office) -> None:
-    network = office.world.sandbox.network
+    network = office.world.cluster.network
     assert isinstance(network, SimNetwork)
-    node = office.world.sandbox.nodes.find("broker-b")
+    node = office.world.cluster.nodes.find("broker-b")
     assert node is not None
     network.partition(IP, node.record.address)
     with pytest.raises(ActionRefused) as refused:

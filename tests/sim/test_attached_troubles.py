@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.attached.settings import AttachedSettings
 from sandbox.control.questions import parse_question
-from sandbox.hosting.port import Refusal
+from sandbox.control.readings import Refusal
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.sim.network import SimNetwork
@@ -24,13 +24,13 @@ def office(tmp_path: Path) -> Iterator[Office]:
 
 
 def network(office: Office) -> SimNetwork:
-    made = office.world.sandbox.network
+    made = office.world.cluster.network
     assert isinstance(made, SimNetwork)
     return made
 
 
 def address(office: Office, node: str) -> str:
-    found = office.world.sandbox.nodes.find(node)
+    found = office.world.cluster.nodes.find(node)
     assert found is not None
     return found.record.address
 
@@ -56,9 +56,9 @@ def test_a_cluster_that_does_not_answer_is_attached_and_says_so(office: Office) 
 
 def test_the_first_look_ends_although_nobody_answers(office: Office) -> None:
     network(office).partition(IP, "*")
-    before_s = office.world.ground.wall.monotonic()
+    before_s = office.world.environment.wall.monotonic()
     office.attach()
-    assert office.world.ground.wall.monotonic() - before_s < 20
+    assert office.world.environment.wall.monotonic() - before_s < 20
     assert office.snapshot()["sandbox"]["state"] == "unreachable"
 
 
@@ -132,7 +132,7 @@ def test_members_of_a_broker_that_died_are_not_repeated(office: Office) -> None:
 def test_a_member_that_does_not_answer_is_left_alone_for_a_while(office: Office) -> None:
     office.attach()
     office.read("board/order-svc/orders")
-    mute = office.world.sandbox.actors.consumers("order-svc")[0]
+    mute = office.world.cluster.actors.consumers("order-svc")[0]
     office.world.act("HangActor", actor=mute.label)
     office.world.run(15)
     office.asked.clear()
@@ -165,14 +165,14 @@ def test_a_question_only_a_sandbox_can_answer_is_refused(office: Office) -> None
 def test_an_unknown_cluster_is_unknown(office: Office) -> None:
     assert office.clusters.read("k.other", "topology", []) == Refusal("unknown")
     with pytest.raises(ActionRefused) as refused:
-        office.world.ground.sim.run(office.clusters.ask("k.other", parse_question("route", {"topic": "orders"})))
+        office.world.environment.sim.run(office.clusters.ask("k.other", parse_question("route", {"topic": "orders"})))
     assert refused.value.status == 404
 
 
 def test_a_detached_cluster_is_gone_and_its_connections_with_it(office: Office) -> None:
     office.attach()
     assert any(client.startswith(IP) for client, _ in network(office).connections())
-    office.world.ground.sim.run(office.clusters.detach(SLUG))
+    office.world.environment.sim.run(office.clusters.detach(SLUG))
     office.world.run(1)
     assert not any(client.startswith(IP) for client, _ in network(office).connections())
     assert office.clusters.read(SLUG, "topology", []) == Refusal("unknown")
@@ -182,5 +182,5 @@ def test_a_detached_cluster_is_gone_and_its_connections_with_it(office: Office) 
                                        tuple(f"10.0.0.{n}:9876" for n in range(9))])
 def test_settings_nobody_can_use_are_refused(office: Office, addresses: tuple[str, ...]) -> None:
     with pytest.raises(ActionRefused) as refused:
-        office.world.ground.sim.run(office.clusters.attach(SLUG, AttachedSettings(addresses)))
+        office.world.environment.sim.run(office.clusters.attach(SLUG, AttachedSettings(addresses)))
     assert (refused.value.status, refused.value.field) == (422, "name_servers")

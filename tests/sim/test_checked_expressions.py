@@ -32,13 +32,13 @@ def test_only_an_expression_that_is_no_tag_is_checked_and_at_one_broker_only(tmp
     with World(tmp_path, "orders") as world:
         world.run(5)
         wire = WireLog(world)
-        world.ground.sim.run(push(world, "tags", TAG, "red || blue").start())
+        world.environment.sim.run(push(world, "tags", TAG, "red || blue").start())
         assert wire.requests(RequestCode.CHECK_CLIENT_CONFIG) == []
         asked: set[str] = set()
         for number in range(8):
             before = len(wire.requests(RequestCode.CHECK_CLIENT_CONFIG))
             with pytest.raises(BrokerRefused) as refusal:
-                world.ground.sim.run(push(world, f"sql-{number}", SQL92, "a > 5").start())
+                world.environment.sim.run(push(world, f"sql-{number}", SQL92, "a > 5").start())
             assert refusal.value.code == 1
             new = wire.requests(RequestCode.CHECK_CLIENT_CONFIG)[before:]
             assert len(new) == 1
@@ -51,7 +51,7 @@ def test_a_refused_expression_is_no_membership(tmp_path: Path) -> None:
         world.run(5)
         consumer = push(world, "sql", SQL92, "a > 5")
         with pytest.raises(BrokerRefused, match="not support"):
-            world.ground.sim.run(consumer.start())
+            world.environment.sim.run(consumer.start())
         world.run(5)
         assert consumer.state == "refused"
         assert "filtering" not in {group["group"] for group in world.snapshot()["groups"]}
@@ -62,7 +62,7 @@ def test_a_lite_pull_consumer_asks_too(tmp_path: Path) -> None:
         world.run(5)
         wire = WireLog(world)
         lite = LitePullConsumer(LitePullConsumerConfig(group="lite"), application(world, "lite", stream=True))
-        world.ground.sim.run(lite.subscribe("orders", "a > 5", expression_type=SQL92))
+        world.environment.sim.run(lite.subscribe("orders", "a > 5", expression_type=SQL92))
         with pytest.raises(BrokerRefused):
-            world.ground.sim.run(lite.start())
+            world.environment.sim.run(lite.start())
         assert len(wire.requests(RequestCode.CHECK_CLIENT_CONFIG)) == 1

@@ -16,7 +16,7 @@ def owners(world: World) -> dict[str, list[str]]:
     for queue, row in world.read(f"board/{GROUP}/orders").data["queues"].items():
         assert row["owner"] == row["assigned"]
         if row["owner"] is not None:
-            found.setdefault(world.sandbox.label_of(row["owner"]), []).append(queue)
+            found.setdefault(world.cluster.label_of(row["owner"]), []).append(queue)
     return found
 
 
@@ -38,7 +38,7 @@ def test_lists_by_hand_give_each_member_its_own_and_a_newcomer_nothing(tmp_path:
         world.act("StartConsumer", group=GROUP)
         world.run(45)
         assert owners(world) == {"A": ["broker-a:0", "broker-a:3"], "B": ["broker-a:1"]}
-        assert {world.sandbox.label_of(member): queues for member, queues in forecast["after"].items()} == {
+        assert {world.cluster.label_of(member): queues for member, queues in forecast["after"].items()} == {
             "A": ["broker-a:3", "broker-a:0"], "B": ["broker-a:1"]}
         assert world.read(f"board/{GROUP}/orders").data["header"]["strategy"] == "CONFIG"
         world.sleep()
@@ -80,7 +80,7 @@ def test_members_may_divide_differently_and_each_is_drawn_by_its_own_strategy(tm
         world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, strategy="AVG_BY_CIRCLE")
         world.run(45)
         rows = world.read(f"board/{GROUP}/orders").data["queues"]
-        b = world.sandbox.actors.get("B").client_id
+        b = world.cluster.actors.get("B").client_id
         assert {queue for queue, row in rows.items() if row["assigned"] == b} == {"broker-a:1", "broker-a:3"}
 
 
@@ -137,5 +137,5 @@ def test_one_more_like_the_others_keeps_what_was_asked_of_it(tmp_path: Path) -> 
         world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
         world.act("StartConsumer", group=GROUP, subscriptions=ORDERS, threads=3, fail_percent=5)
         world.act("StartConsumer", group=GROUP, work_ms=[7], copies=2)
-        settings = [world.sandbox.actors.get(label).settings for label in "BC"]
+        settings = [world.cluster.actors.get(label).settings for label in "BC"]
         assert {(s.threads, s.fail_percent, s.work_ms) for s in settings} == {(3, 5.0, (7,))}

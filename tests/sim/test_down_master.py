@@ -39,7 +39,7 @@ def lag(row: dict[str, Any]) -> int:
 @pytest.mark.parametrize("action", ["KillBroker", "StopBroker", "PowerCut"])
 def test_the_board_keeps_the_queues_of_a_dead_master_with_its_last_word(cluster: World, action: str,
                                                                         group: str) -> None:
-    before, now_ms = board(cluster, group), cluster.sandbox.clock.now_ms()
+    before, now_ms = board(cluster, group), cluster.cluster.clock.now_ms()
     cluster.act(action, broker="broker-b")
     after = board(cluster, group)
     assert list(after["queues"]) == list(before["queues"]), "none has gone"

@@ -164,7 +164,7 @@ def test_what_waits_for_its_flush_when_the_power_goes_had_no_ok(tmp_path: Path) 
         world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
         world.act("ChangeBroker", broker="broker-a", changes={"flush": "SYNC_FLUSH"})
         world.run(40)
-        node = world.sandbox.nodes.broker("broker-a")
+        node = world.cluster.nodes.broker("broker-a")
         held: list[Any] = []
         node.running.store.flush._flusher = type("Slow", (), {"submit": lambda self, *work: held.append(work)})()
         world.act("SendMessages", topic="orders", count=1)
@@ -191,7 +191,7 @@ def test_a_slave_that_loses_its_power_loses_what_its_master_still_has(cluster: W
 
 def test_a_slave_is_promoted_by_hand_and_the_dead_master_comes_back_as_its_slave(cluster: World) -> None:
     assert refusal(cluster, "PromoteSlave", broker="broker-a", broker_id=1).status == 409, "the master is alive"
-    old, new = (cluster.sandbox.nodes.broker("broker-a", number).record for number in (0, 1))
+    old, new = (cluster.cluster.nodes.broker("broker-a", number).record for number in (0, 1))
     cluster.act("KillBroker", broker="broker-a")
     cluster.run(5)
     had = broker(cluster, "broker-a", 1).store.max_physical_offset
@@ -208,10 +208,10 @@ def test_a_slave_is_promoted_by_hand_and_the_dead_master_comes_back_as_its_slave
     assert cluster.entries(BrokerStarted)[-1].event.role == "SLAVE"
     route = {(row["broker"], row["broker_id"]) for row in cluster.snapshot()["name_servers"][0]["brokers"]}
     assert route == {("broker-a", 0), ("broker-a", 1), ("broker-b", 0)}
-    before = [(node.node, node.record) for node in cluster.sandbox.nodes.brokers]
+    before = [(node.node, node.record) for node in cluster.cluster.nodes.brokers]
     cluster.sleep()
     cluster.wake()
-    assert [(node.node, node.record) for node in cluster.sandbox.nodes.brokers] == before
+    assert [(node.node, node.record) for node in cluster.cluster.nodes.brokers] == before
     assert before[0][1].directory == "broker-a"
     assert before[0][0] == "broker-a.1", "files stay with their machine"
 
@@ -258,7 +258,7 @@ def test_a_wrong_clock_stamps_messages_and_leaves_durations_alone(world: World) 
         at = store.max_offset("orders", 0) - 1
         stored_ms = store.store_time("orders", 0, at)
         assert stored_ms is not None
-        return int(world.sandbox.clock.now_ms()) - stored_ms
+        return int(world.cluster.clock.now_ms()) - stored_ms
 
     assert behind_ms("broker-a") - hour_ms < 5_000
     assert behind_ms("broker-b") < 5_000
@@ -275,7 +275,7 @@ def test_a_clock_that_jumps_ahead_ends_locks_early(tmp_path: Path) -> None:
     """The lock's age is what the broker's own clock says it is."""
     with World(tmp_path, "payments", seed=3) as world:
         world.run(60)
-        victim = world.sandbox.actors.by_label["A"]
+        victim = world.cluster.actors.by_label["A"]
         client_id = victim.client_id
         world.act("HangActor", actor="A")
         world.act("StartConsumer", group="payment-fifo")
@@ -286,7 +286,7 @@ def test_a_clock_that_jumps_ahead_ends_locks_early(tmp_path: Path) -> None:
         taken = [entry.event for entry in world.entries(QueueLocked) if entry.event.how == "taken_over"]
         assert client_id in {event.previous for event in taken}
         locks = world.read("locks/payment-fifo").data["queues"].values()
-        now_ms = world.sandbox.clock.now_ms()
+        now_ms = world.cluster.clock.now_ms()
         left_ms = [row["lock"]["expires_at_ms"] - now_ms for row in locks if row["lock"]["holder"] != client_id]
         assert left_ms
         assert all(35_000 <= left <= 60_000 for left in left_ms), "renewed every 20 s, and drawn on the sandbox's time"

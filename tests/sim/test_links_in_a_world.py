@@ -58,7 +58,7 @@ def test_a_one_way_cut_lets_the_other_way_pass(world: World) -> None:
 
 def test_a_client_cut_off_from_a_broker_is_dropped_after_two_minutes(world: World) -> None:
     """Nothing tells the broker but the silence."""
-    victim = world.sandbox.actors.by_label["A"].client_id
+    victim = world.cluster.actors.by_label["A"].client_id
     world.act("CutLink", a="A", b="broker-a")
     world.run(100)
     assert not [entry for entry in world.entries(MemberLeft) if entry.event.client_id == victim]
@@ -120,7 +120,7 @@ def test_a_link_is_found_by_client_id_and_by_whoever_shares_the_process(world: W
     world.run(2)
     world.act("CutLink", a="guest", b="broker-a")
     assert world.snapshot()["links"][0]["a"] == "A"
-    client_id = world.sandbox.actors.by_label["B"].client_id
+    client_id = world.cluster.actors.by_label["B"].client_id
     world.act("CutLink", a=client_id, b="broker-a")
     assert {row["a"] for row in world.snapshot()["links"]} == {"A", "B"}
 

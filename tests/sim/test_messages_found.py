@@ -10,6 +10,7 @@ from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import SandboxLimits
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.message_tail import LOOKED_AT, ROWS_KEPT, ROWS_PER_S, TAILS
+from sandbox.queries.snapshot_cache import cache_of
 from sandbox.simulation.world import BEGIN_MS, World
 
 ROWS = [{"key": f"k-{number}", "tag": "paid" if number % 2 else "open", "body": f"message {number}"}
@@ -203,7 +204,7 @@ def test_what_is_kept_has_an_end(world: World) -> None:
     assert len(followed(world)["rows"]) == ROWS_KEPT
     for number in range(3 * TAILS):
         followed(world, f"key={number}")
-    assert len(world.sandbox.memory.tails._tails) == TAILS
+    assert len(cache_of(world.cluster).tails._tails) == TAILS
     assert followed(world)["seen"] == ROWS_PER_S, "it was forgotten, and begins again"
 
 

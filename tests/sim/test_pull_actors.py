@@ -82,7 +82,7 @@ def test_what_they_did_is_committed_within_seconds_and_survives_a_restart(tmp_pa
         send(world, 20)
         world.run(20)
         assert committed(world) == [5, 5, 5, 5]
-        before = world.sandbox.journal.next_seq
+        before = world.cluster.journal.next_seq
         world.act("RestartActor", actor="A")
         world.run(60)
         assert consumed(world, since=before) == []
@@ -101,7 +101,7 @@ def test_a_pull_consumer_repeats_everything_unless_it_saves_its_offsets(tmp_path
             world.run(20)
             assert len(consumed(world)) == 12
             assert bool(wire.requests(RequestCode.UPDATE_CONSUMER_OFFSET)) is (store == "default")
-            before = world.sandbox.journal.next_seq
+            before = world.cluster.journal.next_seq
             world.act("RestartActor", actor="A")
             world.run(40)
             again[store] = consumed(world, since=before)
@@ -154,7 +154,7 @@ def test_a_clean_stop_of_a_lite_pull_consumer_repeats_what_the_last_polls_gave(t
         world.run(26)
         send(world, 8)
         world.run(1)
-        before = world.sandbox.journal.next_seq
+        before = world.cluster.journal.next_seq
         assert len(consumed(world)) == 8
         world.act("StopActor", actor="A")
         world.run(2)
@@ -177,7 +177,7 @@ def test_a_slow_key_and_other_tags_count_at_once(tmp_path: Path, kind: str) -> N
         world.run(25)
         send(world, 4, tag="blue")
         send(world, 4, tag="red")
-        before = world.sandbox.journal.next_seq
+        before = world.cluster.journal.next_seq
         world.run(10)
         assert len(consumed(world, since=before)) == 4
 
@@ -243,7 +243,7 @@ def test_they_sleep_and_wake_with_the_sandbox(tmp_path: Path, kind: str) -> None
         world.sleep()
         world.wake()
         world.run(40)
-        before = world.sandbox.journal.next_seq
+        before = world.cluster.journal.next_seq
         send(world, 4)
         world.run(10)
         assert (member(world)["kind"], member(world)["state"]) == (kind, "running")
@@ -295,7 +295,7 @@ def test_pulling_costs_delay_or_requests_and_push_is_a_pull_that_the_broker_hold
 
 
 def _stored_ms(world: World, offset: int) -> int:
-    store = world.sandbox.nodes.broker("broker-a").running.store
+    store = world.cluster.nodes.broker("broker-a").running.store
     at_ms = store.store_time("T", 0, offset)
     assert at_ms is not None
     return at_ms

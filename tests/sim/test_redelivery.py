@@ -34,11 +34,11 @@ def crash_all(world: World) -> int:
 
     async def turn() -> int:
         said: int = read_board(world.sandbox, GROUP, "orders")["header"]["redelivered_on_crash"]
-        for actor in world.sandbox.actors.consumers(GROUP):
+        for actor in world.cluster.actors.consumers(GROUP):
             world.sandbox.act(CrashActor(actor=actor.label), "owner world")
         return said
 
-    return world.ground.sim.run(turn())
+    return world.environment.sim.run(turn())
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -74,7 +74,7 @@ def crash_one(world: World, label: str) -> tuple[dict[str, Any], int]:
     async def turn() -> tuple[dict[str, Any], int]:
         return world.sandbox.ask(PlanCrash(actor=label)), world.sandbox.act(CrashActor(actor=label), "owner world")
 
-    return world.ground.sim.run(turn())
+    return world.environment.sim.run(turn())
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -83,7 +83,7 @@ def test_what_a_crash_repeats_is_foretold_for_the_member_and_told_when_it_has_co
         world.act("ChangeActor", actor="A", slow_key="order-100", slow_ms=9_000)
         world.run(26)
         assert header(world)["delivered_again"] == 0
-        client_id = world.sandbox.actors.get("A").client_id
+        client_id = world.cluster.actors.get("A").client_id
         foretold, crash = crash_one(world, "A")
         if case in ("broadcasting", "memory"):  # each remembers for itself
             world.act("RestartActor", actor="A")
@@ -95,7 +95,7 @@ def test_what_a_crash_repeats_is_foretold_for_the_member_and_told_when_it_has_co
         assert foretold["again"] == sum(row["done"] + row["begun"] for row in foretold["queues"])
         assert 0 < told.count <= foretold["again"], "a commit on its way makes it fewer"
         assert told.count == sum(last - first + 1 for _, runs in told.messages for first, last in runs)
-        again = world.sandbox.actors.ledger(GROUP).again_by_cause
+        again = world.cluster.actors.stats_of(GROUP).again_by_cause
         assert told.count == again[CRASH], "and nothing else came twice because of it"
 
 
@@ -132,6 +132,6 @@ def test_the_count_of_repetitions_survives_sleep_and_wake(tmp_path: Path) -> Non
 def test_a_group_without_listeners_of_ours_has_no_count(tmp_path: Path) -> None:
     with World(tmp_path) as world:
         world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
-        broker = world.sandbox.nodes.brokers[0].running
+        broker = world.cluster.nodes.brokers[0].running
         broker.consumer_offsets.commit(GROUP, "orders", 0, 0, "admin")
         assert header(world)["delivered_again"] is None

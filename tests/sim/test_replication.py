@@ -37,7 +37,7 @@ def consumed(world: World, group: str, broker: str, *, since: int) -> list[int]:
 
 
 def slave_log_equals_its_master_s(world: World) -> bool:
-    master, slave = world.sandbox.nodes.broker("broker-a"), world.sandbox.nodes.broker("broker-a", 1)
+    master, slave = world.cluster.nodes.broker("broker-a"), world.cluster.nodes.broker("broker-a", 1)
     start, end = slave.running.store.min_physical_offset, slave.running.store.max_physical_offset
     return bool(end) and all(
         slave.running.store.log.read(at, min(4096, end - at)) == master.running.store.log.read(at, min(4096, end - at))
@@ -77,13 +77,13 @@ def test_a_concurrent_group_goes_on_from_the_slave_and_an_orderly_one_stands_sti
 def test_nobody_takes_over_the_writing_and_producers_leave_the_broker_out(cluster: World) -> None:
     killed = cluster.act("KillBroker", broker="broker-a")
     cluster.run(ROUTES_LEARNED_S)
-    calm = cluster.sandbox.journal.next_seq
+    calm = cluster.cluster.journal.next_seq
     cluster.run(30)
     assert cluster.entries(SendFailed, since=killed), "those under way when it died"
     assert not cluster.entries(SendFailed, since=calm), "then they know the route"
     rows = {row["broker_id"]: row for row in cluster.snapshot()["brokers"] if row["broker"] == "broker-a"}
     assert (rows[0]["state"], rows[1]["state"], rows[1]["role"]) == ("killed", "running", "slave")
-    slave = cluster.sandbox.nodes.broker("broker-a", 1).running.store
+    slave = cluster.cluster.nodes.broker("broker-a", 1).running.store
     before = slave.max_physical_offset
     cluster.run(30)
     assert slave.max_physical_offset == before
@@ -92,7 +92,7 @@ def test_nobody_takes_over_the_writing_and_producers_leave_the_broker_out(cluste
 def test_a_group_that_reads_from_the_slave_commits_there_and_never_by_pull(cluster: World) -> None:
     cluster.act("KillBroker", broker="broker-a")
     cluster.run(ROUTES_LEARNED_S)
-    since = cluster.sandbox.journal.next_seq
+    since = cluster.cluster.journal.next_seq
     wire = WireLog(cluster)
     cluster.run(30)
     slave = broker_address(cluster, "broker-a", 1)
@@ -110,7 +110,7 @@ def test_when_the_master_returns_the_slave_follows_it_again_and_all_go_on(cluste
     cluster.run(ROUTES_LEARNED_S)
     cluster.act("StartBroker", broker="broker-a")
     cluster.run(75)  # routes 30 s, the master's address at the slave 30 s, five seconds of silence
-    since = cluster.sandbox.journal.next_seq
+    since = cluster.cluster.journal.next_seq
     cluster.run(30)
     assert consumed(cluster, "order-svc", "broker-a", since=since)
     assert consumed(cluster, "invoice-fifo", "broker-a", since=since)
@@ -123,7 +123,7 @@ def test_when_the_master_returns_the_slave_follows_it_again_and_all_go_on(cluste
 def test_tables_and_log_of_the_slave_are_its_master_s(cluster: World) -> None:
     cluster.act("StopActor", actor="shop")
     cluster.run(25)
-    master, slave = (cluster.sandbox.nodes.broker("broker-a", number).running for number in (0, 1))
+    master, slave = (cluster.cluster.nodes.broker("broker-a", number).running for number in (0, 1))
     assert slave_log_equals_its_master_s(cluster)
     assert slave.store.max_physical_offset == master.store.max_physical_offset
     assert slave.topics.table == master.topics.table
@@ -135,8 +135,8 @@ def test_tables_and_log_of_the_slave_are_its_master_s(cluster: World) -> None:
 
 def test_a_cut_between_the_two_stops_the_copying_and_nothing_else(cluster: World) -> None:
     cluster.act("CutLink", a="broker-a", b="broker-a.1")
-    slave = cluster.sandbox.nodes.broker("broker-a", 1).running.store
-    before, since = slave.max_physical_offset, cluster.sandbox.journal.next_seq
+    slave = cluster.cluster.nodes.broker("broker-a", 1).running.store
+    before, since = slave.max_physical_offset, cluster.cluster.journal.next_seq
     cluster.run(30)
     assert slave.max_physical_offset - before < 4_096, "what was under way"
     assert consumed(cluster, "order-svc", "broker-a", since=since)
@@ -145,7 +145,7 @@ def test_a_cut_between_the_two_stops_the_copying_and_nothing_else(cluster: World
     cluster.act("StopActor", actor="shop")
     cluster.run(20)
     assert slave_log_equals_its_master_s(cluster)
-    assert slave.max_physical_offset == cluster.sandbox.nodes.broker("broker-a").running.store.max_physical_offset
+    assert slave.max_physical_offset == cluster.cluster.nodes.broker("broker-a").running.store.max_physical_offset
 
 
 @pytest.mark.seed("3.13", "D37")

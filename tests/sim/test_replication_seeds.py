@@ -23,7 +23,7 @@ def bytes_between(store: MessageStore, start: int, end: int) -> bytes:
 
 def assert_prefix(world: World) -> None:
     """The slave has nothing its master has not, and nothing otherwise."""
-    master, slave = (world.sandbox.nodes.broker("broker-a", number).broker for number in (0, 1))
+    master, slave = (world.cluster.nodes.broker("broker-a", number).broker for number in (0, 1))
     if master is None or slave is None:
         return
     start, end = slave.store.min_physical_offset, slave.store.max_physical_offset
@@ -37,7 +37,7 @@ def test_a_slave_s_log_is_always_the_beginning_of_its_master_s(tmp_path: Path, s
     with World(tmp_path, "cluster", seed=seed, preset="teaching", latency_ms=(0.2, 20.0)) as world:
         world.act("SendMessages", topic="orders", count=200, body_bytes=400)
         world.run(chance.between(1, 30))
-        slave, cut = world.sandbox.nodes.broker("broker-a", 1), False
+        slave, cut = world.cluster.nodes.broker("broker-a", 1), False
         for _ in range(8):
             event = chance.choice(["slave", "slave", "link", "link", "master", "burst"])
             if event == "slave":
@@ -61,7 +61,7 @@ def test_a_slave_s_log_is_always_the_beginning_of_its_master_s(tmp_path: Path, s
         world.act("StopActor", actor="shop")
         world.run(CALM_S)
         assert_prefix(world)
-        master = world.sandbox.nodes.broker("broker-a").running.store
+        master = world.cluster.nodes.broker("broker-a").running.store
         assert slave.running.store.max_physical_offset == master.max_physical_offset
         for topic, queue_id in slave.running.store.queues():
             assert slave.running.store.max_offset(topic, queue_id) == master.max_offset(topic, queue_id)

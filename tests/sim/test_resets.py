@@ -35,7 +35,7 @@ def committed(world: World) -> dict[str, int | None]:
 
 
 def wish_of(dice: Random, world: World) -> dict[str, Any]:
-    now_ms = world.sandbox.clock.now_ms()
+    now_ms = world.cluster.clock.now_ms()
     target = dice.choice(["time", "earliest", "latest", "offset", "shift"])
     value = {"time": now_ms - dice.randrange(40_000), "offset": dice.randrange(400), "shift": dice.randrange(-60, 60)}
     wish: dict[str, Any] = {"group": GROUP, "topic": "orders", "target": target}
@@ -87,7 +87,7 @@ def test_the_preview_equals_the_result_or_the_apply_is_refused(tmp_path: Path, s
         steps = {"told", "dropped", "waiting", "resumed"}
         world.run(10.5)  # members dropped their queues, waited 10 s and committed
         for member in ("A", "B"):
-            client_id = world.sandbox.actors.get(member).client_id
+            client_id = world.cluster.actors.get(member).client_id
             assert steps <= {e.event.step for e in world.entries(ResetStepDone) if e.event.client_id == client_id}
         told = [entry.event for entry in world.entries(OffsetCommitted, since=world.entries(OffsetsReset)[0].seq)]
         written = {(f"{event.broker}:{event.queue_id}", event.offset) for event in told if event.topic == "orders"}

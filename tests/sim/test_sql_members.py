@@ -146,7 +146,7 @@ def test_a_subscription_without_a_kind_is_one_by_tags(tmp_path: Path) -> None:
     """As every recorded one was before there were kinds."""
     with stage(tmp_path, allowed=False) as world:
         world.act("StartConsumer", group="G", subscriptions=[["T", "paid"]], work_ms=[1], from_where=FIRST)
-        record = world.sandbox.actors.get("A").record()
+        record = world.cluster.actors.get("A").record()
         record["settings"]["subscriptions"] = [["T", "paid"]]
         assert ConsumerActor.of(record).settings.subscriptions == (Subscription("T", "paid", "TAG"),)
         world.run(5)

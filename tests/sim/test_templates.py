@@ -19,7 +19,7 @@ def test_a_template_runs_without_failures(tmp_path: Path, name: str) -> None:
         snapshot = world.snapshot()
         states = {member["state"] for group in snapshot["groups"] for member in group["members"]}
         assert states <= {"running"}
-        assert {node.node for node in world.sandbox.nodes.brokers} == set(TEMPLATES[name].brokers)
+        assert {node.node for node in world.cluster.nodes.brokers} == set(TEMPLATES[name].brokers)
         assert {broker["state"] for broker in snapshot["brokers"]} == {"running"}
 
 

@@ -153,7 +153,7 @@ def test_questions_go_round_the_producers_of_a_group(world: World) -> None:
     """Two in-process producers have a group each, so the second one here is a client of nobody's making."""
     transactor(world, handler="undecided", per_s=2)
     world.run(2)
-    stranger = Caller(world, world.sandbox.nodes.brokers[0].record.address)
+    stranger = Caller(world, world.cluster.nodes.brokers[0].record.address)
     stranger.ask(34, None, b'{"clientID":"stranger","consumerDataSet":[],"producerDataSet":[{"groupName":"PG_shop"}]}')
     world.run(20)
     pause(world)
@@ -176,9 +176,9 @@ def test_a_sandbox_that_died_or_slept_asks_on(world: World, end: str) -> None:
     getattr(world, end)()
     world.wake()
     assert {row["transaction_id"] for row in open_ones(world)} == left
-    assert world.sandbox.actors.get("shop").handler == "undecided"  # type: ignore[union-attr]
+    assert world.cluster.actors.get("shop").handler == "undecided"  # type: ignore[union-attr]
     world.act("ChangeActor", actor="shop", rate_per_s=0)
-    seq = world.sandbox.journal.next_seq
+    seq = world.cluster.journal.next_seq
     world.run(65)
     answered = {e.event.transaction_id for e in world.entries(TransactionEnded, since=seq)}  # type: ignore[union-attr]
     assert left <= answered

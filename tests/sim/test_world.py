@@ -85,7 +85,7 @@ def test_one_more_consumer_gets_the_queues_that_were_forecast(tmp_path: Path, ho
 def test_a_crashed_orderly_member_leaves_its_locks_for_a_minute(tmp_path: Path, home: Path) -> None:
     with flights(tmp_path, home) as world:
         world.run(30)
-        crashed = world.sandbox.actors.get("D").client_id
+        crashed = world.cluster.actors.get("D").client_id
         world.act("CrashActor", actor="D")
         world.run(20)
         rows = world.read("locks/maintenance").data["queues"].values()
@@ -115,7 +115,7 @@ def test_sleep_and_wake_bring_everything_back(tmp_path: Path, home: Path) -> Non
         epoch, seq = before["epoch"], int(before["seq"])
         world.sleep()
         world.wake()
-        assert world.sandbox.clock.now_ms() < before["at_ms"] + 5_000, "sandbox time goes on where it stopped"
+        assert world.cluster.clock.now_ms() < before["at_ms"] + 5_000, "sandbox time goes on where it stopped"
         world.run(30)
         after = world.snapshot()
         assert after["epoch"] != epoch
@@ -123,7 +123,7 @@ def test_sleep_and_wake_bring_everything_back(tmp_path: Path, home: Path) -> Non
         assert world.entries()[0].seq > seq, "no number is used twice"
         states = {member["actor"]: member["state"] for group in after["groups"] for member in group["members"]}
         assert states == {"A": "running", "B": "running", "C": "crashed", "D": "running", "E": "running"}
-        actor = world.sandbox.actors.get("A")
+        actor = world.cluster.actors.get("A")
         assert actor.settings.work_ms == (900, 900)
         assert actor.slow is not None
         assert (actor.slow.key, actor.slow.ms) == ("N14228", 5_000)
@@ -138,7 +138,7 @@ def test_after_a_kill_the_journal_jumps_and_little_is_repeated(tmp_path: Path, h
         world.run(30)
         stored = {queue: int(row["max"]) for queue, row in
                   world.read("board/gate-display/flights").data["queues"].items()}
-        last = world.sandbox.journal.next_seq
+        last = world.cluster.journal.next_seq
         world.kill()
         world.wake()
         assert world.sandbox.record.wakes == 2
@@ -188,7 +188,7 @@ def test_since_when_a_member_is_crashed_is_known_after_a_kill_and_after_sleep(tm
     with World(tmp_path, "orders", seed=3) as world:
         world.run(30)
         world.act("CrashActor", actor="B")
-        crashed_ms = world.sandbox.clock.now_ms()
+        crashed_ms = world.cluster.clock.now_ms()
         for end in (world.kill, world.sleep):
             world.run(20)
             assert member(world, "B")["state_since_ms"] == crashed_ms
@@ -207,7 +207,7 @@ def test_the_same_seed_and_the_same_actions_write_the_same_journal(tmp_path: Pat
         (home / "feeds").mkdir(exist_ok=True)
         with World(directory, template, seed=seed, latency_ms=(0.5, 20)) as world:
             world.run(12)
-            for actor in world.sandbox.actors.consumers()[:1]:
+            for actor in world.cluster.actors.consumers()[:1]:
                 world.act("CrashActor", actor=actor.label)
                 world.run(7)
                 world.act("RestartActor", actor=actor.label)

@@ -97,13 +97,13 @@ def test_stop_hang_resume_and_restart_are_told_apart(world: World) -> None:
     hung = next(member for member in members.values() if member["actor"] == "B")
     assert hung["expires_at_ms"] is not None
     assert refusal(world, "StopActor", actor="B").status == 409
-    first_id = world.sandbox.actors.get("A").client_id
+    first_id = world.cluster.actors.get("A").client_id
     world.act("RestartActor", actor="A")
     world.act("ResumeActor", actor="B")
     world.run(25)
-    assert world.sandbox.actors.get("A").client_id != first_id
+    assert world.cluster.actors.get("A").client_id != first_id
     owners = {row["owner"] for row in world.read(f"board/{GROUP}/orders").data["queues"].values()}
-    assert owners == {world.sandbox.actors.get(label).client_id for label in "ABC"}
+    assert owners == {world.cluster.actors.get(label).client_id for label in "ABC"}
     crashed = [entry.event.state for entry in world.entries(MemberStateChanged)]
     assert "crashed" not in crashed
 
@@ -215,12 +215,12 @@ def test_the_clock_stops_steps_and_runs(world: World) -> None:
     with_traffic(world)
     world.run(10)
     world.act("SetRate", rate=0)
-    at_ms, before = world.sandbox.clock.now_ms(), stored(world)
+    at_ms, before = world.cluster.clock.now_ms(), stored(world)
     world.run(30)
-    assert (world.sandbox.clock.now_ms(), stored(world)) == (at_ms, before)
+    assert (world.cluster.clock.now_ms(), stored(world)) == (at_ms, before)
     world.act("Step", until="ms", ms=2_000)
     world.run(1)
-    assert world.sandbox.clock.now_ms() == at_ms + 2_000
+    assert world.cluster.clock.now_ms() == at_ms + 2_000
     assert stored(world) - before in (19, 20, 21)
     seq = world.act("Step", until="MessagesStored")
     world.run(1)
@@ -239,7 +239,7 @@ def test_a_paused_sandbox_sleeps_and_wakes_paused(world: World) -> None:
     world.act("SetRate", rate=0)
     world.sleep()
     world.wake()
-    assert world.sandbox.clock.rate == 0
+    assert world.cluster.clock.rate == 0
     world.act("SetRate", rate=1)
     before = stored(world)
     world.run(10)

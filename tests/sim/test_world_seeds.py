@@ -65,7 +65,7 @@ class Mischief:
     def one(self) -> None:
         act, chance = self._world.act, self._chance
         group = chance.choice(GROUPS)
-        actor = chance.choice([actor.label for actor in self._world.sandbox.actors.consumers()])
+        actor = chance.choice([actor.label for actor in self._world.cluster.actors.consumers()])
         try:
             match chance.choice(DEEDS):
                 case "add":
@@ -98,7 +98,7 @@ class Mischief:
 
     def _reset(self, group: str) -> None:
         """Backwards only, so that nothing is skipped; not past a hung member, who would later commit where it was."""
-        members = self._world.sandbox.actors.consumers(group)
+        members = self._world.cluster.actors.consumers(group)
         if not any(member.state == "hung" for member in members):
             online = any(member.lives for member in members)
             self._world.act("ResetOffsets", group=group, topic="orders", target="shift", value=-20,
@@ -106,12 +106,12 @@ class Mischief:
 
 
 def members_of(world: World, group: str) -> list[ConsumerActor]:
-    return [actor for actor in world.sandbox.actors.consumers(group) if actor.consumer is not None and actor.lives]
+    return [actor for actor in world.cluster.actors.consumers(group) if actor.consumer is not None and actor.lives]
 
 
 def check_locks(world: World) -> None:
     """A locked queue is trusted by one member at most, except where a broker has just forgotten its locks."""
-    now_ms = world.sandbox.clock.now_ms()
+    now_ms = world.cluster.clock.now_ms()
     lost_ms = max((entry.at_ms for entry in world.entries(BrokerStopped)), default=0)
     if now_ms - lost_ms < LOST_LOCKS_MS:
         return
@@ -127,7 +127,7 @@ def check_locks(world: World) -> None:
 
 def check_offsets(world: World) -> None:
     """Nobody's committed offset is beyond a message that is still to be finished."""
-    brokers = {node.name: node.running for node in world.sandbox.nodes.masters()}
+    brokers = {node.name: node.running for node in world.cluster.nodes.masters()}
     for group in GROUPS:
         for actor in members_of(world, group):
             assert actor.consumer is not None
@@ -142,10 +142,10 @@ def check_offsets(world: World) -> None:
 def settle(world: World) -> None:
     """Everybody up and quick, no new messages, and time enough for locks, timers and retries."""
     world.act("ChangeActor", actor="shop", rate_per_s=0)
-    for node in world.sandbox.nodes.brokers:
+    for node in world.cluster.nodes.brokers:
         if node.broker is None:
             world.act("StartBroker", broker=node.name)
-    for actor in world.sandbox.actors.consumers():
+    for actor in world.cluster.actors.consumers():
         world.act("ChangeActor", actor=actor.label, work_ms=[1])
         if actor.state == "hung":
             world.act("ResumeActor", actor=actor.label)
@@ -177,7 +177,7 @@ def test_promises_hold_whatever_is_done(tmp_path: Path, seed: int, acknowledged:
 
 def assert_acknowledged_is_stored(world: World, acknowledged: list[SendResult]) -> None:
     assert len(acknowledged) > 100
-    brokers = {node.name: node.running for node in world.sandbox.nodes.masters()}
+    brokers = {node.name: node.running for node in world.cluster.nodes.masters()}
     for result in acknowledged:
         store = brokers[result.queue.broker].store
         unit = store.unit(result.queue.topic, result.queue.queue_id, result.queue_offset)
@@ -190,13 +190,13 @@ def assert_acknowledged_is_stored(world: World, acknowledged: list[SendResult]) 
 def assert_all_was_delivered(world: World) -> None:
     """Every message in the queues was given to a listener of each group at least once, and is committed."""
     for group in GROUPS:
-        ledger = world.sandbox.actors.ledgers[group]
-        for node in world.sandbox.nodes.masters():
+        stats = world.cluster.actors.group_stats[group]
+        for node in world.cluster.nodes.masters():
             for queue_id in range(4):
                 mq = MessageQueue("orders", node.name, queue_id)
                 end = node.running.store.max_offset(mq.topic, queue_id)
                 if end == 0:
                     continue
-                assert ledger.given(mq) == ((0, end - 1),), f"{group} missed some of {mq.key}, which ends at {end}"
+                assert stats.given(mq) == ((0, end - 1),), f"{group} missed some of {mq.key}, which ends at {end}"
                 assert node.running.consumer_offsets.get(group, mq.topic, queue_id) == end
-    assert not [entry for entry in world.entries(SendFailed) if entry.at_ms > world.sandbox.clock.now_ms() - 60_000]
+    assert not [entry for entry in world.entries(SendFailed) if entry.at_ms > world.cluster.clock.now_ms() - 60_000]

@@ -8,6 +8,7 @@ import pytest
 from sandbox.journal.events import BrokerConfigChanged, GroupChanged, QueueTaken
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.channel_names import ChannelUnknown
+from sandbox.queries.snapshot_cache import cache_of
 from sandbox.simulation.world import World
 
 GROUP = "order-svc"
@@ -129,7 +130,7 @@ def test_the_tape_keeps_the_last_records_over_file_ends(tmp_path: Path) -> None:
         data = world.read("store/broker-a").data
         offsets = [int(row["queue_offset"]) for row in data["records"].values()]
         assert offsets == list(range(360 - 64, 360))
-        world.sandbox.memory.tapes.clear()
+        cache_of(world.cluster).tapes.clear()
         fresh = [int(row["queue_offset"]) for row in world.read("store/broker-a").data["records"].values()]
         assert fresh == offsets
 

@@ -8,7 +8,8 @@ from sandbox.cluster.event_filter import FLOW_NAMES, Wanted
 from sandbox.cluster.templates import template_of
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
-from sandbox.hosting.port import Actor, Entries, LookedBack, Read, Reading, Refusal
+from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
+from sandbox.control.rights import Actor
 from sandbox.kernel.errors import ActionRefused
 
 SNAPSHOT: dict[str, Any] = {

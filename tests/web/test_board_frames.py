@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queueviz.live import frames
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 
 NAMES = st.sampled_from(["broker-a:0", "broker-a:1", "broker-b:0"])
 VALUES = st.none() | st.integers().map(str) | st.booleans() | st.lists(st.integers(0, 3), max_size=2)

@@ -8,7 +8,7 @@ from queueviz.live.channel import Channel
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import SocketLimits
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 
 NAME = "board/demo/g/orders"
 

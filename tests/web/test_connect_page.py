@@ -9,7 +9,7 @@ from django.test import Client
 from queueviz.boards.connect_snippets import snippets
 from queueviz.boards.connect_texts import LIMITS, MEANINGS
 from queueviz.models import AuditRecord
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from sandbox.kernel.errors import ActionRefused
 from sandbox.transport.tcp_guard import PENDING, REASONS
 from tests.web.fake_port import FakePort

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from queueviz.boards.frames import HEX_BYTES, lines_of
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from tests.web.fake_port import FakePort
 
 LINK = "A~broker-a"

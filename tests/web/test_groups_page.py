@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from tests.web.clusters import account, browser_of, cluster
 from tests.web.fake_port import ATTACHED, SNAPSHOT, FakePort
 

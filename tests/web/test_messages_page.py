@@ -15,7 +15,7 @@ from queueviz.live.channel import slug_of
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.control.limits import MIB
 from sandbox.control.questions import FindMessages
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import msg_id, record
 from sandbox.message.compression import ZLIB_FLAGS, compress, decompress_start

@@ -8,7 +8,7 @@ from django.test import Client
 
 from queueviz.boards import rebalance_views as views
 from queueviz.boards.rebalance_picture import picture
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from tests.web.fake_port import FakePort
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from tests.web.fake_port import FakePort
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.utils import translation
 
 from queueviz.boards import topology_plan as plan
 from queueviz.boards.topology_routes import tables
-from sandbox.hosting.port import Reading
+from sandbox.control.readings import Reading
 from tests.web.fake_port import FakePort
 from tests.web.patience import until
 from tests.web.test_with_the_engine import act, start

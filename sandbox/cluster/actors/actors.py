@@ -16,14 +16,14 @@ from sandbox.client.instance import ClientInstance
 from sandbox.client.tasks import Tasks
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.actors.feeds import FeedInterrupted, prepare_flights
-from sandbox.cluster.actors.group_stats import GroupLedger
+from sandbox.cluster.actors.group_stats import GroupStats
 from sandbox.cluster.actors.producer_actor import ProducerActor
 from sandbox.cluster.actors.repeats import Repeats
-from sandbox.cluster.actors.send_rate_limit import SendPace
+from sandbox.cluster.actors.send_rate_limit import SendRateLimit
 from sandbox.cluster.actors.strategies import make_strategy
 from sandbox.cluster.causes import Story, in_the_name_of
 from sandbox.cluster.client_files import ClientFiles
-from sandbox.cluster.context import Surroundings
+from sandbox.cluster.context import Context
 from sandbox.control.actions import StartConsumer, StartProducer
 from sandbox.journal.events import Entry, MemberStateChanged
 from sandbox.kernel.errors import ActionRefused, SandboxError
@@ -46,17 +46,17 @@ class Actors:
     `processes` counts starts over the sandbox's life, so that no client id is ever used twice.
     """
 
-    def __init__(self, around: Surroundings, home: Path, name_servers: list[str], processes: int) -> None:
-        self._around = around
+    def __init__(self, context: Context, home: Path, name_servers: list[str], processes: int) -> None:
+        self._context = context
         self._home = home
         self._name_servers = tuple(name_servers)
         self.processes = processes
         self.by_label: dict[str, Actor] = {}
         self.strategies: dict[str, dict[str, Any]] = {}  # group → what SetStrategy set
-        self.ledgers: dict[str, GroupLedger] = {}
-        self.repeats = Repeats(around.clock, around.journal, self.label_of)
+        self.group_stats: dict[str, GroupStats] = {}
+        self.repeats = Repeats(context.clock, context.journal, self.label_of)
         self._born: dict[str, tuple[str, str | None]] = {}  # client id → label and room, dead processes included
-        self.pace = SendPace(around.ground.wall, around.journal, around.limits.stored_messages_per_s)
+        self.pace = SendRateLimit(context.environment.wall, context.journal, context.limits.stored_messages_per_s)
         self.is_wire_client: Callable[[str], bool] = lambda client: False  # set by the sandbox
         self._tasks = Tasks("actors")
 
@@ -81,7 +81,7 @@ class Actors:
                                 actor=label)
         return actor
 
-    # How queues are divided (`dividing.Whereabouts`).
+    # How queues are divided (`strategies.Places`).
 
     def strategy_for(self, settings: StartConsumer) -> AllocateMessageQueueStrategy:
         """What SetStrategy set for the group, else what the member was started with."""
@@ -99,10 +99,10 @@ class Actors:
         if len(self._born) > BIRTHS_KEPT:
             del self._born[next(iter(self._born))]
 
-    def ledger(self, group: str) -> GroupLedger:
-        if group not in self.ledgers:
-            self.ledgers[group] = GroupLedger(self._around.clock, partial(self.repeats.came, group))
-        return self.ledgers[group]
+    def stats_of(self, group: str) -> GroupStats:
+        if group not in self.group_stats:
+            self.group_stats[group] = GroupStats(self._context.clock, partial(self.repeats.came, group))
+        return self.group_stats[group]
 
     def next_label(self) -> str:
         return self.next_labels(1)[0]
@@ -148,18 +148,18 @@ class Actors:
         """A new process with a new client id; what it does from here on is seen in events."""
         instance = self._shared_instance(actor) or self._new_instance(actor)
         if isinstance(actor, ConsumerActor):
-            actor.begin(instance, self.ledger(actor.group), self._around.preset, self.strategy_for(actor.settings))
+            actor.begin(instance, self.stats_of(actor.group), self._context.preset, self.strategy_for(actor.settings))
             self._note_birth(actor)
             instance.tasks.spawn(self._in_this_name(actor.run), f"start {actor.label}")
         else:
-            actor.begin(instance, self._around.ground.wall, self.pace, self._around.preset)
+            actor.begin(instance, self._context.environment.wall, self.pace, self._context.preset)
             instance.tasks.spawn(self._produce(actor), f"produce {actor.label}")
 
     async def _produce(self, actor: ProducerActor) -> None:
         table: Path | None = None
         if actor.settings.feed is not None:
             try:
-                table = await self._around.ground.lend_for_long(lambda is_over: prepare_flights(self._home, is_over))
+                table = await self._context.environment.run_long(lambda is_over: prepare_flights(self._home, is_over))
             except FeedInterrupted:
                 return  # it runs again when the sandbox wakes
             except (OSError, SandboxError) as why:
@@ -172,7 +172,7 @@ class Actors:
 
     def _in_this_name(self, begin: Callable[[], Story]) -> Story:
         """The story with the action of this turn, if there is one, for its cause."""
-        journal = self._around.journal
+        journal = self._context.journal
         return in_the_name_of(journal.cause, journal, begin)
 
     def crash(self, actor: Actor) -> None:
@@ -181,7 +181,7 @@ class Actors:
         if instance is not None:
             for member in self.consumers():
                 if member.instance is instance:
-                    self.ledger(member.group).crashed(member.holds())
+                    self.stats_of(member.group).crashed(member.holds())
                     self.repeats.crashed(member.group, member.account, member.client_id, member.given())
             instance.crash()
             for other in self.by_label.values():
@@ -248,11 +248,11 @@ class Actors:
                 if record["state"] != "stopping":  # by hand: it stays so
                     ran.append(actor)
                 if crashed and isinstance(actor, ConsumerActor):
-                    self._around.journal.write(MemberStateChanged(actor.group, actor.client_id, "crashed", ()))
+                    self._context.journal.write(MemberStateChanged(actor.group, actor.client_id, "crashed", ()))
         return ran
 
     def _new_instance(self, actor: Actor) -> ClientInstance:
-        around = self._around
+        context = self._context
         ip = _ip(actor.slot)
         broadcasts = isinstance(actor, ConsumerActor) and actor.settings.model == "BROADCASTING"
         self.processes += 1
@@ -261,15 +261,15 @@ class Actors:
         name = "DEFAULT" if broadcasts else instance_name(pid, self.processes)
         config = ClientConfig(name_servers=self._name_servers, ip=ip, instance_name=name, pid=pid,
                               stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
-                              rebalance_ms=around.preset.client_rebalance_interval_ms,
-                              lock_renew_ms=around.preset.client_lock_interval_ms,
-                              lock_max_live_ms=around.preset.client_lock_max_live_ms)
-        return ClientInstance(config, clock=around.clock, chance=around.chance.fork(actor.label),
-                              connector=around.network.connector(ip), journal=around.journal,
+                              rebalance_ms=context.preset.client_rebalance_interval_ms,
+                              lock_renew_ms=context.preset.client_lock_interval_ms,
+                              lock_max_live_ms=context.preset.client_lock_max_live_ms)
+        return ClientInstance(config, clock=context.clock, chance=context.chance.fork(actor.label),
+                              connector=context.network.connector(ip), journal=context.journal,
                               files=self.files_of(actor))
 
     def files_of(self, actor: Actor) -> ClientFiles:
-        return ClientFiles(self._around.directory / "clients" / actor.label)
+        return ClientFiles(self._context.directory / "clients" / actor.label)
 
     def _shared_instance(self, actor: Actor) -> ClientInstance | None:
         if not isinstance(actor, ConsumerActor) or actor.settings.instance is None:

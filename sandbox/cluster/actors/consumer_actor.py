@@ -13,7 +13,7 @@ from sandbox.client.offset_runs import Run
 from sandbox.client.process_queue import redelivered
 from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
-from sandbox.cluster.actors.group_stats import GroupLedger
+from sandbox.cluster.actors.group_stats import GroupStats
 from sandbox.cluster.actors.listener import Slow, Work, spread
 from sandbox.cluster.actors.pulling import Loop, PollLoop, PullLoop
 from sandbox.cluster.actors.redelivery import Held, Hold
@@ -77,11 +77,11 @@ class ConsumerActor:
         """It has a process, whether or not that answers."""
         return self.state in ("starting", "running", "hung", "stopping")
 
-    def begin(self, instance: ClientInstance, ledger: GroupLedger, preset: Preset,
+    def begin(self, instance: ClientInstance, stats: GroupStats, preset: Preset,
               strategy: AllocateMessageQueueStrategy) -> None:
         """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
         settings = self.settings
-        self.work = Work(instance.clock, instance.chance.fork("work"), ledger, work_ms=settings.work_ms,
+        self.work = Work(instance.clock, instance.chance.fork("work"), stats, work_ms=settings.work_ms,
                          fail_percent=settings.fail_percent, hold=self._hold,
                          account=self.account)
         self.work.slow, self.work.handler = self.slow, self.handler

@@ -20,7 +20,7 @@ RUNS_SAVED = 16  # of each queue: enough to know again what was just given
 NOBODY = Hold("", None)
 
 
-class GroupLedger:
+class GroupStats:
     """One group's account.  `again_by_cause`: how often listeners were given a message again, and why.
 
     `after_crash` is told what comes again because a process crashed: the process, the queue, the offset.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sandbox.client.config import RETRY_PREFIX
 from sandbox.client.listeners import ConsumeConcurrentlyContext, ConsumeOrderlyContext
 from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
-from sandbox.cluster.actors.group_stats import GroupLedger
+from sandbox.cluster.actors.group_stats import GroupStats
 from sandbox.cluster.actors.redelivery import Hold
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
@@ -61,11 +61,11 @@ class Work:
     says of a queue since when its member has it.
     """
 
-    def __init__(self, clock: Clock, chance: Chance, ledger: GroupLedger, *, work_ms: Sequence[int],
+    def __init__(self, clock: Clock, chance: Chance, stats: GroupStats, *, work_ms: Sequence[int],
                  fail_percent: float, hold: Callable[[MessageQueue], Hold], account: str = "") -> None:
         self._clock = clock
         self._chance = chance
-        self._ledger = ledger
+        self._stats = stats
         self._hold = hold
         self._account = account  # a broadcasting member's own, else the group's
         self.work_ms = spread(work_ms)
@@ -95,14 +95,14 @@ class Work:
         if context.thread != BY_ORDER:
             hold = self._hold(context.queue)
             for message in messages:
-                self._ledger.delivered(context.queue, message, self._account, hold)
+                self._stats.delivered(context.queue, message, self._account, hold)
         await self._clock.sleep(sum(self._takes_ms(message, context.queue) for message in messages) / 1000)
         if self.fail_percent and self._chance.random() * 100 < self.fail_percent:
             return False
         if self.handler.startswith(REJECT) and any(m.keys == self.handler[len(REJECT):] for m in messages):
             return False
         for message in messages:
-            self._ledger.done(message)
+            self._stats.done(message)
         return True
 
     def _takes_ms(self, message: Message, mq: MessageQueue) -> float:

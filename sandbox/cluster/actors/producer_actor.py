@@ -11,7 +11,7 @@ from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.transaction_producer import TransactionProducer
 from sandbox.cluster.actors.producing import AtARate, FromFeed, Sending, changed, producer_config
-from sandbox.cluster.actors.send_rate_limit import SendPace
+from sandbox.cluster.actors.send_rate_limit import SendRateLimit
 from sandbox.cluster.actors.transaction_outcome import Deciding
 from sandbox.cluster.presets import Preset
 from sandbox.control.actions import ChangeActor, StartProducer
@@ -67,7 +67,7 @@ class ProducerActor:
     def per_s(self) -> float:
         return self.sending.per_s() if self.sending is not None and self.lives else 0.0
 
-    def begin(self, instance: ClientInstance, wall: Clock, pace: SendPace, preset: Preset) -> None:
+    def begin(self, instance: ClientInstance, wall: Clock, pace: SendRateLimit, preset: Preset) -> None:
         config = producer_config(self.label, avoid_faulty=self.settings.selector == "avoid_faulty",
                                  max_message_bytes=preset.max_message_bytes)
         self._sent_before, self._failed_before = self.sent, self.failed

@@ -10,7 +10,7 @@ from sandbox.client.producer import Producer
 from sandbox.client.queue_selectors import QueueSelector, by_key
 from sandbox.client.transaction_producer import TransactionSendResult
 from sandbox.cluster.actors.feeds import FlightsFeed
-from sandbox.cluster.actors.send_rate_limit import SendPace
+from sandbox.cluster.actors.send_rate_limit import SendRateLimit
 from sandbox.control.actions import ChangeActor, SendMessages, StartProducer
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
@@ -27,7 +27,7 @@ SELECTORS: dict[str, QueueSelector | None] = {"round_robin": None, "avoid_faulty
 class Sending:
     """One producer process's outgoing side, with its counts; a half message counts as sent, however it ends."""
 
-    def __init__(self, clock: Clock, wall: Clock, pace: SendPace, producer: Producer, label: str) -> None:
+    def __init__(self, clock: Clock, wall: Clock, pace: SendRateLimit, producer: Producer, label: str) -> None:
         self._clock = clock
         self._wall = wall
         self._pace = pace

@@ -7,7 +7,7 @@ from sandbox.kernel.clock import Clock
 TELL_EVERY_S = 1.0
 
 
-class SendPace:
+class SendRateLimit:
     """Lets `per_s` messages through each second; whoever comes too early is told how long to wait.
 
     In-process producers are slowed by it; a wire client is refused by the broker (code 2).

@@ -14,7 +14,7 @@ NEED_MORE = (CONFIG, MACHINE_ROOM, NEARBY)
 """Strategies that say nothing without lists or rooms, which come with `SetStrategy`."""
 
 
-class Whereabouts(Protocol):
+class Places(Protocol):
     """Who is behind a client id, and in which room it stands; None: not one of ours, or nobody said."""
 
     def label_of(self, client_id: str) -> str | None: ...
@@ -54,7 +54,7 @@ class ByMember:
 
     name = AllocateMessageQueueByConfig.name
 
-    def __init__(self, lists: Mapping[str, Sequence[str]], where: Whereabouts) -> None:
+    def __init__(self, lists: Mapping[str, Sequence[str]], where: Places) -> None:
         self._lists = {label: [MessageQueue.from_key(key) for key in keys] for label, keys in lists.items()}
         self._where = where
 
@@ -83,7 +83,7 @@ class InRooms:
         return mq if room is None else mq._replace(broker=f"{room}@{mq.broker}")
 
 
-def make_strategy(chosen: Mapping[str, Any], where: Whereabouts) -> AllocateMessageQueueStrategy:
+def make_strategy(chosen: Mapping[str, Any], where: Places) -> AllocateMessageQueueStrategy:
     """What `SetStrategy` remembered of its fields, as a strategy all members of the group share."""
     name = chosen["strategy"]
     if name == CONFIG:

@@ -1,9 +1,10 @@
 """A reset of offsets, carried out: checked against what the person saw, done, watched for a minute, undone."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster.cluster import Cluster
 from sandbox.control.actions import ExpectedQueue, ResetOffsets
 from sandbox.journal.events import OffsetsReset, ResetStepDone
 from sandbox.kernel.errors import ActionRefused
@@ -15,9 +16,6 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.headers import ResetOffsetHeader
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 NEVER = -1  # in journal rows: no offset was stored
 WATCH_S = 60.0  # a late commit within this time is told
 LOOK_AGAIN = "Look at the new preview and apply again."
@@ -27,10 +25,10 @@ KEPT = 20  # resets that can be undone
 Targets = dict[MessageQueue, int]
 
 
-def checked_targets(sandbox: "Sandbox", action: ResetOffsets,
+def checked_targets(cluster: Cluster, action: ResetOffsets,
                     draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
     """Where each queue goes.  Raises ActionRefused, as `targets_of`."""
-    return targets_of(plan_reset(sandbox, action), action, draw)
+    return targets_of(plan_reset(cluster, action), action, draw)
 
 
 def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
@@ -95,23 +93,23 @@ def _target_of(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue | N
     return shown.target
 
 
-def apply_targets(sandbox: "Sandbox", group: str, topic: str, method: str, targets: Targets, *, reset_id: str,
+def apply_targets(cluster: Cluster, group: str, topic: str, method: str, targets: Targets, *, reset_id: str,
                   reason: str, by: str, timestamp_ms: int = 0) -> None:
     """Tell the members (online), or write the brokers' tables (offline and undo without members)."""
-    view = GroupView(sandbox, group)
+    view = GroupView(cluster, group)
     before = {mq: view.committed(mq) for mq in targets}
-    sandbox.journal.write(reset_fact(reset_id, group, method, before, targets, reason=reason, by=by))
-    sandbox.record.resets.append({
-        "id": reset_id, "group": group, "topic": topic, "at_ms": sandbox.clock.now_ms(),
+    cluster.journal.write(reset_fact(reset_id, group, method, before, targets, reason=reason, by=by))
+    cluster.record.resets.append({
+        "id": reset_id, "group": group, "topic": topic, "at_ms": cluster.clock.now_ms(),
         "rows": [[mq.broker, mq.queue_id, before[mq], targets[mq]] for mq in sorted(targets)]})
-    del sandbox.record.resets[:-KEPT]
-    if (ledger := sandbox.actors.ledgers.get(group)) is not None:
+    del cluster.record.resets[:-KEPT]
+    if (stats := cluster.actors.group_stats.get(group)) is not None:
         for mq, offset in targets.items():
-            ledger.reset(mq, offset)
+            stats.reset(mq, offset)
     members = view.registered()
     if members:
-        _tell_members(sandbox, view, topic, targets, timestamp_ms)
-        ResetWatch(sandbox, reset_id, group, targets, set(members)).begin()
+        _tell_members(cluster, view, topic, targets, timestamp_ms)
+        ResetWatch(cluster, reset_id, group, targets, set(members)).begin()
     else:
         for mq, offset in sorted(targets.items()):
             view.masters[mq.broker].consumer_offsets.commit(group, mq.topic, mq.queue_id, offset, "reset")
@@ -126,7 +124,7 @@ def reset_fact(reset_id: str, group: str, method: str, before: Mapping[MessageQu
         replayed=sum(max(0, old - after) for _, old, after in rows if old != NEVER), reason=reason, by=by)
 
 
-def _tell_members(sandbox: "Sandbox", view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
+def _tell_members(cluster: Cluster, view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
     """Request 220 to every member, once, over whichever broker knows it: its queues of all brokers are in the table."""
     told: set[str] = set()
     body = ResetOffsetBody({(mq.topic, mq.broker, mq.queue_id): offset for mq, offset in targets.items()})
@@ -142,18 +140,18 @@ def _tell_members(sandbox: "Sandbox", view: GroupView, topic: str, targets: Targ
                     RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, encoded, flag=FLAG_ONEWAY, serialize_type=kind))
 
 
-def undo_targets(sandbox: "Sandbox", reset_id: str) -> tuple[dict[str, Any], Targets]:
+def undo_targets(cluster: Cluster, reset_id: str) -> tuple[dict[str, Any], Targets]:
     """Where an undo leads.  Raises ActionRefused: 404 unknown, 409 too old, or messages cleaned meanwhile."""
-    done = next((row for row in sandbox.record.resets if row["id"] == reset_id), None)
+    done = next((row for row in cluster.record.resets if row["id"] == reset_id), None)
     if done is None:
         raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id", reset_id=reset_id)
-    if sandbox.clock.now_ms() - done["at_ms"] > UNDO_MS:
+    if cluster.clock.now_ms() - done["at_ms"] > UNDO_MS:
         raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
     targets: Targets = {}
     for broker, queue_id, before, _ in done["rows"]:
         if before is None:
             continue  # nothing was stored: there is nothing to go back to
-        low = sandbox.nodes.broker(broker).running.store.min_offset(done["topic"], queue_id)
+        low = cluster.nodes.broker(broker).running.store.min_offset(done["topic"], queue_id)
         if before < low:
             raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
                                 low=low, queue=f"{broker}:{queue_id}")
@@ -166,8 +164,8 @@ def undo_targets(sandbox: "Sandbox", reset_id: str) -> tuple[dict[str, Any], Tar
 class ResetWatch:
     """Compares plan and reality a minute after an online reset: did a late commit overwrite a target?"""
 
-    def __init__(self, sandbox: "Sandbox", reset_id: str, group: str, targets: Targets, members: set[str]) -> None:
-        self._sandbox = sandbox
+    def __init__(self, cluster: Cluster, reset_id: str, group: str, targets: Targets, members: set[str]) -> None:
+        self._cluster = cluster
         self._reset_id = reset_id
         self._group = group
         self._targets = targets
@@ -175,17 +173,17 @@ class ResetWatch:
 
     def begin(self) -> None:
         """In-process members tell their steps themselves; of the others we know that they were told."""
-        view = GroupView(self._sandbox, self._group)
+        view = GroupView(self._cluster, self._group)
         for client_id in sorted(self._members):
             actor = view.by_client.get(client_id)
             if actor is not None and isinstance(actor.consumer, PushConsumer):
                 actor.consumer.reset_id = self._reset_id
             else:
                 self._step(client_id, "told")
-        self._sandbox.clock.call_later(WATCH_S, self._end)
+        self._cluster.clock.call_later(WATCH_S, self._end)
 
     def _end(self) -> None:
-        view = GroupView(self._sandbox, self._group)
+        view = GroupView(self._cluster, self._group)
         if any(view.pulls_by_itself(broker) for broker in view.masters.values()):
             return  # they were told and did not listen, so there is nothing to verify
         overwritten = [mq for mq, target in self._targets.items()
@@ -195,7 +193,7 @@ class ResetWatch:
             self._step(client_id, "overwritten" if mine else "verified")
 
     def _step(self, client_id: str, step: str) -> None:
-        self._sandbox.journal.write(ResetStepDone(self._reset_id, client_id, step))
+        self._cluster.journal.write(ResetStepDone(self._reset_id, client_id, step))
 
 
 def or_never(offset: int | None) -> int:

@@ -93,7 +93,16 @@ def fields_of(action: Action) -> dict[str, Any]:
     values = asdict(action)
     if isinstance(action, SendMessages) and len(action.rows) > 10:
         values["rows"] = len(action.rows)
-    return values
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    """A NamedTuple becomes an object."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 __all__ = [

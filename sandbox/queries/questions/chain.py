@@ -1,16 +1,14 @@
 """Records that carry one message: as it was sent, while it waits, each time it is tried again, dead."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.topic_names import DEAD_LETTER_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.message import properties
 from sandbox.message.message import StoredMessage
 from sandbox.queries.questions.keys import records_by_key
 from sandbox.queries.rows.messages import message_row
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
@@ -19,7 +17,7 @@ STEPS = 200  # shown of a chain
 _COPIES = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
 
 
-def chain_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> list[Row]:
+def chain_of(cluster: Cluster, broker: str, message: StoredMessage) -> list[Row]:
     """Every record with the same unique key in the topics a broker moves messages through, the oldest first.
 
     Each is `message_row` and {"what": stored | half | delayed | retry | dead_letter, "group" (whose retry or dead
@@ -29,10 +27,10 @@ def chain_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> list[Ro
     """
     unique = message.properties.get(properties.UNIQ_KEY)
     met: dict[tuple[str, int], tuple[BrokerNode, StoredMessage]] = {}
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         for found in _copies(node, message, unique) if unique else ():
             met[node.name, found.physical_offset] = node, found
-    node = next((each for each in sandbox.nodes.masters() if each.name == broker), sandbox.nodes.broker(broker))
+    node = next((each for each in cluster.nodes.masters() if each.name == broker), cluster.nodes.broker(broker))
     met[broker, message.physical_offset] = node, message
     ordered = sorted(met.items(), key=lambda item: (item[1][1].store_ms, item[0]))
     return [{**_step(*found), "here": place == (broker, message.physical_offset)} for place, found in ordered][:STEPS]

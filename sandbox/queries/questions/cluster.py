@@ -1,30 +1,28 @@
 """Routes, offset files, and where a new member would begin."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.nodes import NameServerNode
 from sandbox.control.questions import OffsetFile, Route, StartOffset
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.start_offset import beginning
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 
-def route(sandbox: "Sandbox", question: Route) -> Row:
+def route(cluster: Cluster, question: Route) -> Row:
     """What one name server answers a client that asks for the topic, or what all do: one that is down knows nothing."""
     if question.everywhere:
         return {"topic": question.topic,
                 "servers": [{"name_server": node.name, "state": node.state, **_told(node, question.topic)}
-                            for node in sandbox.nodes.name_servers]}
-    for node in sandbox.nodes.name_servers:
+                            for node in cluster.nodes.name_servers]}
+    for node in cluster.nodes.name_servers:
         if node.name == question.name_server and node.name_server is not None:
             return {"topic": question.topic, "name_server": node.name, **_told(node, question.topic)}
     raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
@@ -40,27 +38,27 @@ def _told(node: NameServerNode, topic: str) -> Row:
     return {"known": found is not None, "route": answer, "code": 0 if found is not None else 17}
 
 
-def offset_file(sandbox: "Sandbox", question: OffsetFile) -> Row:
+def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
     """`consumerOffset.json` as the broker would write it now, or a broadcasting member's own file."""
-    node = sandbox.nodes.find(question.owner)
+    node = cluster.nodes.find(question.owner)
     if node is not None:
         content = node.running.consumer_offsets.to_json()
         return {"owner": node.node, "file": "config/consumerOffset.json", "content": content,
                 "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(),
                 "unsaved": node.running.consumer_offsets.changed}
-    actor = sandbox.actors.get(question.owner)
+    actor = cluster.actors.get(question.owner)
     if not isinstance(actor, ConsumerActor) or actor.settings.model != "BROADCASTING":
         raise ActionRefused(404, "{owner} has no offset file.", "Only broadcasting members keep one.", field="owner",
                             owner=question.owner)
     name = f"{actor.client_id}/{actor.group}/offsets.json"
-    data = sandbox.actors.files_of(actor).read(name)
+    data = cluster.actors.files_of(actor).read(name)
     return {"owner": actor.label, "file": name, "content": None, "text": None if data is None else data.decode(),
             "unsaved": None}
 
 
-def start_offset(sandbox: "Sandbox", question: StartOffset) -> Row:
+def start_offset(cluster: Cluster, question: StartOffset) -> Row:
     """The chain of decisions a new member goes through on this queue (catalogue 2), each with what it found."""
-    broker = sandbox.nodes.broker(question.broker).running
+    broker = cluster.nodes.broker(question.broker).running
     store, topic, queue_id = broker.store, question.topic, question.queue_id
     config = broker.topics.table.get(topic)
     if config is None or queue_id >= config.read_queues:
@@ -71,7 +69,7 @@ def start_offset(sandbox: "Sandbox", question: StartOffset) -> Row:
     except ValueError:
         raise ActionRefused(422, "{value} is no place to start from.", "Places are: {known}.", field="from_where",
                             value=question.from_where, known=", ".join(ConsumeFromWhere)) from None
-    since_ms = question.timestamp if question.timestamp is not None else sandbox.clock.now_ms() - TIMESTAMP_BACK_MS
+    since_ms = question.timestamp if question.timestamp is not None else cluster.clock.now_ms() - TIMESTAMP_BACK_MS
     mq = MessageQueue(topic, broker.config.name, queue_id)
     trace, offset = beginning(broker, question.group, mq, where, since_ms)
     stored = broker.consumer_offsets.get(question.group, topic, queue_id)

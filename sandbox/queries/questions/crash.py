@@ -1,31 +1,29 @@
 """What a crash would repeat, before anybody crashes anything."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanCrash
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import redelivered_of
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 
-def plan(sandbox: "Sandbox", question: PlanCrash) -> Row:
+def plan(cluster: Cluster, question: PlanCrash) -> Row:
     """`again`: as many messages come twice at most, since a commit may still be on its way; `queues`: those with some.
 
     {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}]}
     """
-    actor = sandbox.actors.get(question.actor)
-    rows = [row for member in sandbox.actors.consumers() if member.lives and member.instance is actor.instance
-            for row in _rows(sandbox, member)]
+    actor = cluster.actors.get(question.actor)
+    rows = [row for member in cluster.actors.consumers() if member.lives and member.instance is actor.instance
+            for row in _rows(cluster, member)]
     return {"actor": actor.label, "again": sum(row["done"] + row["begun"] for row in rows), "queues": rows}
 
 
-def _rows(sandbox: "Sandbox", member: ConsumerActor) -> list[Row]:
-    view, now_ms = GroupView(sandbox, member.group), sandbox.clock.now_ms()
+def _rows(cluster: Cluster, member: ConsumerActor) -> list[Row]:
+    view, now_ms = GroupView(cluster, member.group), cluster.clock.now_ms()
     found = [(mq, *redelivered_of(view, member, mq, now_ms)) for mq, _ in member.holds()]
     return [{"group": member.group, "topic": mq.topic, "queue": mq.row, "done": done, "begun": begun}
             for mq, done, begun in sorted(found) if done + begun]

@@ -1,7 +1,8 @@
 """The last frames of a link with their bytes: fields, hex, and what the body says."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.frame_bodies import body_of
 from sandbox.cluster.frame_recorder import Frame, Link
 from sandbox.control.questions import Frames
@@ -11,9 +12,6 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.frame_parts import Part, frame_parts
 from sandbox.remoting.headers.messages import V2_NAMES
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 BRIEF_BYTES = 512  # of each frame's hex when all are asked for at once
@@ -21,16 +19,16 @@ BRIEF_BYTES = 512  # of each frame's hex when all are asked for at once
 _V2 = {RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE}
 
 
-def frames(sandbox: "Sandbox", question: Frames) -> Row:
+def frames(cluster: Cluster, question: Frames) -> Row:
     """All that are kept, or the one numbered `no` with every byte kept of it; asking keeps the recording on."""
-    watched = sandbox.wire.watch(question.link)
+    watched = cluster.frames.watch(question.link)
     if question.no is None:
         return {"link": link_row(watched),
                 "frames": [_whole(frame, watched.link, frame.data[:BRIEF_BYTES]) for frame in watched.last]}
     frame = watched.find(question.no)
     if frame is None:
         raise ActionRefused(404, "Frame {no} is no longer kept.", "Only the last {count} of a link are.", field="no",
-                            no=question.no, count=sandbox.limits.wire_frames)
+                            no=question.no, count=cluster.limits.wire_frames)
     pair = watched.find(number) if (number := frame.asked_by or frame.answered_by) is not None else None
     return {"link": link_row(watched), "frame": _whole(frame, watched.link, frame.data),
             "pair": None if pair is None else {"no": pair.no, **frame_row(pair, watched.link)}}

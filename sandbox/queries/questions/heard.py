@@ -1,9 +1,9 @@
 """What the journal's memory says of some messages: who pulled them, and what listeners made of them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sandbox.cluster.queue_history import OfQueue, QueueKey
+from sandbox.cluster.cluster import Cluster
 from sandbox.journal.events import (
     Entry,
     Event,
@@ -15,10 +15,9 @@ from sandbox.journal.events import (
     PullAnswered,
 )
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.queue_history import OfQueue, QueueKey
+from sandbox.queries.snapshot_cache import cache_of
 from sandbox.remoting.codes import ResponseCode
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 Places = Mapping[QueueKey, Mapping[int, int]]
@@ -41,20 +40,20 @@ class Heard(NamedTuple):
     skipped: bool
 
 
-def heard_of(sandbox: "Sandbox", places: Places) -> Heard:
+def heard_of(cluster: Cluster, places: Places) -> Heard:
     """What the journal's memory (10 000 entries) holds of them."""
-    journal, told = sandbox.journal, sandbox.memory.told
+    journal, told = cluster.journal, cache_of(cluster).told
     told.read(journal)
     found = Heard({}, {}, {}, journal.memory_from_ms, journal.first_in_memory,
                   skipped=any(_covers(entry.event, places) for entry in told.skips))
     for entry in sorted((entry for key in places for entry in told.of(key)), key=lambda entry: entry.seq):
         event = entry.event
         assert isinstance(event, OfQueue)
-        _note(sandbox, found, entry, places[event.topic, event.broker, event.queue_id])
+        _note(cluster, found, entry, places[event.topic, event.broker, event.queue_id])
     return found
 
 
-def _note(sandbox: "Sandbox", found: Heard, entry: Entry, steps: Mapping[int, int]) -> None:
+def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]) -> None:
     seq, at_ms, _, event = entry
     match event:
         case MessagesConsumed():
@@ -62,33 +61,33 @@ def _note(sandbox: "Sandbox", found: Heard, entry: Entry, steps: Mapping[int, in
                 if offset in steps:
                     _add(found.deliveries, event.group, {
                         "seq": str(seq), "step": steps[offset], "client_id": event.client_id,
-                        "actor": sandbox.actors.label_of(event.client_id), "started_ms": event.started_ms,
+                        "actor": cluster.actors.label_of(event.client_id), "started_ms": event.started_ms,
                         "ended_ms": at_ms, "outcome": event.outcome, "reconsume_times": event.reconsume_times,
                         "thread": event.thread, "handler": event.handler, "batch": len(event.offsets), "once": False})
         case MessageConsumedOnce() if event.offset in steps:
             _add(found.deliveries, event.group, {
                 "seq": str(seq), "step": steps[event.offset], "client_id": event.client_id,
-                "actor": sandbox.actors.label_of(event.client_id), "started_ms": at_ms - event.took_ms,
+                "actor": cluster.actors.label_of(event.client_id), "started_ms": at_ms - event.took_ms,
                 "ended_ms": at_ms, "outcome": event.result, "reconsume_times": None, "thread": None, "handler": None,
                 "batch": 1, "once": True})
         case MessagesFiltered():
             for offset in event.offsets:
                 if offset in steps:
-                    _add(found.pulls, event.group, _pull(sandbox, seq, at_ms, event, steps[offset], "filtered"))
+                    _add(found.pulls, event.group, _pull(cluster, seq, at_ms, event, steps[offset], "filtered"))
         case PullAnswered(code=ResponseCode.SUCCESS):
             for offset, step in steps.items():
                 if event.asked <= offset < event.next_offset:
-                    _add(found.pulls, event.group, _pull(sandbox, seq, at_ms, event, step, "pulled"))
+                    _add(found.pulls, event.group, _pull(cluster, seq, at_ms, event, step, "pulled"))
         case MessagesStored():
             for offset, step in steps.items():
                 if event.first_offset <= offset < event.first_offset + event.count:
                     found.stored[step] = str(seq)
 
 
-def _pull(sandbox: "Sandbox", seq: int, at_ms: int, event: MessagesFiltered | PullAnswered, step: int,
+def _pull(cluster: Cluster, seq: int, at_ms: int, event: MessagesFiltered | PullAnswered, step: int,
           what: str) -> Row:
     return {"seq": str(seq), "step": step, "client_id": event.client_id,
-            "actor": sandbox.actors.label_of(event.client_id), "at_ms": at_ms, "what": what}
+            "actor": cluster.actors.label_of(event.client_id), "at_ms": at_ms, "what": what}
 
 
 def _add(table: dict[str, list[Row]], group: str, row: Row) -> None:

@@ -1,22 +1,20 @@
 """Every station on the way from a key to its messages."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import WalkIndex
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.messages import message_row
 from sandbox.store.index_walk import EntryStep, FileWalk
 from sandbox.store.message_store import MessageStore
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 
-def walk(sandbox: "Sandbox", question: WalkIndex) -> Row:
+def walk(cluster: Cluster, question: WalkIndex) -> Row:
     """On one broker: the one named, else the first that finds something, else the first."""
-    nodes = sandbox.nodes.masters() if question.broker is None else [sandbox.nodes.broker(question.broker)]
+    nodes = cluster.nodes.masters() if question.broker is None else [cluster.nodes.broker(question.broker)]
     if not nodes:
         raise ActionRefused(409, "No broker is running.", "Start one first.")
     walks = [(node, node.running.store.index.walk(question.topic, question.key, question.from_ms, question.to_ms))

@@ -1,9 +1,10 @@
 """What became of a message: where its copies lie, and how far each group has come with it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.topic_names import TRANSACTION_GROUP
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
 from sandbox.message.filter import TAG
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
@@ -13,15 +14,12 @@ from sandbox.queries.questions.heard import Heard, heard_of
 from sandbox.queries.rows.groups import GroupView
 from sandbox.remoting.bodies import SubscriptionData
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 GROUPS = 16  # whose progress is told
 
 
-def life_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> Row:
+def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
     """{"chain": [step], "linked", "groups": [group], "known_from_ms", "known_from_seq", "complete", "skipped"}.
 
     A step is a row of `chain.chain_of` and {"seq": of its MessagesStored, as text; None: no longer in memory}.
@@ -48,43 +46,43 @@ def life_of(sandbox: "Sandbox", broker: str, message: StoredMessage) -> Row:
     that was attached nobody hears them: then both lists are None, `given` is None and `complete` False; and `chain` and
     `groups` are None where nothing is known at all.
     """
-    chain = chain_of(sandbox, broker, message)
+    chain = chain_of(cluster, broker, message)
     places: dict[tuple[str, str, int], dict[int, int]] = {}
     for number, step in enumerate(chain):
         places.setdefault((step["topic"], step["broker"], step["queue_id"]), {})[int(step["queue_offset"])] = number
-    heard = heard_of(sandbox, places)
+    heard = heard_of(cluster, places)
     for number, step in enumerate(chain):
         step["seq"] = heard.stored.get(number)
     topic = origin_topic(message)
     first_ms = min(step["store_ms"] for step in chain)
-    names = _groups(sandbox, topic, chain, heard)
+    names = _groups(cluster, topic, chain, heard)
     return {"chain": chain, "linked": message.properties.get("UNIQ_KEY") is not None,
-            "groups": [_group(sandbox, name, topic, message, chain, heard) for name in names],
+            "groups": [_group(cluster, name, topic, message, chain, heard) for name in names],
             "known_from_ms": heard.from_ms, "known_from_seq": str(heard.from_seq),
             "complete": heard.from_seq == 0 or (heard.from_ms is not None and heard.from_ms <= first_ms),
             "skipped": heard.skipped}
 
 
-def _groups(sandbox: "Sandbox", topic: str, chain: list[Row], heard: Heard) -> list[str]:
+def _groups(cluster: Cluster, topic: str, chain: list[Row], heard: Heard) -> list[str]:
     """Who reads the topic, or did; who wants one of the copies, or pulled one."""
     found = {step["group"] for step in chain if step["group"]} | heard.pulls.keys() | heard.deliveries.keys()
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         found |= set(node.running.consumer_offsets.groups_of(topic))
         found |= {name for name, group in node.running.consumers.groups.items() if topic in group.subscriptions}
-    found |= {actor.group for actor in sandbox.actors.consumers()
+    found |= {actor.group for actor in cluster.actors.consumers()
               if any(sub.topic == topic for sub in actor.settings.subscriptions)}
     return sorted(found - {TRANSACTION_GROUP})[:GROUPS]
 
 
-def _group(sandbox: "Sandbox", name: str, topic: str, message: StoredMessage, chain: list[Row], heard: Heard) -> Row:
-    view = GroupView(sandbox, name)
+def _group(cluster: Cluster, name: str, topic: str, message: StoredMessage, chain: list[Row], heard: Heard) -> Row:
+    view = GroupView(cluster, name)
     wanted = _subscription(view, topic)
     own = [number for number, step in enumerate(chain) if _reads(name, topic, step)]
     places = [place for number in own for place in _places(view, number, chain[number])]
     deliveries = [*heard.deliveries.get(name, ()), *(row for place in places for row in _working(view, place, chain))]
     return {"group": name, "model": view.model, "expression": None if wanted is None else wanted.sub_string,
             "subscribed": None if wanted is None else _wants(wanted, message), "state": _state_of(name, chain, places),
-            "given": _given(sandbox, view, chain, own), "places": places,
+            "given": _given(cluster, view, chain, own), "places": places,
             "deliveries": sorted(deliveries, key=lambda row: (row["started_ms"], row["ended_ms"] is None)),
             "pulls": heard.pulls.get(name, [])}
 
@@ -187,15 +185,15 @@ def _working(view: GroupView, place: Row, chain: list[Row]) -> list[Row]:
              "once": False}]
 
 
-def _given(sandbox: "Sandbox", view: GroupView, chain: list[Row], own: list[int]) -> bool | None:
+def _given(cluster: Cluster, view: GroupView, chain: list[Row], own: list[int]) -> bool | None:
     """The group's ledger knows every offset a listener was given; over sleep it keeps the newest only."""
-    ledger = sandbox.actors.ledgers.get(view.group)
+    stats = cluster.actors.group_stats.get(view.group)
     accounts = ["", *(actor.label for actor in view.actors)]
-    for number in own if ledger is not None else ():
-        assert ledger is not None
+    for number in own if stats is not None else ():
+        assert stats is not None
         step = chain[number]
         mq, offset = MessageQueue(step["topic"], step["broker"], step["queue_id"]), int(step["queue_offset"])
-        if any(first <= offset <= last for account in accounts for first, last in ledger.given(mq, account)):
+        if any(first <= offset <= last for account in accounts for first, last in stats.given(mq, account)):
             return True
     only_ours = all(client in view.by_client for client in view.registered())
-    return False if ledger is not None and only_ours and sandbox.record.wakes == 1 else None
+    return False if stats is not None and only_ours and cluster.record.wakes == 1 else None

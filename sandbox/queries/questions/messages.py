@@ -1,8 +1,9 @@
 """One message and its bytes, found by place (questions `read-record`, `read-entry`, `locate`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import Locate, ReadEntry, ReadRecord
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import properties
@@ -13,16 +14,13 @@ from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import QueueUnit
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 AROUND_MS = 1_000  # index entries count whole seconds
 KEYS_SHOWN = 16  # of one message
 
 
-def read_record(sandbox: "Sandbox", question: ReadRecord) -> Row:
+def read_record(cluster: Cluster, question: ReadRecord) -> Row:
     """Everything about the message whose record begins there.
 
     {"broker", "physical_offset" (text), "bytes", "hex" (the whole record), "message" (`message_rows.full_row`),
@@ -34,7 +32,7 @@ def read_record(sandbox: "Sandbox", question: ReadRecord) -> Row:
      "life": `life.life_of`}.
     Of a cluster that was attached, `position`, `entry` and `index` are None where its brokers do not tell.
     """
-    store = sandbox.nodes.broker(question.broker).running.store
+    store = cluster.nodes.broker(question.broker).running.store
     raw = store.read(question.physical_offset)
     message = store.read_message(question.physical_offset)
     if raw is None or message is None:
@@ -46,12 +44,12 @@ def read_record(sandbox: "Sandbox", question: ReadRecord) -> Row:
             "hex": raw.hex(), "message": full_row(message, question.broker), "fields": record_fields(message),
             "parts": record_parts(raw), "position": _position(store, question.physical_offset),
             "entry": _entry(store, message, unit) if unit is not None and own else None,
-            "index": _index_entries(store, message), "life": life_of(sandbox, question.broker, message)}
+            "index": _index_entries(store, message), "life": life_of(cluster, question.broker, message)}
 
 
-def read_entry(sandbox: "Sandbox", question: ReadEntry) -> Row:
+def read_entry(cluster: Cluster, question: ReadEntry) -> Row:
     """The 20 bytes of a queue entry and what they mean."""
-    store = sandbox.nodes.broker(question.broker).running.store
+    store = cluster.nodes.broker(question.broker).running.store
     unit = entry_of(store, question.topic, question.broker, question.queue_id, question.offset)
     message = store.read_message(unit.physical_offset)
     return {"topic": question.topic, "broker": question.broker, "queue_id": question.queue_id,
@@ -73,10 +71,10 @@ def entry_of(store: MessageStore, topic: str, broker: str, queue_id: int, offset
     return unit
 
 
-def message_at(sandbox: "Sandbox", topic: str, broker: str, queue_id: int, offset: int, *,
+def message_at(cluster: Cluster, topic: str, broker: str, queue_id: int, offset: int, *,
                queue_field: str = "queue_id") -> tuple[BrokerNode, StoredMessage]:
     """The message of a queue's entry, and who keeps it.  Raises ActionRefused (404; 409 for a broker that is down)."""
-    node = sandbox.nodes.broker(broker)
+    node = cluster.nodes.broker(broker)
     unit = entry_of(node.running.store, topic, broker, queue_id, offset, queue_field=queue_field)
     message = node.running.store.read_message(unit.physical_offset)
     if message is None:
@@ -86,9 +84,9 @@ def message_at(sandbox: "Sandbox", topic: str, broker: str, queue_id: int, offse
     return node, message
 
 
-def locate(sandbox: "Sandbox", question: Locate) -> Row:
+def locate(cluster: Cluster, question: Locate) -> Row:
     """Which file holds the position (spec store-format 1).  Files of another size are sums only: nobody has them."""
-    store = sandbox.nodes.broker(question.broker).running.store
+    store = cluster.nodes.broker(question.broker).running.store
     return {"broker": question.broker, "physical_offset": str(question.physical_offset),
             **_position(store, question.physical_offset, question.file_bytes)}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.client.allocate.consistent_hash import (
@@ -11,15 +11,13 @@ from sandbox.client.allocate.consistent_hash import (
     ring_position,
 )
 from sandbox.cluster.actors.strategies import MACHINE_ROOM, NEARBY, Rooms, make_strategy
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.divide import checked_strategy
 from sandbox.control.questions import PlanRebalance
 from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Shares = dict[str, list[MessageQueue]]
 
@@ -35,7 +33,7 @@ class Divided(NamedTuple):
     members: list[str]
 
 
-def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
+def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, Any]:
     """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them,
     `colours` (an actor's own number, of anybody else some number).
 
@@ -44,22 +42,22 @@ def plan(sandbox: "Sandbox", question: PlanRebalance) -> dict[str, Any]:
     read from.  `compared`: each strategy that needs nothing else, before and after the same change (`moves`), and what
     changing over to it now would move before anybody comes or goes (`switching`).
     """
-    view = GroupView(sandbox, question.group)
+    view = GroupView(cluster, question.group)
     now = view.routed_queues(question.topic)
     members = view.online_members()
-    new, after_members = _members(sandbox, question, members)
-    strategy = _strategy(sandbox, view, question)
+    new, after_members = _members(cluster, question, members)
+    strategy = _strategy(cluster, view, question)
     then = now if question.queues in (None, len(now)) else made_up_queues(question.topic, question.queues or 0, now)
-    before = shares_of(group_strategy(sandbox, view), question.group, now, members)
+    before = shares_of(group_strategy(cluster, view), question.group, now, members)
     after = shares_of(strategy, question.group, then, after_members)
     return {
         "group": question.group, "topic": question.topic, "strategy": strategy.name, "before": rows_of(before),
         "after": rows_of(after), "moves": moves_between(before, after), "of": len(then),
-        "idle": [new.get(member) or sandbox.label_of(member) for member, mqs in after.items() if not mqs],
-        "labels": {member: new.get(member) or sandbox.label_of(member) for member in sorted({*before, *after})},
+        "idle": [new.get(member) or cluster.label_of(member) for member, mqs in after.items() if not mqs],
+        "labels": {member: new.get(member) or cluster.label_of(member) for member in sorted({*before, *after})},
         "colours": _colours(view, sorted({*before, *after})),
         "members": after_members, "queues": [mq.row for mq in then], "ring": ring_of(strategy, then, after_members),
-        "rooms": _rooms(sandbox, view, question, strategy.name, then, after_members),
+        "rooms": _rooms(cluster, view, question, strategy.name, then, after_members),
         "compared": compared(strategy, question, before, Divided(now, members), Divided(then, after_members)),
     }
 
@@ -70,14 +68,14 @@ def _colours(view: GroupView, members: list[str]) -> dict[str, int]:
     return own | {member: next(free) for member in members if member not in own}
 
 
-def _members(sandbox: "Sandbox", question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
+def _members(cluster: Cluster, question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
     """Made-up ones with their labels, and all together as clients sort them."""
-    gone = {sandbox.actors.get(name).client_id if name in sandbox.actors.by_label else name
+    gone = {cluster.actors.get(name).client_id if name in cluster.actors.by_label else name
             for name in question.remove}
     stay, add = [member for member in members if member not in gone], question.add
     if question.members is not None:
         stay, add = stay[:question.members], max(0, question.members - len(stay))
-    new = dict(zip(sandbox.actors.next_client_ids(add), sandbox.actors.next_labels(add), strict=True))
+    new = dict(zip(cluster.actors.next_client_ids(add), cluster.actors.next_labels(add), strict=True))
     return new, sorted({*stay, *new})
 
 
@@ -89,11 +87,11 @@ def made_up_queues(topic: str, wanted: int, now: list[MessageQueue]) -> list[Mes
             for number in range(share + (place < odd))]
 
 
-def _strategy(sandbox: "Sandbox", view: GroupView, question: PlanRebalance) -> AllocateMessageQueueStrategy:
+def _strategy(cluster: Cluster, view: GroupView, question: PlanRebalance) -> AllocateMessageQueueStrategy:
     if question.strategy is None:
-        return group_strategy(sandbox, view)
-    chosen = checked_strategy(sandbox, question, question.strategy, set(question.remove))
-    return make_strategy(chosen, sandbox.actors)
+        return group_strategy(cluster, view)
+    chosen = checked_strategy(cluster, question, question.strategy, set(question.remove))
+    return make_strategy(chosen, cluster.actors)
 
 
 def shares_of(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue],
@@ -157,15 +155,15 @@ def ring_of(strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue],
             "queues": {mq.row: ring_position(queue_text(mq)) for mq in mqs}}
 
 
-def _rooms(sandbox: "Sandbox", view: GroupView, question: PlanRebalance, strategy: str, mqs: list[MessageQueue],
+def _rooms(cluster: Cluster, view: GroupView, question: PlanRebalance, strategy: str, mqs: list[MessageQueue],
            members: list[str]) -> dict[str, Any] | None:
     if not strategy.startswith(MACHINE_ROOM):
         return None
-    remembered = sandbox.actors.strategies.get(view.group) or {}
+    remembered = cluster.actors.strategies.get(view.group) or {}
     rooms = Rooms(question.rooms if question.strategy is not None else remembered.get("rooms", ()))
     nearby = strategy.startswith(NEARBY)
     return {"brokers": {broker: rooms.room_of(broker) for broker in sorted({mq.broker for mq in mqs})},
-            "members": {member: sandbox.actors.room_of(member) for member in members} if nearby else {},
+            "members": {member: cluster.actors.room_of(member) for member in members} if nearby else {},
             "wanted": sorted(rooms.wanted)}
 
 

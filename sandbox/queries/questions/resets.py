@@ -1,28 +1,26 @@
 """What a reset would do, as the dialog shows it."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanReset
 from sandbox.queries.reset_plan import PlannedQueue, Refusal, ResetPlan, ResetWish, fingerprint, plan_reset
 from sandbox.queries.rows.groups import GroupView
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 HISTOGRAM_BARS = 60
 HISTOGRAM_SAMPLES = 300  # messages looked at, spread evenly over all queues
 
 
-def plan(sandbox: "Sandbox", question: PlanReset) -> dict[str, Any]:
-    return draw_plan(sandbox, question, plan_reset(sandbox, question))
+def plan(cluster: Cluster, question: PlanReset) -> dict[str, Any]:
+    return draw_plan(cluster, question, plan_reset(cluster, question))
 
 
-def draw_plan(sandbox: "Sandbox", wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
+def draw_plan(cluster: Cluster, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
     return {
-        "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(), **draw_rows(wish, plan),
-        "catch_up_ms": _catch_up_ms(sandbox, wish, sum(row.lag_after for row in plan.rows)),
-        "histogram": _histogram(sandbox, plan),
+        "seq": str(cluster.journal.next_seq - 1), "at_ms": cluster.clock.now_ms(), **draw_rows(wish, plan),
+        "catch_up_ms": _catch_up_ms(cluster, wish, sum(row.lag_after for row in plan.rows)),
+        "histogram": _histogram(cluster, plan),
     }
 
 
@@ -60,9 +58,9 @@ def _draw_row(row: PlannedQueue) -> dict[str, Any]:
     }
 
 
-def _catch_up_ms(sandbox: "Sandbox", wish: ResetWish, lag: int) -> int | None:
+def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
     """Until the lag is gone, if the members work as fast as their listeners can; None: never, or nobody knows."""
-    view = GroupView(sandbox, wish.group)
+    view = GroupView(cluster, wish.group)
     queues = len(view.read_queues(wish.topic))
     can_per_s = 0.0
     for actor in view.actors:
@@ -78,7 +76,7 @@ def _catch_up_ms(sandbox: "Sandbox", wish: ResetWish, lag: int) -> int | None:
     return round(lag / (can_per_s - come_per_s) * 1000) if can_per_s > come_per_s else None
 
 
-def _histogram(sandbox: "Sandbox", plan: ResetPlan) -> list[dict[str, int]]:
+def _histogram(cluster: Cluster, plan: ResetPlan) -> list[dict[str, int]]:
     """When the stored messages came, in bars of one length; counts are estimated from evenly spread samples."""
     total = sum(row.max_offset - row.min_offset for row in plan.rows)
     if total == 0:
@@ -86,7 +84,7 @@ def _histogram(sandbox: "Sandbox", plan: ResetPlan) -> list[dict[str, int]]:
     stride = max(1, total // HISTOGRAM_SAMPLES)
     times: list[int] = []
     for row in plan.rows:
-        store = sandbox.nodes.broker(row.mq.broker).running.store
+        store = cluster.nodes.broker(row.mq.broker).running.store
         times += [at_ms for offset in range(row.min_offset, row.max_offset, stride)
                   if (at_ms := store.store_time(row.mq.topic, row.mq.queue_id, offset)) is not None]
     if not times:

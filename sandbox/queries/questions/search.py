@@ -1,8 +1,9 @@
 """Messages found by id, by key, by place or by time (question `find-messages`)."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.broker.topic_names import SCHEDULE_TOPIC
+from sandbox.cluster.cluster import Cluster
 from sandbox.commands.validate import check_row
 from sandbox.control.questions import FindMessages
 from sandbox.kernel.errors import ActionRefused
@@ -14,9 +15,6 @@ from sandbox.queries.questions.keys import FOREVER_MS, FOUND_BY_KEY, records_by_
 from sandbox.queries.questions.messages import message_at
 from sandbox.queries.rows.messages import full_row, message_row
 from sandbox.store.message_store import MessageStore
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
@@ -52,7 +50,7 @@ class Cursor(NamedTuple):
         return ":".join(str(part or 0) for part in self)
 
 
-def find(sandbox: "Sandbox", question: FindMessages) -> Row:
+def find(cluster: Cluster, question: FindMessages) -> Row:
     """At most 50 rows, and how far the search has come.
 
     {"by": "id" | "key" | "place" | "time", "rows": [`message_rows.message_row`; by id and by place
@@ -65,31 +63,31 @@ def find(sandbox: "Sandbox", question: FindMessages) -> Row:
     milliseconds.  Raises ActionRefused: 422 for fields that do not go together, 404 for a place where nothing is.
     """
     if question.id:
-        rows = [full_row(found.message, found.broker) for found in by_id(sandbox, question.id, question.topic)]
+        rows = [full_row(found.message, found.broker) for found in by_id(cluster, question.id, question.topic)]
         return _all("id", rows)
     if not question.topic:
         raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
     if question.key:
-        return _by_key(sandbox, question)
+        return _by_key(cluster, question)
     if question.offset is not None:
-        return _by_place(sandbox, question)
-    return _by_time(sandbox, question)
+        return _by_place(cluster, question)
+    return _by_time(cluster, question)
 
 
-def by_id(sandbox: "Sandbox", text: str, topic: str | None = None) -> list[Found]:
+def by_id(cluster: Cluster, text: str, topic: str | None = None) -> list[Found]:
     """An offset id names its place; else it is looked up as a unique key, in one topic or in all, the oldest first."""
     text = text.strip()
     place = _place(text)
-    for node in sandbox.nodes.masters() if place is not None else ():
+    for node in cluster.nodes.masters() if place is not None else ():
         assert place is not None
         message = node.running.store.read_message(place.physical_offset)
         if message is not None and msg_id.host_text(place.host) == node.record.address:
             return [Found(node.name, message)]
-    met = _query(sandbox, topic, text)
+    met = _query(cluster, topic, text)
     return [found for found in met if found.message.properties.get(properties.UNIQ_KEY) == text]
 
 
-def why_not(sandbox: "Sandbox", text: str) -> Row:
+def why_not(cluster: Cluster, text: str) -> Row:
     """Why `by_id` finds nothing: {"code", and what the sentence names}.
 
     `not_indexed`: no offset id, and no unique key of the index; `other_broker` (`address`); `broker_down` (`broker`);
@@ -100,9 +98,9 @@ def why_not(sandbox: "Sandbox", text: str) -> Row:
     if place is None:
         return {"code": "not_indexed"}
     address = msg_id.host_text(place.host)
-    node = next((node for node in sandbox.nodes.brokers if node.record.address == address), None)
+    node = next((node for node in cluster.nodes.brokers if node.record.address == address), None)
     if node is None:
-        known = sandbox.nodes.masters()
+        known = cluster.nodes.masters()
         return {"code": "other_broker", "address": address, "known": ", ".join(node.record.address for node in known)}
     if node.broker is None:
         return {"code": "broker_down", "broker": node.node}
@@ -126,11 +124,11 @@ def _all(by: str, rows: list[Row], *, more: bool = False) -> Row:
             "found_in_all": len(rows[:ROWS]), "of": len(rows), "cursor": None, "more": more or len(rows) > ROWS}
 
 
-def _by_key(sandbox: "Sandbox", question: FindMessages) -> Row:
+def _by_key(cluster: Cluster, question: FindMessages) -> Row:
     """What the index knows; other keys of the same hash are left out, as a client leaves them out."""
     assert question.key is not None
     begin_ms, end_ms = question.from_ms or 0, FOREVER_MS if question.to_ms is None else question.to_ms
-    met = _query(sandbox, question.topic, question.key, begin_ms, end_ms)
+    met = _query(cluster, question.topic, question.key, begin_ms, end_ms)
     rows = [message_row(found.message, found.broker) for found in met if _has_key(found.message, question.key)]
     return _all("key", rows, more=len(met) >= FOUND_BY_KEY)
 
@@ -140,37 +138,37 @@ def _has_key(message: StoredMessage, key: str) -> bool:
             or message.properties.get(properties.UNIQ_KEY) == key)
 
 
-def _query(sandbox: "Sandbox", topic: str | None, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS) -> list[Found]:
+def _query(cluster: Cluster, topic: str | None, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS) -> list[Found]:
     """By store time; of all topics where none is named."""
     found: list[Found] = []
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         store = node.running.store
         for name in [topic] if topic else sorted({name for name, _ in store.queues()}):
             found += [Found(node.name, message) for message in records_by_key(store, name, key, begin_ms, end_ms)]
     return sorted(found, key=lambda each: (each.message.store_ms, each.broker, each.message.physical_offset))
 
 
-def _by_place(sandbox: "Sandbox", question: FindMessages) -> Row:
+def _by_place(cluster: Cluster, question: FindMessages) -> Row:
     assert question.topic is not None
     assert question.offset is not None
     if question.queue is None:
         raise ActionRefused(422, "Which queue?", "An offset counts within one queue: choose broker and number.",
                             field="queue")
     broker, queue_id = check_row("queue", question.queue)
-    _, message = message_at(sandbox, question.topic, broker, queue_id, question.offset, queue_field="queue")
+    _, message = message_at(cluster, question.topic, broker, queue_id, question.offset, queue_field="queue")
     return _all("place", [full_row(message, broker)])
 
 
-def _by_time(sandbox: "Sandbox", question: FindMessages) -> Row:
+def _by_time(cluster: Cluster, question: FindMessages) -> Row:
     """Queue by queue from `from_ms` on.  One question looks at so many entries or works so long, then says where."""
-    queues = _queues(sandbox, question)
+    queues = _queues(cluster, question)
     cursor = Cursor.of(question.cursor)
     begins = [_first(store, mq, question.from_ms) for store, mq in queues]
     of = sum(max(0, store.max_offset(mq.topic, mq.queue_id) - first)
              for (store, mq), first in zip(queues, begins, strict=True))
     rows: list[Row] = []
-    scanned, wall = 0, sandbox.ground.wall
-    until_s = wall.monotonic() + sandbox.limits.scan_ms / 1000
+    scanned, wall = 0, cluster.environment.wall
+    until_s = wall.monotonic() + cluster.limits.scan_ms / 1000
     by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # whose entries hold a time instead
     wanted_code = tags_code(question.tag or "") if by_hash else None
 
@@ -184,7 +182,7 @@ def _by_time(sandbox: "Sandbox", question: FindMessages) -> Row:
         resumed = cursor.offset if place == cursor.place else None
         offset = begins[place] if resumed is None else max(resumed, begins[place])
         while offset < store.max_offset(mq.topic, mq.queue_id):
-            if len(rows) >= ROWS or scanned >= sandbox.limits.scan_entries or wall.monotonic() > until_s:
+            if len(rows) >= ROWS or scanned >= cluster.limits.scan_entries or wall.monotonic() > until_s:
                 return answer(Cursor(place, offset, cursor.scanned + scanned, cursor.found + len(rows)))
             unit = store.unit(mq.topic, mq.queue_id, offset)
             scanned += 1
@@ -201,9 +199,9 @@ def _by_time(sandbox: "Sandbox", question: FindMessages) -> Row:
     return answer(None)
 
 
-def _queues(sandbox: "Sandbox", question: FindMessages) -> list[tuple[MessageStore, MessageQueue]]:
+def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore, MessageQueue]]:
     """Those of the topic, or the one that is named.  Raises ActionRefused where there is none."""
-    found = [(node.running.store, MessageQueue(topic, node.name, queue_id)) for node in sandbox.nodes.masters()
+    found = [(node.running.store, MessageQueue(topic, node.name, queue_id)) for node in cluster.nodes.masters()
              for topic, queue_id in node.running.store.queues() if topic == question.topic]
     if question.queue is None:
         return found

@@ -1,21 +1,19 @@
 """Open transactions, as a list."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import Transactions
 from sandbox.queries.transactions import open_transactions
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
 ROWS = 100
 
 
-def find(sandbox: "Sandbox", _: Transactions) -> Row:
+def find(cluster: Cluster, _: Transactions) -> Row:
     """The oldest hundred, and how many there are; `checks`: how often the broker has asked."""
-    found, now_ms = open_transactions(sandbox), sandbox.clock.now_ms()
+    found, now_ms = open_transactions(cluster), cluster.clock.now_ms()
     return {
         "rows": [{"transaction_id": half.transaction_id, "producer_group": half.producer_group, "broker": node.name,
                   "topic": half.topic, "queue_id": half.queue_id, "half_offset": str(half.half_offset),

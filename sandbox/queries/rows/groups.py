@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.channel import LOOPBACK
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 PERM_READ = 4
 EXPIRE_MS = 120_000  # a member silent for so long is dropped (spec broker-behaviour 5)
@@ -21,16 +18,16 @@ EXPIRE_MS = 120_000  # a member silent for so long is dropped (spec broker-behav
 class GroupView:
     """Read once, used within the same turn."""
 
-    def __init__(self, sandbox: "Sandbox", group: str) -> None:
-        self._sandbox = sandbox
+    def __init__(self, cluster: Cluster, group: str) -> None:
+        self._cluster = cluster
         self.group = group
-        self.actors: list[ConsumerActor] = sandbox.actors.consumers(group)
-        self.masters = {node.name: node.running for node in sandbox.nodes.masters()}
-        self.down = sandbox.nodes.down_masters()
-        self.slaves = {name: slave for name in self.down if (slave := sandbox.nodes.slave_of(name)) is not None}
+        self.actors: list[ConsumerActor] = cluster.actors.consumers(group)
+        self.masters = {node.name: node.running for node in cluster.nodes.masters()}
+        self.down = cluster.nodes.down_masters()
+        self.slaves = {name: slave for name in self.down if (slave := cluster.nodes.slave_of(name)) is not None}
         self.answering = {**{name: slave.running for name, slave in self.slaves.items()}, **self.masters}
         """What clients find under a broker's name: its master, or a slave of one that is down."""
-        self._skews = {node.name: node.clock.skew_ms for node in [*self.slaves.values(), *sandbox.nodes.masters()]}
+        self._skews = {node.name: node.clock.skew_ms for node in [*self.slaves.values(), *cluster.nodes.masters()]}
         self.by_client = {actor.client_id: actor for actor in self.actors if actor.client_id}
         self._registered: dict[str, MemberInfo] | None = None
         self._holders: dict[MessageQueue, tuple[ConsumerActor, ProcessQueue]] = {}

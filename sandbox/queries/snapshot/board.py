@@ -4,12 +4,13 @@ Without a group there are the queues' ends, and nothing of an offset.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.topic_names import retry_topic
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.actors.strategies import make_strategy
+from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
@@ -18,10 +19,8 @@ from sandbox.queries.snapshot.flow import flow_of
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import broadcast_row, queue_row
 from sandbox.queries.snapshot.retries import retrying
+from sandbox.queries.snapshot_cache import cache_of
 from sandbox.queries.start_offset import beginning_of_next
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 Rows = dict[str, Row]
@@ -29,40 +28,40 @@ Rows = dict[str, Row]
 OF_A_GROUP = ("group", "model", "strategy", "redelivered_on_crash", "out_per_s", "delivered_per_s", "retrying")
 
 
-def read_board(sandbox: "Sandbox", group: str, topic: str) -> Row:
+def read_board(cluster: Cluster, group: str, topic: str) -> Row:
     """Header, queue rows and member rows, all of one turn; what nobody needs at every frame is calmed."""
-    view = GroupView(sandbox, group)
-    figures = sandbox.memory.calm(group, topic)
-    figures.begin(sandbox.ground.wall.monotonic())
-    now_ms = sandbox.clock.now_ms()
-    queues, members = queue_rows(sandbox, view, topic), member_rows(sandbox, view, topic)
+    view = GroupView(cluster, group)
+    figures = cache_of(cluster).calm(group, topic)
+    figures.begin(cluster.environment.wall.monotonic())
+    now_ms = cluster.clock.now_ms()
+    queues, members = queue_rows(cluster, view, topic), member_rows(cluster, view, topic)
     for key, row in queues.items():
         calm_queue(row, key, figures, now_ms, _pulled_ms(view, topic, key))
     for client_id, row in members.items():
         calm_member(row, client_id, figures)
-    header = _header(sandbox, view, topic, queues, figures)
+    header = _header(cluster, view, topic, queues, figures)
     if not group:
         header |= dict.fromkeys(OF_A_GROUP)
     return {"header": header, "queues": queues, "members": members}
 
 
-def queue_rows(sandbox: "Sandbox", view: GroupView, topic: str) -> Rows:
+def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Rows:
     """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`."""
     mqs = view.all_queues(topic)
     if view.model == "BROADCASTING":
-        return {f"{mq.row}@{actor.client_id}": broadcast_row(sandbox, view, mq, actor, pq)
+        return {f"{mq.row}@{actor.client_id}": broadcast_row(cluster, view, mq, actor, pq)
                 for actor in view.actors if actor.consumer is not None and actor.lives
                 for mq in mqs if (pq := actor.consumer.process_queues.get(mq)) is not None or mq.broker in view.down}
-    assigned = assignment(sandbox, view, topic, view.routed_queues(topic))
-    return {mq.row: queue_row(sandbox, view, mq, assigned.get(mq)) for mq in mqs}
+    assigned = assignment(cluster, view, topic, view.routed_queues(topic))
+    return {mq.row: queue_row(cluster, view, mq, assigned.get(mq)) for mq in mqs}
 
 
-def assignment(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
+def assignment(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
     """Who each queue belongs to, with the members brokers know now; of two who would claim it, the last."""
-    return {mq: member for member, mine in shares(sandbox, view, topic, mqs).items() for mq in mine}
+    return {mq: member for member, mine in shares(cluster, view, topic, mqs).items() for mq in mine}
 
 
-def shares(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:
+def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:
     """What each member would compute now, by client id; kept until one of the inputs changes.
 
     Every member divides by its own strategy, so two may claim a queue and another may be nobody's.
@@ -70,47 +69,47 @@ def shares(sandbox: "Sandbox", view: GroupView, topic: str, mqs: list[MessageQue
     members = view.online_members()
     own = {member: view.by_client[member].settings for member in members if member in view.by_client}
     inputs = (members, mqs, {member: (settings.strategy, settings.room) for member, settings in own.items()},
-              str(sandbox.actors.strategies.get(view.group)))
-    known = sandbox.memory.assigned.get((view.group, topic))
+              str(cluster.actors.strategies.get(view.group)))
+    known = cache_of(cluster).assigned.get((view.group, topic))
     if known is not None and known[0] == inputs:
         return known[1]
     found: dict[str, list[MessageQueue]] = {}
     wanted = set(mqs)
     for member in members:
-        strategy = sandbox.actors.strategy_for(own[member]) if member in own else group_strategy(sandbox, view)
+        strategy = cluster.actors.strategy_for(own[member]) if member in own else group_strategy(cluster, view)
         try:
             mine = strategy.allocate(view.group, member, mqs, members)
         except ClientError:
             continue  # the strategy cannot divide these: nobody gets any
         found[member] = [mq for mq in mine if mq in wanted]
-    sandbox.memory.assigned[view.group, topic] = (inputs, found)
+    cache_of(cluster).assigned[view.group, topic] = (inputs, found)
     return found
 
 
-def group_strategy(sandbox: "Sandbox", view: GroupView) -> AllocateMessageQueueStrategy:
+def group_strategy(cluster: Cluster, view: GroupView) -> AllocateMessageQueueStrategy:
     """What the group's members divide by; wire members do not tell, so RocketMQ's default is taken."""
     name = next((actor.settings.strategy for actor in view.actors), "AVG")
-    return make_strategy(sandbox.actors.strategies.get(view.group) or {"strategy": name}, sandbox.actors)
+    return make_strategy(cluster.actors.strategies.get(view.group) or {"strategy": name}, cluster.actors)
 
 
-def _header(sandbox: "Sandbox", view: GroupView, topic: str, queues: Rows, figures: CalmFigures) -> Row:
-    ledger = sandbox.actors.ledgers.get(view.group)
+def _header(cluster: Cluster, view: GroupView, topic: str, queues: Rows, figures: CalmFigures) -> Row:
+    stats = cluster.actors.group_stats.get(view.group)
     settings = next((actor.settings for actor in view.actors), None)
-    p50_ms, p99_ms = figures.figure("delays", ledger.delays_ms) if ledger is not None else (None, None)
-    in_per_s, flow = figures.figure("flow", lambda: (_in_per_s(view, topic), flow_of(sandbox, view)))
-    again = 0 if topic == retry_topic(view.group) else retrying(sandbox, view)
+    p50_ms, p99_ms = figures.figure("delays", stats.delays_ms) if stats is not None else (None, None)
+    in_per_s, flow = figures.figure("flow", lambda: (_in_per_s(view, topic), flow_of(cluster, view)))
+    again = 0 if topic == retry_topic(view.group) else retrying(cluster, view)
     stored_ms = [row["oldest_stored_ms"] for row in queues.values() if row["oldest_stored_ms"] is not None]
     return {
         "group": view.group, "topic": topic, "model": view.model,
         "listener": settings.listener if settings is not None else None,
-        "strategy": group_strategy(sandbox, view).name, "lag": with_retries(lag_of(queues), again),
+        "strategy": group_strategy(cluster, view).name, "lag": with_retries(lag_of(queues), again),
         "retrying": str(again), **known_queues(queues),
         "oldest_since_ms": min(stored_ms, default=None),
-        "redelivered_on_crash": redelivered_on_crash(view, topic, sandbox.clock.now_ms()),
+        "redelivered_on_crash": redelivered_on_crash(view, topic, cluster.clock.now_ms()),
         "in_per_s": in_per_s, "out_per_s": flow.consumed, "delivered_per_s": flow.delivered, "differs": flow.differs,
         "e2e_p50_ms": p50_ms, "e2e_p99_ms": p99_ms,
-        "delivered_again": None if ledger is None else ledger.delivered_again, "rate": sandbox.clock.rate,
-        "next_actor": sandbox.actors.next_label(),
+        "delivered_again": None if stats is None else stats.delivered_again, "rate": cluster.clock.rate,
+        "next_actor": cluster.actors.next_label(),
     }
 
 

@@ -3,10 +3,11 @@
 `board/<slug>//<topic>` is a topic that no group reads.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
-from sandbox.hosting.port import Reading
+from sandbox.cluster.cluster import Cluster
+from sandbox.control.readings import Reading
 from sandbox.queries.channel_names import ChannelUnknown
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
@@ -22,65 +23,62 @@ from sandbox.queries.snapshot.storage import read_index, read_store
 from sandbox.queries.snapshot.topics import read_topics
 from sandbox.queries.snapshot.topology import read_topology
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
-
-def read_channel(sandbox: "Sandbox", kind: str, rest: list[str]) -> Reading:
+def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
     """Everything in one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
-    data = _read(sandbox, kind, rest)
-    return Reading(sandbox.journal.next_seq - 1, sandbox.clock.now_ms(), sandbox.clock.rate, sandbox.epoch, data)
+    data = _read(cluster, kind, rest)
+    return Reading(cluster.journal.next_seq - 1, cluster.clock.now_ms(), cluster.clock.rate, cluster.epoch, data)
 
 
-def _read(sandbox: "Sandbox", kind: str, rest: list[str]) -> dict[str, Any]:
+def _read(cluster: Cluster, kind: str, rest: list[str]) -> dict[str, Any]:
     match kind, rest:
         case "board", [group, topic]:
-            if (group and not GroupView(sandbox, group).exists) or not _has_topic(sandbox, topic):
+            if (group and not GroupView(cluster, group).exists) or not _has_topic(cluster, topic):
                 raise ChannelUnknown(f"no group {group} on {topic}")
-            return read_board(sandbox, group, topic)
+            return read_board(cluster, group, topic)
         case "locks", [group]:
-            if not GroupView(sandbox, group).exists:
+            if not GroupView(cluster, group).exists:
                 raise ChannelUnknown(f"no group {group}")
-            return read_locks(sandbox, group)
+            return read_locks(cluster, group)
         case "rebalance", [group]:
-            if not GroupView(sandbox, group).exists:
+            if not GroupView(cluster, group).exists:
                 raise ChannelUnknown(f"no group {group}")
-            return read_rebalance(sandbox, group)
+            return read_rebalance(cluster, group)
         case "groups", []:
-            return read_groups(sandbox)
+            return read_groups(cluster)
         case "store", [node]:
-            return read_store(sandbox, _running(sandbox, node))
+            return read_store(cluster, _running(cluster, node))
         case "store", [node, "disk"]:
-            return read_disk(sandbox, _running(sandbox, node))
+            return read_disk(cluster, _running(cluster, node))
         case "index", [node]:
-            return read_index(sandbox, _running(sandbox, node))
+            return read_index(cluster, _running(cluster, node))
         case "topics", []:
-            return read_topics(sandbox)
+            return read_topics(cluster)
         case "topology", []:
-            return read_topology(sandbox)
+            return read_topology(cluster)
         case "wire", [] | [_]:
-            return read_wire(sandbox, rest[0] if rest else None)
+            return read_wire(cluster, rest[0] if rest else None)
         case "messages", [] | [_]:
-            return read_messages(sandbox, rest[0] if rest else "")
+            return read_messages(cluster, rest[0] if rest else "")
         case "connect", []:
-            return read_connect(sandbox)
+            return read_connect(cluster)
         case "client", [who]:
-            client = read_client(sandbox, who)
+            client = read_client(cluster, who)
             if client is None:
                 raise ChannelUnknown(f"no client {who}")
             return client
     raise ChannelUnknown(f"no channel {kind}/{'/'.join(rest)}")
 
 
-def _has_topic(sandbox: "Sandbox", topic: str) -> bool:
+def _has_topic(cluster: Cluster, topic: str) -> bool:
     """With every broker down nobody can say, and the board stays."""
-    masters = sandbox.nodes.masters()
+    masters = cluster.nodes.masters()
     return not masters or any(topic in node.running.topics.table for node in masters) or any(
-        topic in known.topics for known in sandbox.nodes.down_masters().values())
+        topic in known.topics for known in cluster.nodes.down_masters().values())
 
 
-def _running(sandbox: "Sandbox", name: str) -> BrokerNode:
-    node = sandbox.nodes.find(name)
+def _running(cluster: Cluster, name: str) -> BrokerNode:
+    node = cluster.nodes.find(name)
     if node is None or node.broker is None:
         raise ChannelUnknown(f"no running broker {name}")
     return node

@@ -3,7 +3,7 @@
 Asked for by client id or by an actor's label.  Of a dead process there is what the journal said; None: nobody knows.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.broker.consumers import MemberInfo
 from sandbox.broker.producers import ProducerInfo
@@ -14,16 +14,15 @@ from sandbox.cluster import console
 from sandbox.cluster.actors.actors import Actor
 from sandbox.cluster.actors.consumer_actor import ConsumerActor, GroupMember
 from sandbox.cluster.actors.producing import producer_group
-from sandbox.cluster.client_lives import ClientLife
+from sandbox.cluster.cluster import Cluster
+from sandbox.queries.client_lives import ClientLife
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.client_queues import queue_rows, subscription_rows
 from sandbox.queries.snapshot.client_sends import producer_row
 from sandbox.queries.snapshot.client_waits import waits, waits_of_producer
 from sandbox.queries.snapshot.code_names import request_name
 from sandbox.queries.snapshot.offset_files import member_offsets
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 Row = dict[str, Any]
 
@@ -47,19 +46,19 @@ class Found(NamedTuple):
     group: str | None = None
 
 
-def read_client(sandbox: "Sandbox", who: str) -> Row | None:
+def read_client(cluster: Cluster, who: str) -> Row | None:
     """None: nobody of that name is or was here."""
-    found = _find(sandbox, who)
+    found = _find(cluster, who)
     if found is None:
         return None
-    life = sandbox.memory.lives.get(found.client_id)
-    view = GroupView(sandbox, found.group) if found.group is not None and found.kind != "producer" else None
+    life = cache_of(cluster).lives.get(found.client_id)
+    view = GroupView(cluster, found.group) if found.group is not None and found.kind != "producer" else None
     member = found.info or (view.registered().get(found.client_id) if view is not None else None)
-    info = member if view is not None else _sender(sandbox, found)
-    names = _names(sandbox)
+    info = member if view is not None else _sender(cluster, found)
+    names = _names(cluster)
     pending, more = _pending(found.instance, names)
     return {
-        "client": {**_identity(sandbox, found, life, info), **_settings(found, info, names),
+        "client": {**_identity(cluster, found, life, info), **_settings(found, info, names),
                    "connections": _connections(found, names),
                    "expires_at_ms": view.expires_at_ms(found.client_id, member) if view is not None else None},
         "steps": {} if life is None else {f"{row['group']}/{row['phase']}/{row['step']}": row for row in life.steps},
@@ -67,27 +66,27 @@ def read_client(sandbox: "Sandbox", who: str) -> Row | None:
         "marks": {} if life is None else {row["seq"]: row for row in life.marks},
         "unfinished": {} if life is None or found.instance is not None else life.unfinished,
         "waits": waits_of_producer(found.producer) if found.producer is not None and found.instance is not None
-        else waits(sandbox, view, found.consumer),
+        else waits(cluster, view, found.consumer),
         "timers": _timers(found), "pending": pending, "pending_more": more,
         "queues": queue_rows(view, found.consumer, found.client_id),
         "offsets": None if found.consumer is None
         else member_offsets(found.consumer.offset_store, list(found.consumer.process_queues)),
         "subscriptions": subscription_rows(view, found.consumer),
-        "producer": producer_row(sandbox, found.actor, found.producer),
+        "producer": producer_row(cluster, found.actor, found.producer),
     }
 
 
-def _find(sandbox: "Sandbox", who: str) -> Found | None:
-    actors = sandbox.actors.by_label
+def _find(cluster: Cluster, who: str) -> Found | None:
+    actors = cluster.actors.by_label
     actor = actors.get(who) or next((actor for actor in actors.values() if actor.client_id == who), None)
     if actor is not None:
         return _of_actor(actor)
-    producer = sandbox.console.producer
+    producer = cluster.console.producer
     if producer is not None and who in (console.LABEL, producer.instance.client_id):
         alive = producer.state in ("starting", "running", "hung", "stopping")
         return Found(producer.instance.client_id, console.LABEL, "producer", producer.state, None,
                      producer.instance if alive else None, None, producer, None, producer.group)
-    return _on_the_wire(sandbox, who) or _former(sandbox, who)
+    return _on_the_wire(cluster, who) or _former(cluster, who)
 
 
 def _of_actor(actor: Actor) -> Found:
@@ -100,33 +99,33 @@ def _of_actor(actor: Actor) -> Found:
                  producer_group(actor.label))
 
 
-def _on_the_wire(sandbox: "Sandbox", client_id: str) -> Found | None:
+def _on_the_wire(cluster: Cluster, client_id: str) -> Found | None:
     """A client that is not ours: what brokers know of it."""
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         for group in node.running.consumers.groups.values():
             info = group.members.get(client_id)
-            if info is not None and sandbox.memory.lives.get(client_id) is None:
+            if info is not None and cache_of(cluster).lives.get(client_id) is None:
                 return Found(client_id, None, "wire", "running", info=info, group=group.name)
     return None
 
 
-def _former(sandbox: "Sandbox", client_id: str) -> Found | None:
+def _former(cluster: Cluster, client_id: str) -> Found | None:
     """An earlier process of somebody; its actor may have gone on with another."""
-    life = sandbox.memory.lives.get(client_id)
+    life = cache_of(cluster).lives.get(client_id)
     if life is None:
         return None
     state = life.states[-1]["state"] if life.states else "unknown"
-    label = sandbox.actors.label_of(client_id)
+    label = cluster.actors.label_of(client_id)
     group = life.group
     if label is None:
-        producers = sandbox.actors.producers()
+        producers = cluster.actors.producers()
         label = next((actor.label for actor in producers if producer_group(actor.label) == group), None)
     return Found(client_id, label, "former", state, group=group)
 
 
-def _identity(sandbox: "Sandbox", found: Found, life: ClientLife | None,
+def _identity(cluster: Cluster, found: Found, life: ClientLife | None,
               info: MemberInfo | ProducerInfo | None) -> Row:
-    now_actor = sandbox.actors.by_label.get(found.label) if found.label is not None else None
+    now_actor = cluster.actors.by_label.get(found.label) if found.label is not None else None
     told = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
     since = told[-1] if told else getattr(found.actor, "state_since_ms", None)  # older than the last restart
     return {
@@ -160,16 +159,16 @@ def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[
     return row
 
 
-def _names(sandbox: "Sandbox") -> dict[str, str]:
+def _names(cluster: Cluster) -> dict[str, str]:
     """Addresses of servers to their names."""
-    nodes = sandbox.nodes
+    nodes = cluster.nodes
     return {**{node.record.address: node.name for node in nodes.name_servers},
             **{node.record.address: node.node for node in nodes.brokers}}
 
 
-def _sender(sandbox: "Sandbox", found: Found) -> ProducerInfo | None:
+def _sender(cluster: Cluster, found: Found) -> ProducerInfo | None:
     """What a broker knows of a producer's connection: of several, whoever heard of it last."""
-    known = [info for node in sandbox.nodes.masters()
+    known = [info for node in cluster.nodes.masters()
              for info in node.running.producers.groups.get(found.group or "", {}).values()
              if info.client_id == found.client_id]
     return max(known, key=lambda info: info.last_update_ms, default=None)

@@ -1,20 +1,18 @@
 """How a producer chooses queues, what its sends came to, and which brokers it leaves alone."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.client.producer import Producer
 from sandbox.cluster.actors.actors import Actor
 from sandbox.cluster.actors.producer_actor import ProducerActor
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.cluster.cluster import Cluster
 
 Row = dict[str, Any]
 
 QUEUES_SHOWN = 64
 
 
-def producer_row(sandbox: "Sandbox", actor: Actor | None, producer: Producer | None) -> Row | None:
+def producer_row(cluster: Cluster, actor: Actor | None, producer: Producer | None) -> Row | None:
     """None for who sends nothing.  Counts of answers and retries are those of the process that runs."""
     if isinstance(actor, ProducerActor):
         counts: Row = {"selector": actor.settings.selector, "topic": actor.settings.topic,
@@ -24,10 +22,10 @@ def producer_row(sandbox: "Sandbox", actor: Actor | None, producer: Producer | N
                   "failed": producer.failed}
     else:
         return None
-    return counts if producer is None else counts | _process(sandbox, producer)
+    return counts if producer is None else counts | _process(cluster, producer)
 
 
-def _process(sandbox: "Sandbox", producer: Producer) -> Row:
+def _process(cluster: Cluster, producer: Producer) -> Row:
     config, faults = producer.config, producer.faults
     topics = {}
     for topic in producer.topics():
@@ -38,7 +36,7 @@ def _process(sandbox: "Sandbox", producer: Producer) -> Row:
         "turn": str(faults.turn), "topics": topics, "answers": dict(sorted(producer.answers.items())),
         "retried": producer.retried, "retry_times": config.retry_times, "avoid_faulty": faults.enabled,
         "brokers": {broker: {"latency_ms": latency_ms, "until_ms": faults.available_from_ms[broker],
-                             "avoided": faults.available_from_ms[broker] > sandbox.clock.now_ms()}
+                             "avoided": faults.available_from_ms[broker] > cluster.clock.now_ms()}
                     for broker, latency_ms in sorted(faults.latency_ms.items())},
         "compress_over_bytes": config.compress_over_bytes, "max_message_bytes": config.max_message_bytes,
         "send_timeout_ms": config.send_timeout_ms,

@@ -1,23 +1,22 @@
 """What a member waits for, each wait by its name, with the moment it can end."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import GroupMember
+from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 Row = dict[str, Any]
 
 WAITS_SHOWN = 64
 
 
-def waits(sandbox: "Sandbox", view: GroupView | None, consumer: GroupMember | None) -> dict[str, Row]:
+def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None) -> dict[str, Row]:
     """By what is waited for.
 
     `why`: route (no name server told it), rebalance (no queue was shared out yet), lock (another member's), master
@@ -37,7 +36,7 @@ def waits(sandbox: "Sandbox", view: GroupView | None, consumer: GroupMember | No
         rows[""] = _row("rebalance", again_ms=again_ms)
     for mq in claimed:
         if mq not in consumer.process_queues and mq.topic in consumer.subscriptions:
-            rows[mq.key] = _not_taken(sandbox, view, consumer, mq, again_ms)
+            rows[mq.key] = _not_taken(cluster, view, consumer, mq, again_ms)
     for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0]):
         if pq.pause:
             rows[mq.key] = _row(pq.pause, queue=mq.key, until_ms=pq.pull_again_ms, again_ms=pq.pull_again_ms)
@@ -56,7 +55,7 @@ def _routes(instance: ClientInstance, topics: list[str]) -> dict[str, Row]:
             if not instance.routes.knows(topic)}
 
 
-def _not_taken(sandbox: "Sandbox", view: GroupView, consumer: PushConsumer, mq: MessageQueue,
+def _not_taken(cluster: Cluster, view: GroupView, consumer: PushConsumer, mq: MessageQueue,
                again_ms: int | None) -> Row:
     broker = view.masters.get(mq.broker)
     if broker is None:
@@ -65,17 +64,17 @@ def _not_taken(sandbox: "Sandbox", view: GroupView, consumer: PushConsumer, mq: 
         lock = broker.locks.table.get(view.group, {}).get(mq)
         if lock is not None and lock.client_id != consumer.client_id:
             return _row("lock", queue=mq.key, again_ms=again_ms, holder=lock.client_id,
-                        holder_state=_state(sandbox, lock.client_id), held_since_ms=lock.last_update_ms,
+                        holder_state=_state(cluster, lock.client_id), held_since_ms=lock.last_update_ms,
                         until_ms=lock.last_update_ms + broker.locks.max_live_ms)
     return _row("offset", queue=mq.key, again_ms=again_ms)
 
 
-def _state(sandbox: "Sandbox", client_id: str) -> str:
+def _state(cluster: Cluster, client_id: str) -> str:
     """Of a lock's holder; a process that is no more was stopped, or died."""
-    for actor in sandbox.actors.by_label.values():
+    for actor in cluster.actors.by_label.values():
         if actor.client_id == client_id:
             return actor.state
-    life = sandbox.memory.lives.get(client_id)
+    life = cache_of(cluster).lives.get(client_id)
     return str(life.states[-1]["state"]) if life is not None and life.states else "unknown"
 
 

@@ -1,14 +1,12 @@
 """Who came over a real wire, how far they got, and who was refused (channel `connect/<slug>`, product page Connect)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.listeners import Port
 from sandbox.cluster.wire_connections import WireConnection
 from sandbox.queries.snapshot.code_names import release_name, request_name
 from sandbox.remoting.codes import RequestCode
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
@@ -21,28 +19,28 @@ STATIONS: dict[str, frozenset[int]] = {
 """What a client does on its way, and the requests that show it."""
 
 
-def read_connect(sandbox: "Sandbox") -> Row:
+def read_connect(cluster: Cluster) -> Row:
     """{"listener", "ports", "connections", "clients", "refused", "counts"}; moments are of the sandbox's clock.
 
     `connections` by number: those that are open and the last that ended.  `clients` by client id: whoever has said its
     name, once, with all its connections.  `counts` has a row per limit: what it is, what is used, who was refused.
     """
-    listening = sandbox.listening
-    found = [*listening.connections.ended, *listening.connections.open.values()]
+    listeners = cluster.listeners
+    found = [*listeners.connections.ended, *listeners.connections.open.values()]
     return {
-        "listener": {"open": listening.is_open, "state": _state(listening.is_open),
-                     "name_servers": list(listening.name_servers), "shared": listening.shared is not None,
-                     "beyond": listening.is_beyond_loopback,
-                     "access_key": listening.access.keys.access_key if listening.access.keys else None,
-                     "rate": sandbox.clock.rate, "connections": listening.guard.connections},
-        "ports": {address: _port(sandbox, port) for address, port in listening.ports.items()},
-        "connections": {str(row.no): _connection(sandbox, row) for row in found},
-        "clients": _clients(sandbox),
+        "listener": {"open": listeners.is_open, "state": _state(listeners.is_open),
+                     "name_servers": list(listeners.name_servers), "shared": listeners.shared is not None,
+                     "beyond": listeners.is_beyond_loopback,
+                     "access_key": listeners.access.keys.access_key if listeners.access.keys else None,
+                     "rate": cluster.clock.rate, "connections": listeners.guard.connections},
+        "ports": {address: _port(cluster, port) for address, port in listeners.ports.items()},
+        "connections": {str(row.no): _connection(cluster, row) for row in found},
+        "clients": _clients(cluster),
         "refused": {str(number): {"at_ms": at_ms, "address": event.address, "reason": event.reason,
                                   "request_code": event.request_code, "request": request_name(event.request_code),
                                   "remark": event.remark}
-                    for number, (at_ms, event) in enumerate(listening.connections.refused)},
-        "counts": _counts(sandbox),
+                    for number, (at_ms, event) in enumerate(listeners.connections.refused)},
+        "counts": _counts(cluster),
     }
 
 
@@ -50,17 +48,17 @@ def _state(is_open: bool) -> str:
     return "open" if is_open else "closed"
 
 
-def _port(sandbox: "Sandbox", port: Port) -> Row:
+def _port(cluster: Cluster, port: Port) -> Row:
     """`node` answers there; `trouble` in the words of the operating system."""
-    return {"node": sandbox.nodes.name_at(port.address), "state": _state(port.server is not None),
+    return {"node": cluster.nodes.name_at(port.address), "state": _state(port.server is not None),
             "trouble": port.trouble}
 
 
-def _connection(sandbox: "Sandbox", row: WireConnection) -> Row:
+def _connection(cluster: Cluster, row: WireConnection) -> Row:
     """Each station has the moment of its first request, None while there was none."""
     stations = {name: min((at_ms for code, at_ms in row.codes.items() if code in codes), default=None)
                 for name, codes in STATIONS.items()}
-    return {"no": row.no, "node": sandbox.nodes.name_at(row.port), "address": row.address, "client_id": row.client_id,
+    return {"no": row.no, "node": cluster.nodes.name_at(row.port), "address": row.address, "client_id": row.client_id,
             "opened_ms": row.opened_ms, "heard_ms": row.heard_ms, "first_code": row.first_code,
             "first": request_name(row.first_code), "first_ms": row.codes.get(row.first_code or 0), **stations,
             "denied": row.denied, "denial": _denial(row.denial),
@@ -78,25 +76,25 @@ def _denial(remark: str | None) -> str | None:
     return next(kinds, "permission" if remark else None)
 
 
-def _clients(sandbox: "Sandbox") -> dict[str, Row]:
+def _clients(cluster: Cluster) -> dict[str, Row]:
     rows: dict[str, Row] = {}
-    for row in sandbox.listening.connections.open.values():
+    for row in cluster.listeners.connections.open.values():
         if row.client_id is None:
             continue
         before = rows.get(row.client_id)
         rows[row.client_id] = {
             "language": row.language, "version": row.version, "release": release_name(row.version),
-            "groups": _groups(sandbox, row.client_id),
+            "groups": _groups(cluster, row.client_id),
             "addresses": [*(before["addresses"] if before else []), row.address],
             "since_ms": min(row.opened_ms, before["since_ms"]) if before else row.opened_ms,
             "heard_ms": max(row.heard_ms, before["heard_ms"]) if before else row.heard_ms}
     return dict(sorted(rows.items()))
 
 
-def _groups(sandbox: "Sandbox", client_id: str) -> list[str]:
+def _groups(cluster: Cluster, client_id: str) -> list[str]:
     """Consumer and producer groups it is in; the one every Java client has beside its own is left out."""
     found: set[str] = set()
-    for node in sandbox.nodes.brokers:
+    for node in cluster.nodes.brokers:
         if node.broker is not None:
             found |= {name for name, group in node.broker.consumers.groups.items() if client_id in group.members}
             found |= {name for name, channels in node.broker.producers.groups.items()
@@ -104,9 +102,9 @@ def _groups(sandbox: "Sandbox", client_id: str) -> list[str]:
     return sorted(name for name in found if name != "CLIENT_INNER_PRODUCER")
 
 
-def _counts(sandbox: "Sandbox") -> dict[str, Row]:
+def _counts(cluster: Cluster) -> dict[str, Row]:
     """By reason, as ConnectionRefused names them."""
-    guard, limits = sandbox.listening.guard, sandbox.listening.limits
+    guard, limits = cluster.listeners.guard, cluster.listeners.limits
     used: dict[str, tuple[int | None, int | None]] = {
         "connections": (guard.connections, limits.connections), "pending_requests": (None, limits.pending_requests),
         "unread": (guard.unread_bytes, limits.unread_total_bytes),

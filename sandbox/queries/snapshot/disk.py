@@ -15,15 +15,13 @@
     marks       abort, lock: are the files there?  abort stays behind when the process ends badly
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.queries.snapshot.offset_files import broker_offsets
 from sandbox.queries.snapshot.storage import log_row
 from sandbox.store.message_store import ABORT_FILE, LOCK_FILE, MessageStore
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 Rows = dict[str, Row]
@@ -32,13 +30,13 @@ CONFIG = "config"
 QUEUES_SHOWN = 256
 
 
-def read_disk(sandbox: "Sandbox", node: BrokerNode) -> Row:
+def read_disk(cluster: Cluster, node: BrokerNode) -> Row:
     store = node.running.store
     replicated = store.replicated_offset if node.is_master else None
     log = store.max_physical_offset
     return {
         "node": {"node": node.node, "broker": node.name, "broker_id": node.record.broker_id,
-                 "role": "master" if node.is_master else "slave", "state": node.state, "flush": sandbox.preset.flush,
+                 "role": "master" if node.is_master else "slave", "state": node.state, "flush": cluster.preset.flush,
                  "replication": node.replication, "disk": store.disk_state,
                  "used_percent": round(store.cleaning.used_ratio() * 100)},
         "log": {**log_row(store), "replicated": None if replicated is None else str(replicated),

@@ -4,21 +4,20 @@ A slave serves pulls and keeps offsets, yet nobody can lock a queue there, so an
 (spec broker-behaviour 12, client-behaviour 3, 8.3).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.pulls import PullState
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.last_known import LastKnown
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 Row = dict[str, Any]
 
 
-def down_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue) -> Row:
+def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> Row:
     """What `queue_row` reads from a broker that runs.  `down`: see `down_mark`."""
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
     committed, stored_ms = known.committed(view.group, mq)
@@ -27,22 +26,22 @@ def down_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue) -> Row:
         at_slave = slave.running.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
         if at_slave is not None and at_slave != committed:
             committed = at_slave
-            stored_ms = sandbox.memory.stored_ms(mq, at_slave, known.ends(mq)[1], slave.running.store.store_time)
+            stored_ms = cache_of(cluster).stored_ms(mq, at_slave, known.ends(mq)[1], slave.running.store.store_time)
     held = view.holder(mq)
     return {**_places(known, mq, committed), "oldest_stored_ms": stored_ms, "rate_per_s": 0.0,
             "next_pull": None if pull is None or held is not None else str(pull.next_offset),
             "held_until_ms": None if pull is None else pull.held_until_ms,
-            "owner": _owner(view, mq, pull), "lock": None, "cause": sandbox.memory.cause(view.group, mq),
+            "owner": _owner(view, mq, pull), "lock": None, "cause": cache_of(cluster).cause(view.group, mq),
             "down": down_mark(view, mq, committed, pull)}
 
 
-def down_broadcast_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> Row:
+def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> Row:
     """Its offset is the member's own."""
     committed = actor.consumer.offset_store.read_memory(mq) if actor.consumer is not None else None
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
     return {**_places(known, mq, committed), "oldest_stored_ms": None, "rate_per_s": 0.0, "next_pull": None,
             "held_until_ms": None, "owner": actor.client_id, "lock": None,
-            "cause": sandbox.memory.cause(view.group, mq), "down": down_mark(view, mq, committed, pull)}
+            "cause": cache_of(cluster).cause(view.group, mq), "down": down_mark(view, mq, committed, pull)}
 
 
 def down_mark(view: GroupView, mq: MessageQueue, committed: int | None, pull: PullState | None) -> Row:

@@ -1,22 +1,20 @@
 """Links, and the frames on one of them, as the Frames page shows them (channel `wire/<slug>/<link>`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.frame_recorder import Frame, Link, Watched
 from sandbox.queries.snapshot.code_names import request_name, response_name
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
 
-def read_wire(sandbox: "Sandbox", link: str | None) -> Row:
+def read_wire(cluster: Cluster, link: str | None) -> Row:
     """Without a link: which there are.  With one: its newest frames too, and from now on it is recorded."""
     if link is None:
-        return {"links": sandbox.wire.links(), "link": None, "frames": {}}
-    watched = sandbox.wire.watch(link)
-    return {"links": sandbox.wire.links(), "link": link_row(watched),
+        return {"links": cluster.frames.links(), "link": None, "frames": {}}
+    watched = cluster.frames.watch(link)
+    return {"links": cluster.frames.links(), "link": link_row(watched),
             "frames": {str(frame.no): frame_row(frame, watched.link) for frame in watched.shown}}
 
 

@@ -1,8 +1,9 @@
 """All groups over all topics: how far each is behind, and who is there to catch up (channel `groups/<slug>`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.topic_names import retry_topic
+from sandbox.cluster.cluster import Cluster
 from sandbox.queries.rows.groups import GroupView, topics_of
 from sandbox.queries.snapshot.board import known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.calm import SECOND_MS, whole
@@ -10,26 +11,23 @@ from sandbox.queries.snapshot.flow import flow_of, members_there
 from sandbox.queries.snapshot.group_state import Standing
 from sandbox.queries.snapshot.retries import retrying
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 
-def read_groups(sandbox: "Sandbox") -> Row:
+def read_groups(cluster: Cluster) -> Row:
     """{"groups": {name: {"state", "topic" (the one furthest behind), "topics", "lag" (with "retrying"), "queues_known",
     "queues_all", "lag_last_known", "oldest_since_ms", "oldest_after_ms", "members", "consumed_per_s",
     "delivered_per_s", "differs"}}}."""
-    return {"groups": {name: _row(sandbox, GroupView(sandbox, name)) for name in group_names(sandbox)}}
+    return {"groups": {name: _row(cluster, GroupView(cluster, name)) for name in group_names(cluster)}}
 
 
-def group_names(sandbox: "Sandbox") -> list[str]:
+def group_names(cluster: Cluster) -> list[str]:
     """Groups with a member, a stopped actor, or a stored offset; built-in ones are left out."""
-    names = {actor.group for actor in sandbox.actors.consumers()}
-    for node in sandbox.nodes.masters():
+    names = {actor.group for actor in cluster.actors.consumers()}
+    for node in cluster.nodes.masters():
         names |= set(node.running.consumers.groups)
         names |= {key.group for key in node.running.consumer_offsets.table}
-    for known in sandbox.nodes.down_masters().values():
+    for known in cluster.nodes.down_masters().values():
         names |= set(known.groups)
     return sorted(name for name in names if not name.startswith("CID_RMQ_SYS_"))
 
@@ -43,15 +41,15 @@ def topics_read(view: GroupView) -> list[str]:
     return topics
 
 
-def _row(sandbox: "Sandbox", view: GroupView) -> Row:
-    queues = {topic: queue_rows(sandbox, view, topic) for topic in topics_read(view)}
+def _row(cluster: Cluster, view: GroupView) -> Row:
+    queues = {topic: queue_rows(cluster, view, topic) for topic in topics_read(view)}
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
-    again = retrying(sandbox, view)
+    again = retrying(cluster, view)
     lag = with_retries(lag_of(every), again)
     stored_ms = min((row["oldest_stored_ms"] for row in every.values() if row["oldest_stored_ms"] is not None),
                     default=None)
-    flow, members = flow_of(sandbox, view), members_there(view)
-    age_ms = None if stored_ms is None else sandbox.clock.now_ms() - stored_ms
+    flow, members = flow_of(cluster, view), members_there(view)
+    age_ms = None if stored_ms is None else cluster.clock.now_ms() - stored_ms
     standing = Standing(None if lag is None else int(lag), again, members, flow, age_ms)
     return {
         "state": standing.state, "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),

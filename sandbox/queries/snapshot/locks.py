@@ -1,10 +1,11 @@
 """Who owns which queue, how long, and why someone waits (channel `locks/<slug>/<group>`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView, topics_of
 from sandbox.queries.snapshot.board import assignment, known_queues
@@ -12,49 +13,46 @@ from sandbox.queries.snapshot.down_queues import down_row
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import lock_row
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 ATTEMPTS = 40
 RECENT_MS = 25_000  # a refused member asks again with its next rebalance, after 20 s
 
 
-def read_locks(sandbox: "Sandbox", group: str) -> Row:
-    view = GroupView(sandbox, group)
-    queues = _queue_rows(sandbox, view)
+def read_locks(cluster: Cluster, group: str) -> Row:
+    view = GroupView(cluster, group)
+    queues = _queue_rows(cluster, view)
     return {
-        "lives": _lives(sandbox, view),
-        "queues": queues, "members": member_rows(sandbox, view, None),
-        "attempts": _attempts(sandbox, view),
-        "brokers": {node.node: node.state for node in sandbox.nodes.brokers},
+        "lives": _lives(cluster, view),
+        "queues": queues, "members": member_rows(cluster, view, None),
+        "attempts": _attempts(cluster, view),
+        "brokers": {node.node: node.state for node in cluster.nodes.brokers},
         "known": known_queues(queues),
     }
 
 
-def _lives(sandbox: "Sandbox", view: GroupView) -> Row:
+def _lives(cluster: Cluster, view: GroupView) -> Row:
     """The broker's, and the clients' two: of a member that runs, else what the next one would start with."""
     broker_ms = next((broker.locks.max_live_ms for broker in view.masters.values()), MAX_LIVE_MS)
     running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
     if running is not None:
         return {"broker_ms": broker_ms, "client_ms": running.lock_max_live_ms, "renew_ms": running.lock_renew_ms}
-    preset = sandbox.preset
+    preset = cluster.preset
     return {"broker_ms": broker_ms, "client_ms": preset.client_lock_max_live_ms,
             "renew_ms": preset.client_lock_interval_ms}
 
 
-def _queue_rows(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
+def _queue_rows(cluster: Cluster, view: GroupView) -> dict[str, Row]:
     """Queues of all topics the group reads; those of its retry topic stand among the attempts only."""
-    waiting = _waiting(sandbox, view)
+    waiting = _waiting(cluster, view)
     rows: dict[str, Row] = {}
     topics = topics_of(view)
     for topic in topics:
         if topic.startswith("%"):
             continue
-        assigned = assignment(sandbox, view, topic, view.routed_queues(topic))
+        assigned = assignment(cluster, view, topic, view.routed_queues(topic))
         for mq in view.all_queues(topic):
-            rows[row_key(mq, topics)] = _queue_row(sandbox, view, mq, assigned.get(mq), waiting.get(mq, []))
+            rows[row_key(mq, topics)] = _queue_row(cluster, view, mq, assigned.get(mq), waiting.get(mq, []))
     return rows
 
 
@@ -63,7 +61,7 @@ def row_key(mq: MessageQueue, topics: list[str]) -> str:
     return mq.row if mq.topic in topics[:1] else f"{mq.topic}/{mq.row}"
 
 
-def _queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: str | None,
+def _queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None,
                waiting: list[str]) -> Row:
     consuming: Row | None = None
     suspended_until_ms: int | None = None
@@ -77,15 +75,15 @@ def _queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: 
         service = held[0].consumer.service if isinstance(held[0].consumer, PushConsumer) else None
         if isinstance(service, ConsumeMessageOrderlyService):
             suspended_until_ms = service.suspended_until_ms.get(pq)
-    down = down_row(sandbox, view, mq)["down"] if mq.broker in view.down else None
+    down = down_row(cluster, view, mq)["down"] if mq.broker in view.down else None
     return {"topic": mq.topic, "assigned": assigned, "waiting": waiting, "consuming": consuming, "down": down,
             "lock": None if down is not None else lock_row(view, view.masters[mq.broker], mq),
             "suspended_until_ms": suspended_until_ms}
 
 
-def _waiting(sandbox: "Sandbox", view: GroupView) -> dict[MessageQueue, list[str]]:
+def _waiting(cluster: Cluster, view: GroupView) -> dict[MessageQueue, list[str]]:
     """Members whose last attempt was refused, a short while ago."""
-    now_ms = sandbox.clock.now_ms()
+    now_ms = cluster.clock.now_ms()
     last: dict[tuple[MessageQueue, str], tuple[int, bool]] = {}
     for broker in view.masters.values():
         for attempt in broker.locks.attempts:
@@ -99,7 +97,7 @@ def _waiting(sandbox: "Sandbox", view: GroupView) -> dict[MessageQueue, list[str
     return waiting
 
 
-def _attempts(sandbox: "Sandbox", view: GroupView) -> dict[str, Row]:
+def _attempts(cluster: Cluster, view: GroupView) -> dict[str, Row]:
     """The newest attempts of all brokers, by a number that rises with time."""
     mine = [attempt for broker in view.masters.values() for attempt in broker.locks.attempts
             if attempt.group == view.group]

@@ -1,26 +1,24 @@
 """One member of a group, as its card shows it.  A wire client shows what the broker knows, the rest is None."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.pull_consumer import PullConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import MIB, Preset
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.code_names import release_name
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
-
 Row = dict[str, Any]
 
 
-def member_rows(sandbox: "Sandbox", view: GroupView, topic: str | None) -> dict[str, Row]:
+def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, Row]:
     """By client id: in-process members by label, then wire members.  `topic`: count only its queues."""
     registered = view.registered()
-    rows = {actor.client_id or actor.label: _actor_row(sandbox, view, actor, registered.get(actor.client_id), topic)
+    rows = {actor.client_id or actor.label: _actor_row(cluster, view, actor, registered.get(actor.client_id), topic)
             for actor in view.actors}
     for client_id, info in registered.items():
         if client_id not in rows and not view.is_leftover(client_id):
@@ -28,7 +26,7 @@ def member_rows(sandbox: "Sandbox", view: GroupView, topic: str | None) -> dict[
     return rows
 
 
-def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
+def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
                topic: str | None) -> Row:
     consumer, settings = actor.consumer, actor.settings
     held: list[tuple[MessageQueue, ProcessQueue]] = []
@@ -45,7 +43,7 @@ def _actor_row(sandbox: "Sandbox", view: GroupView, actor: ConsumerActor, info: 
         "span": max((pq.span for _, pq in held), default=0),
         "busy": actor.busy, "threads": actor.threads, "since_ms": actor.since_ms,
         "state_since_ms": actor.state_since_ms, "timers": actor.timers,
-        "limits": _limits(actor, sandbox.preset),
+        "limits": _limits(actor, cluster.preset),
         "work_ms": list(actor.work_ms), "slow": _slow(actor),
         "expires_at_ms": view.expires_at_ms(actor.client_id, info), "reason": actor.refused or None,
     }

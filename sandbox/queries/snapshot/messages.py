@@ -1,16 +1,15 @@
 """Messages as they arrive, and one of them (channel `messages/<slug>?…`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
+from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import ReadRecord
 from sandbox.queries.message_tail import Wanted
 from sandbox.queries.questions.messages import read_record
 from sandbox.queries.questions.search import by_id, why_not
 from sandbox.queries.rows.messages import message_row
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 Row = dict[str, Any]
 
@@ -18,7 +17,7 @@ ID_CHARS = 255
 OTHERS = 20  # further messages of one id, named
 
 
-def read_messages(sandbox: "Sandbox", query: str) -> Row:
+def read_messages(cluster: Cluster, query: str) -> Row:
     """`?topic=&queue=&tag=&key=` follows what arrives, `?id=` shows one message.
 
     Following: {"wanted": {"topic", "queue", "tag", "key"} (an empty text lets everything through), "seen": how many
@@ -32,19 +31,19 @@ def read_messages(sandbox: "Sandbox", query: str) -> Row:
     """
     asked = parse_qs(query).get("id")
     if asked:
-        return _one(sandbox, asked[0].strip()[:ID_CHARS])
-    tail = sandbox.memory.tails.of(Wanted.of(query))
-    tail.read(sandbox)
+        return _one(cluster, asked[0].strip()[:ID_CHARS])
+    tail = cache_of(cluster).tails.of(Wanted.of(query))
+    tail.read(cluster)
     return {"wanted": tail.wanted._asdict(), "seen": tail.seen, "rest": tail.rest, "unseen": tail.unseen,
             "rows": {str(number): row for number, row in tail.rows}}
 
 
-def _one(sandbox: "Sandbox", asked: str) -> Row:
+def _one(cluster: Cluster, asked: str) -> Row:
     """Of a unique key the record that was stored first: copies for retries come later."""
-    found = by_id(sandbox, asked)
+    found = by_id(cluster, asked)
     if not found:
-        return {"id": asked, "record": None, "others": [], "why": why_not(sandbox, asked)}
+        return {"id": asked, "record": None, "others": [], "why": why_not(cluster, asked)}
     first = found[0]
-    record = read_record(sandbox, ReadRecord(broker=first.broker, physical_offset=first.message.physical_offset))
+    record = read_record(cluster, ReadRecord(broker=first.broker, physical_offset=first.message.physical_offset))
     return {"id": asked, "record": record, "others": [message_row(other.message, other.broker) for other in
                                                       found[1:OTHERS + 1]], "why": None}

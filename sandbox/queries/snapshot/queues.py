@@ -1,46 +1,45 @@
 """One queue of one group: where every counter stands, this turn.  None means: nobody knows."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.broker import Broker
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.down_queues import down_broadcast_row, down_row
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 Row = dict[str, Any]
 
 
-def queue_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, assigned: str | None) -> Row:
+def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None) -> Row:
     """A row of the board, clustering: one per queue."""
     holder = view.holder(mq)
     actor, pq = holder if holder is not None else (None, None)
     if mq.broker in view.down:
-        row = {**_held(actor, pq, mq), **down_row(sandbox, view, mq), "assigned": assigned}
+        row = {**_held(actor, pq, mq), **down_row(cluster, view, mq), "assigned": assigned}
         return row if pq is None else row | {"next_pull": str(pq.next_offset)}
     broker = view.masters[mq.broker]
     owner = actor.client_id if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
-    return {**_ends(sandbox, broker, mq), **_position(sandbox, broker, mq, committed), **_held(actor, pq, mq),
+    return {**_ends(cluster, broker, mq), **_position(cluster, broker, mq, committed), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
-            "lock": lock_row(view, broker, mq), "cause": sandbox.memory.cause(view.group, mq), "down": None}
+            "lock": lock_row(view, broker, mq), "cause": cache_of(cluster).cause(view.group, mq), "down": None}
 
 
-def broadcast_row(sandbox: "Sandbox", view: GroupView, mq: MessageQueue, actor: ConsumerActor,
+def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor,
                   pq: ProcessQueue | None) -> Row:
     """Broadcasting: one per queue and member; the offset is the member's own."""
     if mq.broker in view.down:
-        return {**_held(actor, pq, mq), **down_broadcast_row(sandbox, view, mq, actor), "assigned": actor.client_id}
+        return {**_held(actor, pq, mq), **down_broadcast_row(cluster, view, mq, actor), "assigned": actor.client_id}
     broker = view.masters[mq.broker]
     assert actor.consumer is not None
     committed = actor.consumer.offset_store.read_memory(mq)
-    return {**_ends(sandbox, broker, mq), **_position(sandbox, broker, mq, committed), **_held(actor, pq, mq),
+    return {**_ends(cluster, broker, mq), **_position(cluster, broker, mq, committed), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": actor.client_id, "assigned": actor.client_id, "lock": None,
-            "cause": sandbox.memory.cause(view.group, mq), "down": None}
+            "cause": cache_of(cluster).cause(view.group, mq), "down": None}
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:
@@ -64,18 +63,18 @@ def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:
             "renew_at_ms": again_ms}
 
 
-def _ends(sandbox: "Sandbox", broker: Broker, mq: MessageQueue) -> Row:
+def _ends(cluster: Cluster, broker: Broker, mq: MessageQueue) -> Row:
     high = broker.store.max_offset(mq.topic, mq.queue_id)
     return {"min": str(max(0, broker.store.min_offset(mq.topic, mq.queue_id))), "max": str(high),
-            "rate_per_s": sandbox.memory.rate(mq, high)}
+            "rate_per_s": cache_of(cluster).rate(mq, high)}
 
 
-def _position(sandbox: "Sandbox", broker: Broker, mq: MessageQueue, committed: int | None) -> Row:
+def _position(cluster: Cluster, broker: Broker, mq: MessageQueue, committed: int | None) -> Row:
     if committed is None:
         return {"committed": None, "oldest_stored_ms": None}
     high = broker.store.max_offset(mq.topic, mq.queue_id)
     return {"committed": str(committed),
-            "oldest_stored_ms": sandbox.memory.stored_ms(mq, committed, high, broker.store.store_time)}
+            "oldest_stored_ms": cache_of(cluster).stored_ms(mq, committed, high, broker.store.store_time)}
 
 
 def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Row:

@@ -39,22 +39,21 @@ why (how a member left; the broker; the strategy), and for `route` topic_changed
 In broadcasting groups everybody reads everything: no trouble, and no moves between members.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.client.config import ClientConfig
 from sandbox.client.division import Round
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
-from sandbox.cluster.rebalance_history import GroupHistory
+from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rebalance_history import GroupHistory
 from sandbox.queries.rows.groups import GroupView, topics_of
 from sandbox.queries.snapshot.board import group_strategy, shares
 from sandbox.queries.snapshot.client_waits import waits
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import lock_row
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 Row = dict[str, Any]
 Rows = dict[str, Row]
@@ -65,34 +64,34 @@ MEMBER_FIELDS = ("actor", "letter", "colour", "state", "transport", "kind", "lan
 WAITS_FOR = ("lock", "master", "offset")
 
 
-def read_rebalance(sandbox: "Sandbox", group: str) -> Row:
-    view, history = GroupView(sandbox, group), sandbox.memory.rebalances.group(group)
+def read_rebalance(cluster: Cluster, group: str) -> Row:
+    view, history = GroupView(cluster, group), cache_of(cluster).rebalances.group(group)
     topics = {topic: view.routed_queues(topic) for topic in topics_of(view)[:TOPICS_SHOWN]}
-    members = _members(sandbox, view)
+    members = _members(cluster, view)
     return {
-        "group": _group(sandbox, view, members), "lives": _lives(view),
+        "group": _group(cluster, view, members), "lives": _lives(view),
         "brokers": {node.name: {"state": node.state, "members": _known(view, node.name)}
-                    for node in sandbox.nodes.brokers if node.is_master},
+                    for node in cluster.nodes.brokers if node.is_master},
         "topics": {topic: {"queues": _counted(mqs), "retry": topic.startswith("%RETRY%")}
                    for topic, mqs in topics.items()},
         "members": members, "beliefs": _beliefs(view, members, topics),
         "queues": {mq.key: row for topic, mqs in topics.items()
-                   for mq, row in _queues(sandbox, view, history, topic, mqs)},
-        "waits": _waits(sandbox, view),
+                   for mq, row in _queues(cluster, view, history, topic, mqs)},
+        "waits": _waits(cluster, view),
         "rounds": {row["seq"]: dict(row) for row in history.rounds},
         "moves": {row["seq"]: dict(row) for row in history.moves},
-        "labels": _labels(sandbox, history, members),
+        "labels": _labels(cluster, history, members),
     }
 
 
-def _labels(sandbox: "Sandbox", history: GroupHistory, members: Rows) -> dict[str, str]:
+def _labels(cluster: Cluster, history: GroupHistory, members: Rows) -> dict[str, str]:
     named = {row["client_id"] for row in history.rounds} | {row["from"] for row in history.moves}
     named |= {row["to"] for row in history.moves} | {row["who"] for row in history.happenings}
     return {client_id: label for client_id in sorted(named - members.keys() - {None})
-            if (label := sandbox.actors.label_of(client_id)) is not None}
+            if (label := cluster.actors.label_of(client_id)) is not None}
 
 
-def _group(sandbox: "Sandbox", view: GroupView, members: Rows) -> Row:
+def _group(cluster: Cluster, view: GroupView, members: Rows) -> Row:
     broadcasting = view.model == "BROADCASTING"
     strategies = {client_id: row["strategy"] for client_id, row in members.items() if row["strategy"] is not None}
     wanted = [row["subscription"] for row in members.values() if row["subscription"] is not None]
@@ -100,7 +99,7 @@ def _group(sandbox: "Sandbox", view: GroupView, members: Rows) -> Row:
     apart += ["subscription"] if any(one != wanted[0] for one in wanted) else []
     orderly = next((actor.settings.listener == "orderly" and not broadcasting for actor in view.actors), None)
     return {"group": view.group, "model": view.model, "orderly": orderly,
-            "strategy": None if broadcasting else group_strategy(sandbox, view).name, "strategies": strategies,
+            "strategy": None if broadcasting else group_strategy(cluster, view).name, "strategies": strategies,
             "apart": [] if broadcasting else apart}
 
 
@@ -128,10 +127,10 @@ def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
     return found
 
 
-def _members(sandbox: "Sandbox", view: GroupView) -> Rows:
+def _members(cluster: Cluster, view: GroupView) -> Rows:
     known = {name: set(members) for name in view.masters if (members := _known(view, name)) is not None}
     rows: Rows = {}
-    for client_id, row in member_rows(sandbox, view, None).items():
+    for client_id, row in member_rows(cluster, view, None).items():
         actor = view.by_client.get(client_id)
         rows[client_id] = {**{name: row.get(name) for name in MEMBER_FIELDS}, **_own(actor),
                            "known_to": sorted(name for name, members in known.items() if client_id in members)}
@@ -183,11 +182,11 @@ def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[Mes
             "agrees": found.members == truth and found.queues == mqs, **missed}
 
 
-def _queues(sandbox: "Sandbox", view: GroupView, history: GroupHistory, topic: str,
+def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str,
             mqs: list[MessageQueue]) -> list[tuple[MessageQueue, Row]]:
     """Queues brokers have, and such as members still think of."""
     broadcasting = view.model == "BROADCASTING"
-    due = shares(sandbox, view, topic, mqs) if not broadcasting else dict.fromkeys(view.online_members(), mqs)
+    due = shares(cluster, view, topic, mqs) if not broadcasting else dict.fromkeys(view.online_members(), mqs)
     alive = {actor.client_id: actor.consumer for actor in view.actors if actor.consumer is not None and actor.lives}
     claims = {client_id: set(known.division.mine) for client_id, consumer in alive.items()
               if (known := consumer.rebalancer.rounds.get(topic)) is not None and known.division is not None}
@@ -229,8 +228,8 @@ def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | No
     return "waits" if holder is None else "lingers", since_ms
 
 
-def _waits(sandbox: "Sandbox", view: GroupView) -> Rows:
+def _waits(cluster: Cluster, view: GroupView) -> Rows:
     """Queues that members claim and cannot have yet."""
     return {f"{actor.client_id}|{key}": {"client_id": actor.client_id, "holder": None, "holder_state": None, **row}
             for actor in view.actors if isinstance(actor.consumer, PushConsumer) and actor.lives
-            for key, row in waits(sandbox, view, actor.consumer).items() if row["why"] in WAITS_FOR}
+            for key, row in waits(cluster, view, actor.consumer).items() if row["why"] in WAITS_FOR}

@@ -1,23 +1,20 @@
 """What waits in a group's retry topic: lag of the group as much as what waits in its topics."""
 
-from typing import TYPE_CHECKING
 
 from sandbox.broker.topic_names import retry_topic
+from sandbox.cluster.cluster import Cluster
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.down_queues import down_row
 
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
-
-def retrying(sandbox: "Sandbox", view: GroupView) -> int:
+def retrying(cluster: Cluster, view: GroupView) -> int:
     """Messages; without a stored offset a group begins at the first.  Broadcasting repeats nothing."""
     if view.model == "BROADCASTING":
         return 0
     count = 0
     for mq in view.all_queues(retry_topic(view.group)):
         if mq.broker in view.down:
-            count += int(down_row(sandbox, view, mq)["down"]["lag"] or 0)
+            count += int(down_row(cluster, view, mq)["down"]["lag"] or 0)
         else:
             store = view.masters[mq.broker].store
             count += max(0, store.max_offset(mq.topic, mq.queue_id) - (view.committed(mq) or 0))

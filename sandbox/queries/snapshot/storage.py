@@ -1,13 +1,12 @@
 """The log as a tape, and the index as a shelf (channels `store/<slug>/<node>`, `index/<slug>/<node>`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.queries.snapshot.tape import topics_in_colour_order
+from sandbox.queries.snapshot_cache import cache_of
 from sandbox.store.message_store import MessageStore
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
@@ -15,11 +14,11 @@ LAST_ENTRIES = 64
 NEWEST_KEYS = 12
 
 
-def read_store(sandbox: "Sandbox", node: BrokerNode) -> Row:
+def read_store(cluster: Cluster, node: BrokerNode) -> Row:
     store = node.running.store
     return {"log": log_row(store), "files": {file.name: {"bytes": str(file.size), "wrote": str(file.wrote)}
                                              for file in store.log.files.files},
-            "records": sandbox.memory.tape(node.node).read(store), "topics": topics_in_colour_order(store)}
+            "records": cache_of(cluster).tape(node.node).read(store), "topics": topics_in_colour_order(store)}
 
 
 def log_row(store: MessageStore) -> Row:
@@ -28,11 +27,11 @@ def log_row(store: MessageStore) -> Row:
             "file_bytes": str(store.config.commit_log_file_bytes)}
 
 
-def read_index(sandbox: "Sandbox", node: BrokerNode) -> Row:
+def read_index(cluster: Cluster, node: BrokerNode) -> Row:
     store = node.running.store
     files = store.index.files
     return {
-        "keys": _newest_keys(sandbox.memory.tape(node.node).read(store)),
+        "keys": _newest_keys(cache_of(cluster).tape(node.node).read(store)),
         "files": {file.name: {"begin_ms": file.begin_ms, "end_ms": file.end_ms,
                               "begin_physical": str(file.begin_physical), "end_physical": str(file.end_physical),
                               "slots_used": file.slots_used, "count": file.index_count, "slots": file.slots,

@@ -1,22 +1,21 @@
 """Topics, queue by queue: who may write, who may read, and what waits where (product page Topics)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import PERM_READ, PERM_WRITE
 from sandbox.broker.topic_names import is_system
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.last_known import LastKnown
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.snapshot.tape import kind_of
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
+from sandbox.queries.snapshot_cache import cache_of
 
 Row = dict[str, Any]
 MAX_GROUPS = 16  # whose backlog a queue names
 
 
-def read_topics(sandbox: "Sandbox") -> Row:
+def read_topics(cluster: Cluster) -> Row:
     """{"topics": [{"topic", "kind", "brokers": [{"broker", "write_queues", "read_queues", "permission", "how",
     "down"}], "groups": [name], "queues": [{"broker", "queue_id", "min", "max", "rate_per_s", "use", "waiting"}]}]}.
 
@@ -26,23 +25,23 @@ def read_topics(sandbox: "Sandbox") -> Row:
     left behind by a shrink).  `waiting`: group → messages behind its committed offset, None where it never committed.
     """
     rows: dict[str, Row] = {}
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         broker = node.running
         last_ids = dict(broker.store.queues())  # sorted, so the highest id of each topic stays
         for name, config in sorted(broker.topics.table.items()):
             if is_system(name) or broker.topics.is_system(name):
                 continue
             counts = {"broker": node.name, "write_queues": config.write_queues, "read_queues": config.read_queues,
-                      "permission": config.permission, "how": sandbox.origins.of(name, node.name), "down": None}
+                      "permission": config.permission, "how": cluster.origins.of(name, node.name), "down": None}
             groups = _groups(broker, name)
-            _add(rows, name, counts, groups, _queues(sandbox, broker, name, counts, groups, last_ids.get(name, -1)))
-    for master, known in sandbox.nodes.down_masters().items():
-        down = {"known_at_ms": known.at_ms, "kept": sandbox.nodes.slave_of(master) is not None}
+            _add(rows, name, counts, groups, _queues(cluster, broker, name, counts, groups, last_ids.get(name, -1)))
+    for master, known in cluster.nodes.down_masters().items():
+        down = {"known_at_ms": known.at_ms, "kept": cluster.nodes.slave_of(master) is not None}
         for name, was in known.topics.items():
             if not is_system(name):
                 counts = {"broker": master, "write_queues": was["write_queues"],
                           "read_queues": was["read_queues"], "permission": was["permission"],
-                          "how": sandbox.origins.of(name, master), "down": down}
+                          "how": cluster.origins.of(name, master), "down": down}
                 groups = sorted(group for group, read in known.groups.items() if name in read)[:MAX_GROUPS]
                 _add(rows, name, counts, groups, _queues_then(known, name, counts, groups))
     for row in rows.values():
@@ -65,7 +64,7 @@ def _groups(broker: Broker, topic: str) -> list[str]:
     return sorted(found)[:MAX_GROUPS]
 
 
-def _queues(sandbox: "Sandbox", broker: Broker, topic: str, counts: Row, groups: list[str],
+def _queues(cluster: Cluster, broker: Broker, topic: str, counts: Row, groups: list[str],
             last_id: int) -> list[Row]:
     """Every queue the counts name, and those a shrink left messages in."""
     store = broker.store
@@ -75,7 +74,7 @@ def _queues(sandbox: "Sandbox", broker: Broker, topic: str, counts: Row, groups:
         high = store.max_offset(topic, queue_id)
         low = max(0, store.min_offset(topic, queue_id))
         rows.append({"broker": broker.config.name, "queue_id": queue_id, "min": str(low), "max": str(high),
-                     "rate_per_s": sandbox.memory.rate(MessageQueue(topic, broker.config.name, queue_id), high),
+                     "rate_per_s": cache_of(cluster).rate(MessageQueue(topic, broker.config.name, queue_id), high),
                      "use": _use(counts, queue_id),
                      "waiting": {group: _waiting(broker.consumer_offsets.get(group, topic, queue_id), low, high)
                                  for group in groups}})

@@ -8,43 +8,43 @@ from sandbox.cluster.actors.actors import Actor
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.actors.producing import producer_group
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.nodes import NameServerNode
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.queries.snapshot.topology_links import Talk, link_rows
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
 
-def read_topology(sandbox: "Sandbox") -> Row:
-    """{"lives", "name_servers", "brokers", "clients", "views", "links"}; nodes by the names links have (`Whereabouts`).
+def read_topology(cluster: Cluster) -> Row:
+    """{"lives", "name_servers", "brokers", "clients", "views", "links"}; nodes by the names links have (`NodeNames`).
 
     `views`: `ns-1~broker-a` → when that name server last heard of that broker, None while it does not know it; a name
     server that is down has no opinion, and no row.  Moments are of the sandbox's clock.
     """
-    talk = Talk(sandbox)
+    talk = Talk(cluster)
     return {
-        "lives": _lives(sandbox),
-        "name_servers": {node.name: _name_server(node) for node in sandbox.nodes.name_servers},
-        "brokers": {node.node: _broker(sandbox, node) for node in _in_order(sandbox)},
-        "clients": _clients(sandbox) | _strangers(talk), "views": _views(sandbox), "links": link_rows(sandbox, talk),
+        "lives": _lives(cluster),
+        "name_servers": {node.name: _name_server(node) for node in cluster.nodes.name_servers},
+        "brokers": {node.node: _broker(cluster, node) for node in _in_order(cluster)},
+        "clients": _clients(cluster) | _strangers(talk), "views": _views(cluster), "links": link_rows(cluster, talk),
     }
 
 
-def _lives(sandbox: "Sandbox") -> Row:
+def _lives(cluster: Cluster) -> Row:
     """How long a silent broker is believed in, how often that is looked at, and how often a broker speaks up."""
-    running = (node.name_server.config for node in sandbox.nodes.name_servers if node.name_server is not None)
+    running = (node.name_server.config for node in cluster.nodes.name_servers if node.name_server is not None)
     config = next(running, None) or NameServerConfig(address="")
     return {"expiry_ms": config.broker_expired_ms, "scan_ms": config.scan_period_ms,
             "register_ms": BrokerConfig.register_period_ms}
 
 
-def _in_order(sandbox: "Sandbox") -> list[BrokerNode]:
+def _in_order(cluster: Cluster) -> list[BrokerNode]:
     """Each master with its slaves."""
-    return sorted(sandbox.nodes.brokers, key=lambda node: (node.name, node.record.broker_id))
+    return sorted(cluster.nodes.brokers, key=lambda node: (node.name, node.record.broker_id))
 
 
 def _name_server(node: NameServerNode) -> Row:
@@ -54,11 +54,11 @@ def _name_server(node: NameServerNode) -> Row:
             "topics": None if server is None else len(server.route_info.topic_queues)}
 
 
-def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
+def _broker(cluster: Cluster, node: BrokerNode) -> Row:
     """What only a running process knows is None while there is none."""
     row: Row = {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
-        "state": node.state, "address": node.record.address, "flush": sandbox.preset.flush,
+        "state": node.state, "address": node.record.address, "flush": cluster.preset.flush,
         "replication": node.replication, "skew_ms": node.clock.skew_ms, "disk": None, "used_percent": None, "min": None,
         "max": None, "flushed": None, "replicated": None, "locks": None, "behind": None, "replica": None,
     }
@@ -71,14 +71,14 @@ def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
             "min": str(store.min_physical_offset), "max": str(store.max_physical_offset),
             "flushed": str(store.flushed_offset),
             "replicated": None if replicated is None else str(replicated), "locks": held}
-    return row | _replica(sandbox, node)
+    return row | _replica(cluster, node)
 
 
-def _replica(sandbox: "Sandbox", node: BrokerNode) -> Row:
+def _replica(cluster: Cluster, node: BrokerNode) -> Row:
     """How a slave follows, as its master sees it: only the master counts what was acknowledged."""
     if node.is_master:
         return {}
-    master = next((other for other in sandbox.nodes.masters() if other.name == node.name), None)
+    master = next((other for other in cluster.nodes.masters() if other.name == node.name), None)
     if master is None:
         return {}
     link = next((link for link in master.running.store.ha.slaves() if link.slave_id == node.record.broker_id), None)
@@ -87,14 +87,14 @@ def _replica(sandbox: "Sandbox", node: BrokerNode) -> Row:
     return {"replica": link.state, "behind": str(link.behind_bytes)}
 
 
-def _views(sandbox: "Sandbox") -> Row:
+def _views(cluster: Cluster) -> Row:
     """By address: after a promotion a name server knows a machine by its former name, until it registers anew."""
     rows: Row = {}
-    for server in sandbox.nodes.name_servers:
+    for server in cluster.nodes.name_servers:
         if server.name_server is None:
             continue
         live = server.name_server.route_info.live
-        for node in _in_order(sandbox):
+        for node in _in_order(cluster):
             known = live.get(node.record.address)
             name = None if known is None else known.broker + (f".{known.broker_id}" if known.broker_id else "")
             rows[f"{server.name}~{node.node}"] = {
@@ -102,23 +102,23 @@ def _views(sandbox: "Sandbox") -> Row:
     return rows
 
 
-def _clients(sandbox: "Sandbox") -> dict[str, Row]:
+def _clients(cluster: Cluster) -> dict[str, Row]:
     """By process: actors that share one are in the row of the one whose process it is."""
     rows: dict[str, Row] = {}
-    for label, actor in sorted(sandbox.actors.by_label.items()):
-        home = sandbox.whereabouts.node("actor", label)
+    for label, actor in sorted(cluster.actors.by_label.items()):
+        home = cluster.node_names.node("actor", label)
         row = rows.setdefault(home, {"members": []})
         row["members"].append(_member(actor))
         if home == label:
             row |= {"kind": actor.kind, "state": actor.state, "client_id": actor.client_id or None,
                     "colour": getattr(actor, "colour", None),
-                    **_rounds(sandbox, actor.instance if actor.lives else None)}
-    producer = sandbox.console.producer
+                    **_rounds(cluster, actor.instance if actor.lives else None)}
+    producer = cluster.console.producer
     if producer is not None and producer.state in ("starting", "running", "hung", "stopping"):
         rows[console.LABEL] = {
             "kind": "producer", "state": producer.state, "client_id": producer.instance.client_id, "colour": None,
             "members": [{"label": console.LABEL, "kind": "producer", "group": producer.group,
-                         "state": producer.state}], **_rounds(sandbox, producer.instance)}
+                         "state": producer.state}], **_rounds(cluster, producer.instance)}
     return rows
 
 
@@ -127,12 +127,12 @@ def _member(actor: Actor) -> Row:
     return {"label": actor.label, "kind": actor.kind, "group": group, "state": actor.state}
 
 
-def _rounds(sandbox: "Sandbox", instance: "ClientInstance | None") -> Row:
+def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> Row:
     """Which name server the process keeps to, and its rounds of asking routes and of heartbeats: how many there were,
     and when the next is due."""
     rows = {} if instance is None else instance.timer_rows()
     chosen = None if instance is None else instance.name_servers.chosen
-    found: Row = {"name_server": None if chosen is None else sandbox.nodes.name_at(chosen)}
+    found: Row = {"name_server": None if chosen is None else cluster.nodes.name_at(chosen)}
     for job in ("route", "heartbeat"):
         timer = rows.get(job)
         found[f"{job}_runs"] = None if timer is None else timer.runs

@@ -1,12 +1,10 @@
 """Connections between nodes as the network has them, and what somebody did to them."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.broker.broker import Broker
+from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.wire_connections import WireConnection
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 Ends = tuple[str, str]  # who connected, who serves
@@ -22,20 +20,20 @@ class Open(NamedTuple):
 class Talk:
     """Who is connected with whom in this turn.  A client nobody of ours is goes by its id, or else by its address."""
 
-    def __init__(self, sandbox: "Sandbox") -> None:
-        self._sandbox = sandbox
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
         self._names: dict[str, str | None] = {}
         self._ids: dict[str, str] | None = None
         self.strangers: dict[str, None] = {}
-        logs = {node.ha_address for node in sandbox.nodes.brokers}
+        logs = {node.ha_address for node in cluster.nodes.brokers}
         self.open = [Open((self.name(client), self.name(server)), server in logs)
-                     for client, server in sandbox.network.connections()]
+                     for client, server in cluster.network.connections()]
         self.open += [Open((self._stranger(one), self.name(one.port)), False)
-                      for one in sandbox.listening.connections.open.values()]
+                      for one in cluster.listeners.connections.open.values()]
 
     def name(self, address: str) -> str:
         if address not in self._names:
-            self._names[address] = self._sandbox.whereabouts.name_of(address)
+            self._names[address] = self._cluster.node_names.name_of(address)
         known = self._names[address]
         if known is not None:
             return known
@@ -50,12 +48,12 @@ class Talk:
     def _client_ids(self) -> dict[str, str]:
         """Of connections whose client has sent a heartbeat."""
         if self._ids is None:
-            self._ids = {known.channel.remote: known.client_id for node in self._sandbox.nodes.brokers
+            self._ids = {known.channel.remote: known.client_id for node in self._cluster.nodes.brokers
                          if node.broker is not None for known in node.broker.connections if known.client_id}
         return self._ids
 
 
-def link_rows(sandbox: "Sandbox", talk: Talk) -> dict[str, Row]:
+def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Row]:
     """By `a~b`: every link with an open connection, and those something was done to.
 
     `kind`: data (client and broker), route (client and name server), register (broker and name server), replica (slave
@@ -64,47 +62,47 @@ def link_rows(sandbox: "Sandbox", talk: Talk) -> dict[str, Row]:
     """
     rows: dict[Ends, Row] = {}
     for one in talk.open:
-        row = rows.setdefault(one.ends, _row(sandbox, one.ends))
+        row = rows.setdefault(one.ends, _row(cluster, one.ends))
         row["connections"] += 1
         row["logs"] += one.is_log
-    for fault in sandbox.links.rows():
-        ends = _oriented(sandbox, fault["a"], fault["b"])
+    for fault in cluster.links.rows():
+        ends = _oriented(cluster, fault["a"], fault["b"])
         if ends not in rows:
             ends = ends[::-1] if ends[::-1] in rows else ends
-            rows.setdefault(ends, _row(sandbox, ends))
-    heard = _heard(sandbox, talk)
+            rows.setdefault(ends, _row(cluster, ends))
+    heard = _heard(cluster, talk)
     return {f"{a}~{b}": {**rows[a, b], "heard_ms": heard.get((a, b))} for a, b in sorted(rows)}
 
 
-def _row(sandbox: "Sandbox", ends: Ends) -> Row:
+def _row(cluster: Cluster, ends: Ends) -> Row:
     a, b = ends
-    there, back = sandbox.links.state(a, b), sandbox.links.state(b, a)
-    return {"a": a, "b": b, "kind": _kind(sandbox, ends), "connections": 0, "logs": 0, "there_cut": there.cut,
+    there, back = cluster.links.state(a, b), cluster.links.state(b, a)
+    return {"a": a, "b": b, "kind": _kind(cluster, ends), "connections": 0, "logs": 0, "there_cut": there.cut,
             "there_ms": there.delay_ms, "back_cut": back.cut, "back_ms": back.delay_ms}
 
 
-def _kind(sandbox: "Sandbox", ends: Ends) -> str:
-    calls, serves = (sandbox.nodes.find(name) is not None for name in ends)
+def _kind(cluster: Cluster, ends: Ends) -> str:
+    calls, serves = (cluster.nodes.find(name) is not None for name in ends)
     if serves:
         return "replica" if calls else "data"
     return "register" if calls else "route"
 
 
-def _oriented(sandbox: "Sandbox", a: str, b: str) -> Ends:
+def _oriented(cluster: Cluster, a: str, b: str) -> Ends:
     """As the connection would be: clients call brokers, both call name servers, slaves call their master."""
     def rank(name: str) -> tuple[int, int]:
-        node = sandbox.nodes.find(name)
+        node = cluster.nodes.find(name)
         if node is not None:
             return 1, node.record.broker_id
-        return (0, 0) if name in sandbox.nodes.names() else (2, 0)
+        return (0, 0) if name in cluster.nodes.names() else (2, 0)
 
     return (a, b) if rank(a) > rank(b) else (b, a)
 
 
-def _heard(sandbox: "Sandbox", talk: Talk) -> dict[Ends, int]:
+def _heard(cluster: Cluster, talk: Talk) -> dict[Ends, int]:
     """The newest heartbeat of each client at each broker, by the sandbox's clock."""
     found: dict[Ends, int] = {}
-    for node in sandbox.nodes.brokers:
+    for node in cluster.nodes.brokers:
         if node.broker is None:
             continue
         for address, at_ms in _beats(node.broker):

@@ -1,11 +1,12 @@
 """The whole sandbox in one value: first paint, JSON API, keyframes (catalogue 9)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
@@ -14,10 +15,8 @@ from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.retries import retrying
 from sandbox.queries.snapshot.storage import log_row
 from sandbox.queries.snapshot.tape import kind_of
+from sandbox.queries.snapshot_cache import cache_of
 from sandbox.remoting.channel import LOOPBACK
-
-if TYPE_CHECKING:
-    from sandbox.hosting.sandbox import Sandbox
 
 Row = dict[str, Any]
 
@@ -28,22 +27,22 @@ _QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flo
 _LOCK = ("holder", "expires_at_ms", "trusted_until_ms")
 
 
-def draw_snapshot(sandbox: "Sandbox") -> Row:
-    record = sandbox.record
+def draw_snapshot(cluster: Cluster) -> Row:
+    record = cluster.record
     return {
         "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
-                    "state": "live", "expires_at": None, "trouble": sandbox.trouble,
-                    "trouble_why": sandbox.standstill.why,
-                    "notices": [notice._asdict() for notice in sandbox.notices],
-                    "client_rebalance_interval_ms": sandbox.preset.client_rebalance_interval_ms},
-        "epoch": record.epoch, "seq": str(sandbox.journal.next_seq - 1), "at_ms": sandbox.clock.now_ms(),
-        "wall_ms": sandbox.ground.wall.now_ms(), "rate": sandbox.clock.rate,
-        "rate_pinned": bool(sandbox.wire_clients()),
-        "name_servers": [_name_server(node) for node in sandbox.nodes.name_servers],
-        "brokers": [_broker(sandbox, node) for node in sandbox.nodes.brokers],
-        "links": sandbox.links.rows(),
-        "topics": _topics(sandbox), "producers": _producers(sandbox),
-        "groups": [_group(sandbox, name) for name in group_names(sandbox)],
+                    "state": "live", "expires_at": None, "trouble": cluster.disk_full.sentence,
+                    "trouble_why": cluster.disk_full.why,
+                    "notices": [notice._asdict() for notice in cluster.notices],
+                    "client_rebalance_interval_ms": cluster.preset.client_rebalance_interval_ms},
+        "epoch": record.epoch, "seq": str(cluster.journal.next_seq - 1), "at_ms": cluster.clock.now_ms(),
+        "wall_ms": cluster.environment.wall.now_ms(), "rate": cluster.clock.rate,
+        "rate_pinned": bool(cluster.wire_clients()),
+        "name_servers": [_name_server(node) for node in cluster.nodes.name_servers],
+        "brokers": [_broker(cluster, node) for node in cluster.nodes.brokers],
+        "links": cluster.links.rows(),
+        "topics": _topics(cluster), "producers": _producers(cluster),
+        "groups": [_group(cluster, name) for name in group_names(cluster)],
     }
 
 
@@ -55,14 +54,14 @@ def _name_server(node: Any) -> Row:
     return {"name": node.name, "state": node.state, "brokers": brokers}
 
 
-def _broker(sandbox: "Sandbox", node: BrokerNode) -> Row:
+def _broker(cluster: Cluster, node: BrokerNode) -> Row:
     store = node.broker.store if node.broker is not None else None
     replicated = store.replicated_offset if store is not None and node.is_master else None
     return {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
         "state": node.state, "address": node.record.address,
-        "listening": sandbox.listening.listens(node.record.address), "flush": sandbox.preset.flush,
-        "replication": node.replication, "property_filter": sandbox.preset.property_filter,
+        "listening": cluster.listeners.listens(node.record.address), "flush": cluster.preset.flush,
+        "replication": node.replication, "property_filter": cluster.preset.property_filter,
         "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
         "log": None if store is None else {**_log(store),
                                            "replicated": None if replicated is None else str(replicated)},
@@ -75,13 +74,13 @@ def _log(store: Any) -> Row:
     return row
 
 
-def _topics(sandbox: "Sandbox") -> list[Row]:
+def _topics(cluster: Cluster) -> list[Row]:
     """One row per topic over all brokers; counts and rights are the first broker's that has it.
 
     A queue with `known_at_ms` is a down master's, as that knew it last.
     """
     rows: dict[str, Row] = {}
-    for node in sandbox.nodes.masters():
+    for node in cluster.nodes.masters():
         broker = node.running
         for name, config in sorted(broker.topics.table.items()):
             if is_system(name) or broker.topics.is_system(name):
@@ -89,8 +88,8 @@ def _topics(sandbox: "Sandbox") -> list[Row]:
             row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "permission": config.permission,
                                          "read_queues": config.read_queues, "write_queues": config.write_queues,
                                          "queues": []})
-            row["queues"] += _topic_queues(sandbox, broker, name, max(config.read_queues, config.write_queues))
-    for broker_name, known in sandbox.nodes.down_masters().items():
+            row["queues"] += _topic_queues(cluster, broker, name, max(config.read_queues, config.write_queues))
+    for broker_name, known in cluster.nodes.down_masters().items():
         for name, then in known.topics.items():
             row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "permission": then["permission"],
                                          "read_queues": then["read_queues"], "write_queues": then["write_queues"],
@@ -101,48 +100,48 @@ def _topics(sandbox: "Sandbox") -> list[Row]:
     return [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]
 
 
-def _topic_queues(sandbox: "Sandbox", broker: Broker, topic: str, count: int) -> list[Row]:
+def _topic_queues(cluster: Cluster, broker: Broker, topic: str, count: int) -> list[Row]:
     rows: list[Row] = []
     for queue_id in range(count):
         high = broker.store.max_offset(topic, queue_id)
-        rate = sandbox.memory.rate(MessageQueue(topic, broker.config.name, queue_id), high)
+        rate = cache_of(cluster).rate(MessageQueue(topic, broker.config.name, queue_id), high)
         rows.append({"broker": broker.config.name, "queue_id": queue_id,
                      "min": str(max(0, broker.store.min_offset(topic, queue_id))), "max": str(high),
                      "rate_per_s": rate, "known_at_ms": None})
     return rows
 
 
-def _producers(sandbox: "Sandbox") -> list[Row]:
+def _producers(cluster: Cluster) -> list[Row]:
     rows: list[Row] = []
-    now_ms = sandbox.clock.now_ms()
-    for actor in sandbox.actors.producers():
+    now_ms = cluster.clock.now_ms()
+    for actor in cluster.actors.producers():
         until = actor.producer.faults.available_from_ms if actor.producer is not None else {}
         rows.append({"client_id": actor.client_id or None, "actor": actor.label, "state": actor.state,
                      "transport": "loopback", "topic": actor.settings.topic, "rate_per_s": round(actor.per_s, 1),
                      "sent": actor.sent, "failed": actor.failed,
                      "unavailable": {broker: at_ms for broker, at_ms in sorted(until.items()) if at_ms > now_ms}})
-    return rows + _wire_producers(sandbox)
+    return rows + _wire_producers(cluster)
 
 
-def _wire_producers(sandbox: "Sandbox") -> list[Row]:
+def _wire_producers(cluster: Cluster) -> list[Row]:
     """Of those brokers know the heartbeats, and nothing of what they mean to send."""
-    found = {info.client_id for node in sandbox.nodes.masters()
+    found = {info.client_id for node in cluster.nodes.masters()
              for group, channels in node.running.producers.groups.items() if group != INNER_PRODUCER_GROUP
              for channel, info in channels.items() if channel.transport_kind != LOOPBACK}
     return [{"client_id": client_id, "actor": None, "state": "running", "transport": "tcp", "topic": None,
              "rate_per_s": None, "sent": None, "failed": None, "unavailable": {}} for client_id in sorted(found)]
 
 
-def _group(sandbox: "Sandbox", name: str) -> Row:
-    view = GroupView(sandbox, name)
+def _group(cluster: Cluster, name: str) -> Row:
+    view = GroupView(cluster, name)
     settings = next((actor.settings for actor in view.actors), None)
-    members = member_rows(sandbox, view, None)
-    queues = {topic: queue_rows(sandbox, view, topic) for topic in topics_read(view)}
+    members = member_rows(cluster, view, None)
+    queues = {topic: queue_rows(cluster, view, topic) for topic in topics_read(view)}
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
-    counts = _counts(sandbox, view)
+    counts = _counts(cluster, view)
     return {
         "group": name, "model": view.model, "listener": settings.listener if settings is not None else None,
-        "strategy": group_strategy(sandbox, view).name, "subscription": _subscription(view),
+        "strategy": group_strategy(cluster, view).name, "subscription": _subscription(view),
         "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
                     for client_id, row in members.items()],
         "lag": with_retries(lag_of(every), counts["retrying"]), **known_queues(every),
@@ -171,7 +170,7 @@ def _subscription(view: GroupView) -> list[Row]:
             if topic != retry_topic(view.group)]
 
 
-def _counts(sandbox: "Sandbox", view: GroupView) -> Row:
+def _counts(cluster: Cluster, view: GroupView) -> Row:
     """`retrying`: messages in the retry topic nobody has consumed yet; `dead_letters`: in the dead-letter topic."""
     dead = 0
     for broker in view.masters.values():
@@ -179,6 +178,6 @@ def _counts(sandbox: "Sandbox", view: GroupView) -> Row:
     for known in view.down.values():
         letters = known.topics.get(dead_letter_topic(view.group))
         dead += letters["ends"][0][1] if letters is not None else 0
-    ledger = sandbox.actors.ledgers.get(view.group)
-    return {"delivered_again": None if ledger is None else ledger.delivered_again, "retrying": retrying(sandbox, view),
+    stats = cluster.actors.group_stats.get(view.group)
+    return {"delivered_again": None if stats is None else stats.delivered_again, "retrying": retrying(cluster, view),
             "dead_letters": dead}

@@ -96,9 +96,9 @@ def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = Non
                 world.kill()
             else:
                 world.sleep("the lesson is over")
-            entries = world.sandbox.journal.next_seq
+            entries = world.cluster.journal.next_seq
             directory = Path(home) / "sandboxes" / SLUG
-            for disk_name, disk in world.ground.disks.items():
+            for disk_name, disk in world.environment.disks.items():
                 store = directory / disk_name.rpartition("/")[2]
                 for path, data in disk.image().items():
                     write_sparse(store / path, data)

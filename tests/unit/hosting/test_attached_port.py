@@ -10,8 +10,10 @@ from sandbox.attached.settings import AttachedSettings
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
+from sandbox.control.readings import Reading, Refusal
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort, Reading, Refusal
+from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused
 from tests.unit.hosting.test_listening import free_port
 

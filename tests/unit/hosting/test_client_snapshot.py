@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.cluster.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
 from sandbox.journal.events import Entry, LockDenied, QueueTaken
 from sandbox.queries.channel_names import ChannelUnknown
+from sandbox.queries.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
 from sandbox.simulation.world import BEGIN_MS, World
 
 START = ["check config", "copy subscriptions", "load offsets", "start consume service", "register in instance",
@@ -151,7 +151,7 @@ def test_a_pull_that_fails_is_tried_again_after_a_second(tmp_path: Path) -> None
         world.run(1.3)
         waits = [row for row in read(world, "C")["waits"].values() if row["queue"] and "broker-b" in row["queue"]]
         assert {row["why"] for row in waits} == {"pull_failed"}
-        now_ms = world.sandbox.clock.now_ms()
+        now_ms = world.cluster.clock.now_ms()
         assert all(0 < row["until_ms"] - now_ms <= 1_000 for row in waits)
 
 
@@ -189,7 +189,7 @@ def test_a_producer_shows_how_it_chooses_and_what_came_of_it(tmp_path: Path) -> 
         world.run(2)
         row = read(world, "P")["producer"]
         assert row["brokers"]["broker-a"]["avoided"] is True
-        assert row["brokers"]["broker-a"]["until_ms"] > world.sandbox.clock.now_ms() + 500_000
+        assert row["brokers"]["broker-a"]["until_ms"] > world.cluster.clock.now_ms() + 500_000
         assert row["failed"] > 0
         assert row["retried"] > 0
 

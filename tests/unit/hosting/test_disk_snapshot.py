@@ -42,7 +42,7 @@ def test_the_log_is_flushed_a_while_after_it_is_written(world: World) -> None:
 def test_the_checkpoint_follows_the_store_time_of_what_was_flushed(world: World) -> None:
     assert disk(world)["checkpoint"]["physic_ms"] is None
     world.act("SendMessages", topic="orders", count=1)
-    sent_ms = world.sandbox.clock.now_ms()
+    sent_ms = world.cluster.clock.now_ms()
     world.run(90)
     times = disk(world)["checkpoint"]
     assert sent_ms - 1_000 <= times["physic_ms"] <= sent_ms + 1_000
@@ -73,10 +73,10 @@ def test_the_offset_file_stands_beside_the_table_and_says_what_waits_for_the_nex
     row = disk(world)["offsets"][key]
     assert (row["now"], row["file"] != "7") == ("7", True), "the group has committed, the file has not been written"
     due_ms = disk(world)["offset_file"]["due_ms"]
-    left_s = (due_ms - world.sandbox.clock.now_ms()) / 1000
+    left_s = (due_ms - world.cluster.clock.now_ms()) / 1000
     assert 0 < left_s <= 5
     world.run(left_s + 0.001)
     assert disk(world)["offsets"][key] == {"file": "7", "now": "7", "state": "same"}
     assert disk(world)["offset_file"]["due_ms"] == due_ms + 5_000
-    written = json.loads(world.sandbox.nodes.masters()[0].running.store.disk.read("config/consumerOffset.json"))
+    written = json.loads(world.cluster.nodes.masters()[0].running.store.disk.read("config/consumerOffset.json"))
     assert written["offsetTable"]["orders@order-svc"]["1"] == 7

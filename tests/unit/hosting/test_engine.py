@@ -12,11 +12,13 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.event_filter import Show, Wanted
 from sandbox.control.actions import CreateTopic, parse_action
 from sandbox.control.limits import HostLimits
-from sandbox.hosting.bell import LoopBell
+from sandbox.control.readings import Reading, Refusal
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort, Reading, Refusal
+from sandbox.hosting.port import EnginePort
 from sandbox.journal import segments
 from sandbox.kernel.errors import ActionRefused, EngineBusy, Locked
+from tests.unit.hosting.loop_bell import LoopBell
 
 WAIT_S = 10
 OWNER = Actor("owner", "otter")

@@ -13,12 +13,13 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.power import MachineDisk
 from sandbox.control.actions import CreateTopic, SendMessages
 from sandbox.control.limits import MIB, HostLimits
+from sandbox.control.rights import Actor
 from sandbox.hosting import data_home
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort
+from sandbox.hosting.port import EnginePort
 from sandbox.journal.events import ClockChanged, SendFailed
 from sandbox.kernel.errors import ActionRefused
-from sandbox.simulation.world import SimGround, World
+from sandbox.simulation.world import SimulatedEnvironment, World
 from sandbox.store import blocks
 from sandbox.store.disk import FileDisk
 from sandbox.store.message_store import MessageStore
@@ -47,7 +48,7 @@ class Room:
 @pytest.fixture
 def room(monkeypatch: pytest.MonkeyPatch) -> Room:
     made = Room()
-    monkeypatch.setattr(SimGround, "disk", lambda self, root, clock: MachineDisk(root, clock))
+    monkeypatch.setattr(SimulatedEnvironment, "disk", lambda self, root, clock: MachineDisk(root, clock))
     monkeypatch.setattr(blocks, "_allocate", made.allocate)
     monkeypatch.setattr(FileDisk, "space", lambda self: made.space())
     return made
@@ -64,26 +65,26 @@ def world(tmp_path: Path, room: Room) -> Iterator[World]:
 
 
 def store_of(world: World) -> MessageStore:
-    return world.sandbox.nodes.broker("broker-a").running.store
+    return world.cluster.nodes.broker("broker-a").running.store
 
 
 def test_a_log_that_gets_no_blocks_makes_the_sandbox_stand_still_until_there_are_some(world: World, room: Room) -> None:
     room.full = True
-    world.run_until(lambda: world.sandbox.clock.rate == 0, within_s=10)
+    world.run_until(lambda: world.cluster.clock.rate == 0, within_s=10)
     seen = world.snapshot()["sandbox"]
     assert seen["trouble"] == "The data home takes nothing more: no space left on device."
-    stood_ms, stored = world.sandbox.clock.now_ms(), store_of(world).max_offset("orders", 0)
+    stood_ms, stored = world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)
     world.run(30)
-    assert (world.sandbox.clock.now_ms(), store_of(world).max_offset("orders", 0)) == (stood_ms, stored)
+    assert (world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)) == (stood_ms, stored)
     told = [entry.event.reason for entry in world.entries(ClockChanged)]
     assert told.count("disk") == 1, "it does not go on to be stopped again"
     room.full = False
-    world.run_until(lambda: world.sandbox.clock.rate == 1, within_s=5)
+    world.run_until(lambda: world.cluster.clock.rate == 1, within_s=5)
     assert world.snapshot()["sandbox"]["trouble"] is None
     world.run_until(lambda: store_of(world).max_offset("orders", 0) > stored + 200, within_s=30)
     assert [entry.event.status for entry in world.entries(SendFailed)], "producers were told"
     root = world.sandbox.directory / "broker-a"
-    world.sandbox.nodes.broker("broker-a").stop()
+    world.cluster.nodes.broker("broker-a").stop()
     with StoreReader(root) as reader:
         assert verify(reader).findings == []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sandbox.cluster.config import HostConfig
 from sandbox.hosting.host import Host, awake_cap
-from sandbox.simulation.world import SimGround
+from sandbox.simulation.world import SimulatedEnvironment
 
 
 class SilentBell:
@@ -13,15 +13,15 @@ class SilentBell:
         return None
 
 
-def opened(tmp_path: Path, ground: SimGround, *slugs: str) -> Host:
-    host = Host(tmp_path, HostConfig(), ground)
+def opened(tmp_path: Path, environment: SimulatedEnvironment, *slugs: str) -> Host:
+    host = Host(tmp_path, HostConfig(), environment)
 
     async def story() -> None:
         host.start()
         for slug in slugs:
             await host.create(slug, "empty", preset="sandbox", seed=1, changes=None, limits=None)
 
-    ground.sim.run(story())
+    environment.sim.run(story())
     return host
 
 
@@ -30,57 +30,57 @@ def states(host: Host) -> dict[str, str]:
 
 
 def test_ten_minutes_after_the_last_look_a_sandbox_sleeps_unless_it_is_watched(tmp_path: Path) -> None:
-    ground = SimGround(1, (0, 0))
-    host = opened(tmp_path, ground, "seen", "watched", "forgotten")
+    environment = SimulatedEnvironment(1, (0, 0))
+    host = opened(tmp_path, environment, "seen", "watched", "forgotten")
     host.subscribe("watched", SilentBell())
-    ground.sim.run_for(500)
+    environment.sim.run_for(500)
     host.snapshot("seen")
-    ground.sim.run_for(110)
+    environment.sim.run_for(110)
     assert states(host) == {"seen": "live", "watched": "live", "forgotten": "asleep"}
-    ground.sim.run_for(500)
+    environment.sim.run_for(500)
     assert states(host) == {"seen": "asleep", "watched": "live", "forgotten": "asleep"}
-    ground.sim.run(host.close())
+    environment.sim.run(host.close())
     assert set(states(host).values()) == {"asleep"}
-    ground.close()
+    environment.close()
 
 
 def test_every_node_has_an_address_of_its_own_for_life(tmp_path: Path) -> None:
-    ground = SimGround(1, (0, 0))
-    host = opened(tmp_path, ground, "one", "two")
+    environment = SimulatedEnvironment(1, (0, 0))
+    host = opened(tmp_path, environment, "one", "two")
     addresses = [host.snapshot(slug)["brokers"][0]["address"] for slug in ("one", "two")]
     assert len(set(addresses)) == 2
-    ground.sim.run(host.sleep("one", "test"))
-    ground.sim.run(host.wake("one"))
+    environment.sim.run(host.sleep("one", "test"))
+    environment.sim.run(host.wake("one"))
     assert host.snapshot("one")["brokers"][0]["address"] == addresses[0]
-    ground.sim.run(host.close())
-    ground.close()
+    environment.sim.run(host.close())
+    environment.close()
 
 
 def test_a_new_host_finds_all_sandboxes_asleep(tmp_path: Path) -> None:
-    ground = SimGround(1, (0, 0))
-    first = opened(tmp_path, ground, "one", "two")
-    ground.sim.run(first.close())
-    second = opened(tmp_path, ground)
+    environment = SimulatedEnvironment(1, (0, 0))
+    first = opened(tmp_path, environment, "one", "two")
+    environment.sim.run(first.close())
+    second = opened(tmp_path, environment)
     assert states(second) == {"one": "asleep", "two": "asleep"}
-    ground.sim.run(second.close())
-    ground.close()
+    environment.sim.run(second.close())
+    environment.close()
 
 
 def test_whoever_wakes_a_sandbox_while_it_is_deleted_finds_none(tmp_path: Path) -> None:
-    ground = SimGround(1, (0, 0))
-    host = opened(tmp_path, ground, "doomed")
+    environment = SimulatedEnvironment(1, (0, 0))
+    host = opened(tmp_path, environment, "doomed")
 
     async def story() -> list[object]:
         deeds = (host.sleep("doomed", "test"), host.wake("doomed"), host.delete("doomed"), host.wake("doomed"),
                  host.wake("doomed"))  # fmt: skip
         return await asyncio.gather(*deeds, return_exceptions=True)
 
-    outcomes = ground.sim.run(story())
+    outcomes = environment.sim.run(story())
     assert states(host) == {}
     assert [getattr(outcome, "status", None) for outcome in outcomes[3:]] == [404, 404]
     assert not (tmp_path / "sandboxes" / "doomed").exists()
-    ground.sim.run(host.close())
-    ground.close()
+    environment.sim.run(host.close())
+    environment.close()
 
 
 def test_descriptors_bound_how_many_may_be_awake() -> None:

@@ -16,7 +16,7 @@ import json, os, signal, sys
 from pathlib import Path
 from sandbox.control.actions import parse_action
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor
+from sandbox.control.rights import Actor
 
 port = Engine(Path(sys.argv[1])).start().port
 me = Actor("owner", "otter")

@@ -2,12 +2,12 @@
 
 import json
 
-from sandbox.cluster.actors.group_stats import GroupLedger
+from sandbox.cluster.actors.group_stats import GroupStats
 from sandbox.cluster.actors.redelivery import CRASH, HAND_OVER, RESET, RETRY, UNKNOWN, Hold
-from sandbox.cluster.snapshot_cache import QueueRate
 from sandbox.kernel.clock import ScaledClock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.snapshot_cache import QueueRate
 from sandbox.sim.loop import SimLoop
 
 BEGIN_MS = 1_700_000_000_000
@@ -22,35 +22,35 @@ def message(offset: int, *, store_ms: int = BEGIN_MS) -> Message:
 
 def test_only_what_was_given_before_counts_as_delivered_again() -> None:
     with SimLoop() as loop:
-        ledger = GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
+        stats = GroupStats(ScaledClock(loop, start_ms=BEGIN_MS))
         for offset in (10, 12, 11, 15):  # threads overtake each other, filters leave gaps
-            ledger.delivered(QUEUE, message(offset))
-        assert ledger.delivered_again == 0
+            stats.delivered(QUEUE, message(offset))
+        assert stats.delivered_again == 0
         for offset in (11, 15, 13, 16):
-            ledger.delivered(QUEUE, message(offset))
-        assert ledger.delivered_again == 2
+            stats.delivered(QUEUE, message(offset))
+        assert stats.delivered_again == 2
 
 
 def test_a_retry_was_given_before_and_broadcasting_members_count_alone() -> None:
     with SimLoop() as loop:
-        ledger = GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
+        stats = GroupStats(ScaledClock(loop, start_ms=BEGIN_MS))
         retried = message(0)
         retried.reconsume_times = 1
-        ledger.delivered(MessageQueue("%RETRY%g", "broker-a", 0), retried)
-        assert ledger.delivered_again == 1
-        ledger.delivered(QUEUE, message(0))
-        assert ledger.delivered_again == 1, "the retry queue's offsets are its own"
-        ledger.delivered(QUEUE, message(0), "A")
-        ledger.delivered(QUEUE, message(0), "B")
-        assert ledger.delivered_again == 1
-        ledger.delivered(QUEUE, message(0), "A")
-        assert ledger.delivered_again == 2
+        stats.delivered(MessageQueue("%RETRY%g", "broker-a", 0), retried)
+        assert stats.delivered_again == 1
+        stats.delivered(QUEUE, message(0))
+        assert stats.delivered_again == 1, "the retry queue's offsets are its own"
+        stats.delivered(QUEUE, message(0), "A")
+        stats.delivered(QUEUE, message(0), "B")
+        assert stats.delivered_again == 1
+        stats.delivered(QUEUE, message(0), "A")
+        assert stats.delivered_again == 2
 
 
 def test_a_restored_ledger_knows_what_was_given() -> None:
     with SimLoop() as loop:
         clock = ScaledClock(loop, start_ms=BEGIN_MS)
-        first, second = GroupLedger(clock), GroupLedger(clock)
+        first, second = GroupStats(clock), GroupStats(clock)
         for offset in (3, 4, 9, 4):
             first.delivered(QUEUE, message(offset))
         second.restore(json.loads(json.dumps(first.record())))
@@ -62,14 +62,14 @@ def test_a_restored_ledger_knows_what_was_given() -> None:
 
 def test_delays_are_from_the_store_to_the_listeners_yes() -> None:
     with SimLoop() as loop:
-        ledger = GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
-        assert ledger.delays_ms() == (None, None)
+        stats = GroupStats(ScaledClock(loop, start_ms=BEGIN_MS))
+        assert stats.delays_ms() == (None, None)
         loop.run_for(1)
         for n in range(100):
-            ledger.done(message(n, store_ms=BEGIN_MS + 1_000 - n))
-        assert ledger.delays_ms() == (49, 98)
+            stats.done(message(n, store_ms=BEGIN_MS + 1_000 - n))
+        assert stats.delays_ms() == (49, 98)
         loop.run_for(1)
-        assert ledger.per_s() == 10, "a hundred in the last ten seconds"
+        assert stats.per_s() == 10, "a hundred in the last ten seconds"
 
 
 def test_a_queues_rate_is_that_of_the_last_ten_seconds() -> None:
@@ -81,8 +81,8 @@ def test_a_queues_rate_is_that_of_the_last_ten_seconds() -> None:
     assert rate.per_s(80.0, 3) == 0, "a deleted topic begins again"
 
 
-def ledger_of(loop: SimLoop) -> GroupLedger:
-    return GroupLedger(ScaledClock(loop, start_ms=BEGIN_MS))
+def ledger_of(loop: SimLoop) -> GroupStats:
+    return GroupStats(ScaledClock(loop, start_ms=BEGIN_MS))
 
 
 FIRST, SECOND, THIRD = Hold("10.0.0.11@1", 1_000), Hold("10.0.0.12@2", 2_000), Hold("10.0.0.13@3", 3_000)
@@ -90,46 +90,46 @@ FIRST, SECOND, THIRD = Hold("10.0.0.11@1", 1_000), Hold("10.0.0.12@2", 2_000), H
 
 def test_what_a_crashed_process_had_been_given_comes_again_because_of_the_crash() -> None:
     with SimLoop() as loop:
-        ledger = ledger_of(loop)
+        stats = ledger_of(loop)
         for offset in range(4):
-            ledger.delivered(QUEUE, message(offset), hold=FIRST)
-        ledger.crashed([(QUEUE, FIRST)])
+            stats.delivered(QUEUE, message(offset), hold=FIRST)
+        stats.crashed([(QUEUE, FIRST)])
         for offset in range(2, 6):
-            ledger.delivered(QUEUE, message(offset), hold=SECOND)
-        assert ledger.again_by_cause == {CRASH: 2}
+            stats.delivered(QUEUE, message(offset), hold=SECOND)
+        assert stats.again_by_cause == {CRASH: 2}
 
 
 def test_a_queue_let_go_before_the_crash_was_handed_over() -> None:
     with SimLoop() as loop:
-        ledger = ledger_of(loop)
-        ledger.delivered(QUEUE, message(0), hold=FIRST)
-        ledger.delivered(QUEUE, message(0), hold=SECOND)
-        ledger.crashed([(MessageQueue("orders", "broker-a", 1), FIRST)])
-        ledger.delivered(QUEUE, message(0), hold=THIRD)
-        assert ledger.again_by_cause == {HAND_OVER: 2}
+        stats = ledger_of(loop)
+        stats.delivered(QUEUE, message(0), hold=FIRST)
+        stats.delivered(QUEUE, message(0), hold=SECOND)
+        stats.crashed([(MessageQueue("orders", "broker-a", 1), FIRST)])
+        stats.delivered(QUEUE, message(0), hold=THIRD)
+        assert stats.again_by_cause == {HAND_OVER: 2}
 
 
 def test_in_the_same_hold_only_what_was_not_accepted_comes_again() -> None:
     with SimLoop() as loop:
-        ledger = ledger_of(loop)
+        stats = ledger_of(loop)
         for _ in range(3):
-            ledger.delivered(QUEUE, message(7), hold=FIRST)
-        assert ledger.again_by_cause == {RETRY: 2}
+            stats.delivered(QUEUE, message(7), hold=FIRST)
+        assert stats.again_by_cause == {RETRY: 2}
 
 
 def test_a_reset_explains_what_it_went_over_and_the_crash_the_rest() -> None:
     with SimLoop() as loop:
-        ledger = ledger_of(loop)
+        stats = ledger_of(loop)
         for offset in range(4):
-            ledger.delivered(QUEUE, message(offset), hold=FIRST)
-        ledger.crashed([(QUEUE, FIRST)])
-        ledger.reset(QUEUE, 2)
+            stats.delivered(QUEUE, message(offset), hold=FIRST)
+        stats.crashed([(QUEUE, FIRST)])
+        stats.reset(QUEUE, 2)
         for offset in range(1, 4):
-            ledger.delivered(QUEUE, message(offset), hold=SECOND)
-        assert ledger.again_by_cause == {RESET: 2, CRASH: 1}
-        ledger.crashed([(QUEUE, SECOND)])
-        ledger.delivered(QUEUE, message(3), hold=THIRD)
-        assert ledger.again_by_cause == {RESET: 2, CRASH: 2}, "a reset explains one time, not all that follow"
+            stats.delivered(QUEUE, message(offset), hold=SECOND)
+        assert stats.again_by_cause == {RESET: 2, CRASH: 1}
+        stats.crashed([(QUEUE, SECOND)])
+        stats.delivered(QUEUE, message(3), hold=THIRD)
+        assert stats.again_by_cause == {RESET: 2, CRASH: 2}, "a reset explains one time, not all that follow"
 
 
 def test_what_comes_again_after_the_server_was_killed_comes_because_of_the_kill() -> None:
@@ -145,6 +145,6 @@ def test_what_comes_again_after_the_server_was_killed_comes_because_of_the_kill(
 
 def test_an_older_file_tells_how_often_and_not_why() -> None:
     with SimLoop() as loop:
-        ledger = ledger_of(loop)
-        ledger.restore({"delivered_again": 3, "seen": []})
-        assert (ledger.delivered_again, ledger.again_by_cause) == (3, {UNKNOWN: 3})
+        stats = ledger_of(loop)
+        stats.restore({"delivered_again": 3, "seen": []})
+        assert (stats.delivered_again, stats.again_by_cause) == (3, {UNKNOWN: 3})

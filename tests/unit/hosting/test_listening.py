@@ -12,14 +12,16 @@ import pytest
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
-from sandbox.hosting.bell import LoopBell
+from sandbox.control.readings import Reading
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort, Reading
+from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
 from sandbox.simulation.world import World
 from sandbox.transport.tcp_guard import REASONS
+from tests.unit.hosting.loop_bell import LoopBell
 from tests.unit.hosting.stranger import WITHIN_S, Stranger
 from tests.unit.transport.tcp_stage import Raw, request
 
@@ -350,4 +352,4 @@ async def test_a_sandbox_with_a_client_does_not_fall_asleep_and_deletion_ends_it
 
 def test_in_simulated_time_there_are_no_sockets(tmp_path: Path) -> None:
     with World(tmp_path) as world, pytest.raises(ActionRefused, match="no sockets"):
-        world.ground.sim.run(world.sandbox.open_listener())
+        world.environment.sim.run(world.sandbox.open_listeners())

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from sandbox.cluster.environment import LiveGround
+from sandbox.cluster.environment import LiveEnvironment
 from sandbox.cluster.power import MachineDisk
 from sandbox.journal.events import BrokerStopped, RecoveryDone, UnflushedLost
 from sandbox.kernel.clock import ScaledClock
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import FLAG_ONEWAY
 from sandbox.sim.loop import SimLoop
-from sandbox.simulation.world import SimGround, World
+from sandbox.simulation.world import SimulatedEnvironment, World
 from tests.seed.stage import Caller
 
 QUEUES = 4
@@ -22,8 +22,8 @@ QUEUES = 4
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Virtual time over the files of the live engine."""
-    monkeypatch.setattr(SimGround, "disk", lambda self, root, clock: MachineDisk(root, clock))
-    monkeypatch.setattr(SimGround, "cut_power", LiveGround.cut_power)
+    monkeypatch.setattr(SimulatedEnvironment, "disk", lambda self, root, clock: MachineDisk(root, clock))
+    monkeypatch.setattr(SimulatedEnvironment, "cut_power", LiveEnvironment.cut_power)
     with World(tmp_path, preset="teaching") as made:
         made.act("CreateTopic", topic="orders", write_queues=QUEUES, read_queues=QUEUES)
         made.run(40)  # the topic is on disk by then: the kernel writes dirty pages after 30 s
@@ -31,7 +31,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 
 def in_queues(world: World) -> int:
-    store = world.sandbox.nodes.broker("broker-a").running.store
+    store = world.cluster.nodes.broker("broker-a").running.store
     return sum(store.max_offset("orders", queue_id) for queue_id in range(QUEUES))
 
 
@@ -52,13 +52,13 @@ def test_answered_messages_that_were_not_flushed_are_gone_and_counted(world: Wor
     send(world, 20)
     world.run(30)  # a thorough flush every 10 s
     safe = in_queues(world)
-    flushed = world.sandbox.nodes.broker("broker-a").running.store.flushed_offset
+    flushed = world.cluster.nodes.broker("broker-a").running.store.flushed_offset
     send(world, 7, body_bytes=100)
-    end = world.sandbox.nodes.broker("broker-a").running.store.max_physical_offset
+    end = world.cluster.nodes.broker("broker-a").running.store.max_physical_offset
     lost = cut_and_start(world)
     assert lost == UnflushedLost(broker="broker-a", from_offset=flushed, to_offset=end, messages=7, answered=7)
     assert in_queues(world) == safe == 20
-    assert world.sandbox.nodes.broker("broker-a").running.store.max_physical_offset == flushed
+    assert world.cluster.nodes.broker("broker-a").running.store.max_physical_offset == flushed
     assert world.entries(BrokerStopped)[-1].event.how == "power_cut"
     assert world.entries(RecoveryDone)[-1].event.kind == "abnormal"
     send(world, 5)
@@ -68,7 +68,7 @@ def test_answered_messages_that_were_not_flushed_are_gone_and_counted(world: Wor
 def test_what_several_log_files_held_unflushed_is_lost_as_one(world: World) -> None:
     send(world, 10)
     world.run(30)
-    store = world.sandbox.nodes.broker("broker-a").running.store
+    store = world.cluster.nodes.broker("broker-a").running.store
     flushed, files = store.flushed_offset, len(store.log.files.files)
     send(world, 300, body_bytes=600)  # faster than the flush comes round, every 500 ms
     assert store.flushed_offset == flushed
@@ -91,7 +91,7 @@ def test_nothing_answered_is_lost_when_every_put_is_flushed(world: World) -> Non
 
 
 def test_who_asked_for_no_answer_had_no_ok(world: World) -> None:
-    address = world.sandbox.nodes.broker("broker-a").record.address
+    address = world.cluster.nodes.broker("broker-a").record.address
     caller = Caller(world, address)
     ext = {"producerGroup": "PG", "topic": "orders", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4",
            "queueId": "0", "sysFlag": "0", "bornTimestamp": "1795000000000", "flag": "0", "properties": "",
@@ -129,7 +129,7 @@ def test_a_topic_made_just_before_is_forgotten_and_an_older_one_is_not(world: Wo
     world.act("CreateTopic", topic="hasty", write_queues=2, read_queues=2)
     world.run(3)
     cut_and_start(world)
-    topics = set(world.sandbox.nodes.broker("broker-a").running.topics.table)
+    topics = set(world.cluster.nodes.broker("broker-a").running.topics.table)
     assert "orders" in topics
     assert "hasty" not in topics
 

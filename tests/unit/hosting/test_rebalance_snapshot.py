@@ -31,7 +31,7 @@ def read(world: World, group: str = GROUP) -> dict[str, Any]:
 
 
 def label(world: World, client_id: str) -> str:
-    return world.sandbox.label_of(client_id)
+    return world.cluster.label_of(client_id)
 
 
 def labels(world: World, client_ids: Any) -> str:
@@ -40,7 +40,7 @@ def labels(world: World, client_ids: Any) -> str:
 
 def thinks(world: World, actor: str) -> tuple[str, list[int]]:
     """Which members it believes in, and the queues of `orders` it computed."""
-    row = read(world)["beliefs"][f"{world.sandbox.actors.get(actor).client_id}|orders"]
+    row = read(world)["beliefs"][f"{world.cluster.actors.get(actor).client_id}|orders"]
     return labels(world, row["members"]), [int(key.rpartition("/")[2]) for key in row["mine"]]
 
 
@@ -65,7 +65,7 @@ def test_members_that_saw_the_same_lists_agree_on_every_queue(world: World) -> N
 def test_the_next_rebalance_of_each_member_is_due_within_twenty_seconds(world: World) -> None:
     join(world, copies=2)
     world.run(7)
-    now_ms, rows = world.sandbox.clock.now_ms(), read(world)["members"].values()
+    now_ms, rows = world.cluster.clock.now_ms(), read(world)["members"].values()
     assert all(0 < row["due_ms"] - now_ms <= 20_000 for row in rows)
     assert all(0 < row["route_due_ms"] - now_ms <= 30_000 for row in rows)
 
@@ -77,7 +77,7 @@ def test_until_a_member_hears_of_a_newcomer_both_claim_what_the_newcomer_took(wo
     world.act("DelayLink", a="broker-a", b="A", delay_ms=1_000, one_way=True)
     join(world)
     world.run(0.5)
-    joined_ms = read(world)["members"][world.sandbox.actors.get("B").client_id]["since_ms"]
+    joined_ms = read(world)["members"][world.cluster.actors.get("B").client_id]["since_ms"]
     assert thinks(world, "A") == ("A", [0, 1, 2, 3])
     assert thinks(world, "B") == ("AB", [2, 3])
     assert queues(world) == [("A", "A", "A", None)] * 2 + [("AB", "AB", "B", "twice")] * 2
@@ -124,7 +124,7 @@ def test_a_queue_a_hung_member_still_holds_is_drawn_as_the_reader_s(world: World
 def test_after_a_crash_the_queues_move_at_once_and_the_move_says_why(world: World) -> None:
     join(world, copies=2)
     world.run(25)
-    gone = world.sandbox.actors.get("B").client_id
+    gone = world.cluster.actors.get("B").client_id
     world.act("CrashActor", actor="B")
     world.run(1)
     assert queues(world) == [("A", "A", "A", None)] * 4
@@ -139,10 +139,10 @@ def test_more_queues_reach_a_member_by_its_route_and_then_its_clock(world: World
     join(world)
     world.run(25)
     world.act("ChangeTopic", topic="orders", write_queues=6, read_queues=6)
-    changed_ms = world.sandbox.clock.now_ms()
+    changed_ms = world.cluster.clock.now_ms()
     world.run(0.1)
     assert [trouble for *_, trouble in queues(world)] == [None] * 4 + ["nobody"] * 2
-    row = read(world)["beliefs"][f"{world.sandbox.actors.get('A').client_id}|orders"]
+    row = read(world)["beliefs"][f"{world.cluster.actors.get('A').client_id}|orders"]
     assert (row["queues"], row["route"], row["agrees"]) == ({"broker-a": 4}, {"broker-a": 4}, False)
     waited_s = world.run_until(lambda: len(thinks(world, "A")[1]) == 6, within_s=51)
     assert waited_s > 0.5, "no broker tells anybody"
@@ -177,7 +177,7 @@ def test_members_of_one_group_that_want_different_messages_are_told_apart(world:
 def test_an_orderly_member_waits_for_the_lock_of_a_dead_one(world: World) -> None:
     join(world, copies=2, listener="orderly")
     world.run(25)
-    holder = world.sandbox.actors.get("B").client_id
+    holder = world.cluster.actors.get("B").client_id
     world.act("CrashActor", actor="B")
     world.run(2)
     assert queues(world) == [("A", "A", "A", None)] * 2 + [("A", "", "A", "waits")] * 2
@@ -185,7 +185,7 @@ def test_an_orderly_member_waits_for_the_lock_of_a_dead_one(world: World) -> Non
     assert board["group"]["orderly"] is True
     waits = [row for row in board["waits"].values() if row["queue"].startswith("orders/")]
     assert {(row["why"], row["holder"], row["holder_state"]) for row in waits} == {("lock", holder, "crashed")}
-    now_ms = world.sandbox.clock.now_ms()
+    now_ms = world.cluster.clock.now_ms()
     assert all(30_000 < row["until_ms"] - now_ms <= 60_000 for row in waits)
 
 
@@ -203,7 +203,7 @@ def test_a_member_that_gets_no_answer_keeps_what_it_had_and_says_since_when(worl
     world.run(25)
     world.act("HangBroker", broker="broker-a")
     world.run(30)
-    row = read(world)["beliefs"][f"{world.sandbox.actors.get('A').client_id}|orders"]
+    row = read(world)["beliefs"][f"{world.cluster.actors.get('A').client_id}|orders"]
     assert thinks(world, "A") == ("A", [0, 1, 2, 3])
     assert row["missed_ms"] > row["asked_ms"]
     assert row["missed_why"] == ""

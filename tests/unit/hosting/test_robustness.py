@@ -13,8 +13,9 @@ from sandbox.cluster import record as records
 from sandbox.cluster.actors.feeds import FeedInterrupted, prepare_flights
 from sandbox.cluster.notices import LOG_CUT
 from sandbox.control.actions import CreateTopic, SendMessages, parse_action
+from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
-from sandbox.hosting.port import Actor, EnginePort
+from sandbox.hosting.port import EnginePort
 from sandbox.journal import segments
 from sandbox.journal.events import ClockChanged
 from sandbox.kernel.errors import ActionRefused, EngineBusy
@@ -168,29 +169,29 @@ def test_a_full_disk_stops_the_world_and_loses_nothing(world: World, monkeypatch
     monkeypatch.setattr(segments.SegmentWriter, "_write", write)
     monkeypatch.setattr(records, "save", save)
     world.run(1)
-    assert world.sandbox.clock.rate == 0
+    assert world.cluster.clock.rate == 0
     seen = world.snapshot()["sandbox"]
     assert seen["trouble"] == f"The data home takes nothing more: {seen['trouble_why']}."
     assert "no space left" in seen["trouble_why"]
-    stood_ms = world.sandbox.clock.now_ms()
+    stood_ms = world.cluster.clock.now_ms()
     stored = world.snapshot()["topics"][0]["queues"][0]["max"]
     with pytest.raises(ActionRefused) as refusal:
         world.act("SendMessages", topic="orders", count=1)
     assert refusal.value.status == 503
     assert refusal.value.values == {"why": seen["trouble_why"]}
     world.run(30)
-    assert world.sandbox.clock.now_ms() == stood_ms
+    assert world.cluster.clock.now_ms() == stood_ms
     assert world.snapshot()["topics"][0]["queues"][0]["max"] == stored
     full = False
     world.run(3)
-    assert world.sandbox.clock.rate == 1
+    assert world.cluster.clock.rate == 1
     assert world.snapshot()["sandbox"]["trouble"] is None
     assert [entry.event.rate for entry in world.entries(ClockChanged) if entry.event.reason == "disk"] == [0, 1]
     world.run(5)
-    world.sandbox.diary.flush()
+    world.cluster.journal_files.flush()
     directory = world.sandbox.directory / "journal"
     kept = [row["seq"] for row in segments.rows_since(directory, 0)]
-    assert kept == list(range(world.sandbox.journal.next_seq)), "every entry is in the files, none twice"
+    assert kept == list(range(world.cluster.journal.next_seq)), "every entry is in the files, none twice"
 
 
 def test_a_sandbox_sleeps_and_wakes_with_all_its_messages_though_the_disk_is_full(
@@ -205,7 +206,7 @@ def test_a_sandbox_sleeps_and_wakes_with_all_its_messages_though_the_disk_is_ful
         stored = int(world.snapshot()["topics"][0]["queues"][0]["max"])
         world.sleep()
     world.wake()
-    assert world.sandbox.clock.rate == 1
+    assert world.cluster.clock.rate == 1
     world.run(5)
     assert int(world.snapshot()["topics"][0]["queues"][0]["max"]) >= stored > 100
 

@@ -1,9 +1,9 @@
 """What the journal says of each queue is kept while the journal's memory keeps it, and not longer."""
 
-from sandbox.cluster.queue_history import Told
 from sandbox.journal.events import FlowSkipped, LocksLost, MessagesStored
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import ScaledClock
+from sandbox.queries.queue_history import QueueHistory
 from sandbox.sim.loop import SimLoop
 
 KEEP = 10
@@ -17,13 +17,13 @@ def stored(queue_id: int, offset: int) -> MessagesStored:
     return MessagesStored("orders", "broker-a", queue_id, offset, 1, 0, 100)
 
 
-def offsets(told: Told, queue_id: int) -> list[int]:
+def offsets(told: QueueHistory, queue_id: int) -> list[int]:
     return [entry.event.first_offset for entry in told.of(("orders", "broker-a", queue_id))
             if isinstance(entry.event, MessagesStored)]
 
 
 def test_events_are_found_by_their_queue_and_only_new_ones_are_read() -> None:
-    told, written = Told(), journal()
+    told, written = QueueHistory(), journal()
     for offset in range(3):
         written.write(stored(offset % 2, offset))
     written.write(LocksLost("broker-a", 1))
@@ -36,7 +36,7 @@ def test_events_are_found_by_their_queue_and_only_new_ones_are_read() -> None:
 
 
 def test_what_the_journal_forgets_is_forgotten() -> None:
-    told, written = Told(), journal()
+    told, written = QueueHistory(), journal()
     written.write(stored(0, 0))
     written.write(FlowSkipped(0, 1, (), (), (), 1))
     told.read(written)

@@ -50,7 +50,7 @@ def test_everything_is_plain_and_a_hidden_tab_may_fetch_it_whole(world: World) -
 
 def test_the_links_are_those_of_the_network(world: World) -> None:
     counted = sum(row["connections"] for row in read(world)["links"].values())
-    assert counted == len(world.sandbox.network.connections())
+    assert counted == len(world.cluster.network.connections())
 
 
 def test_a_name_server_hears_of_a_broker_every_thirty_seconds(world: World) -> None:
@@ -68,7 +68,7 @@ def test_a_name_server_hears_of_a_broker_every_thirty_seconds(world: World) -> N
 
 def test_the_next_scan_is_known_beforehand(world: World) -> None:
     planned_ms = read(world)["name_servers"]["ns-1"]["next_scan_ms"]
-    now_ms = world.sandbox.clock.now_ms()
+    now_ms = world.cluster.clock.now_ms()
     assert 0 < planned_ms - now_ms <= 10_000
     world.run((planned_ms - now_ms) / 1000 + 0.1)
     assert read(world)["name_servers"]["ns-1"]["next_scan_ms"] == planned_ms + 10_000
@@ -83,7 +83,7 @@ def test_a_hung_broker_is_believed_in_for_two_minutes_and_at_most_one_scan(world
     gone_ms: dict[str, int] = {}
 
     def is_forgotten() -> bool:
-        data, now_ms = read(world), world.sandbox.clock.now_ms()
+        data, now_ms = read(world), world.cluster.clock.now_ms()
         for name, server in data["name_servers"].items():
             if data["views"][f"{name}~broker-b"]["last_update_ms"] is not None:
                 told_ms[name] = server["next_scan_ms"]
@@ -132,7 +132,7 @@ def test_a_wrong_clock_of_a_broker_shifts_no_heartbeat(world: World) -> None:
     world.act("SkewClock", broker="broker-b", skew_ms=3_600_000)
     world.run(31)
     data = read(world)
-    assert 0 <= world.sandbox.clock.now_ms() - data["links"]["A~broker-b"]["heard_ms"] <= 31_000
+    assert 0 <= world.cluster.clock.now_ms() - data["links"]["A~broker-b"]["heard_ms"] <= 31_000
     assert data["brokers"]["broker-b"]["skew_ms"] == 3_600_000
 
 
@@ -206,7 +206,7 @@ def test_what_is_sent_by_hand_has_a_node_of_its_own_and_so_has_a_strange_client(
         instance = application(world, "app", ip="10.0.8.1")
         await instance.name_servers.learn_route("orders")
 
-    world.ground.sim.run(learn())
+    world.environment.sim.run(learn())
     world.run(1)
     clients = read(world)["clients"]
     assert clients["console"]["kind"] == "producer"

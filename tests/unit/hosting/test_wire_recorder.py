@@ -38,7 +38,7 @@ def is_of(frame: dict[str, Any], name: str, *, answer: bool) -> bool:
 
 def test_nothing_is_heard_before_somebody_looks_nor_ten_seconds_after(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
-        network = world.sandbox.network
+        network = world.cluster.network
         world.run(3)
         assert network.tap is None
         assert frames(world) == []
@@ -59,12 +59,12 @@ def test_the_links_are_the_open_connections_by_their_names(tmp_path: Path) -> No
     with World(tmp_path, "orders") as world:
         world.run(3)
         links = world.read("wire/").data["links"]
-        clients = ("A", "B", "C", *(actor.label for actor in world.sandbox.actors.producers()))
+        clients = ("A", "B", "C", *(actor.label for actor in world.cluster.actors.producers()))
         servers = ("broker-a", "broker-b", "ns-1")
         assert set(links) == {f"{a}~{b}" for a in clients for b in servers} | {"broker-a~ns-1", "broker-b~ns-1"}
         assert {row["connections"] for row in links.values()} == {1}
         assert {row["seen"] for row in links.values()} == {None}
-        assert world.sandbox.network.tap is None
+        assert world.cluster.network.tap is None
 
 
 def test_an_answer_is_joined_with_its_request(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_of_a_long_frame_only_the_head_is_kept(tmp_path: Path) -> None:
         world.run(1)
         send = next(frame for frame in frames(world, "console~broker-a") if frame["name"] == "SEND_BATCH_MESSAGE")
         assert send["bytes"] > 32_000
-        assert send["kept"] == world.sandbox.limits.wire_frame_bytes
+        assert send["kept"] == world.cluster.limits.wire_frame_bytes
         assert (send["body"]["whole"], send["body"]["bytes"] > 32_000) == (False, True)
         assert len(send["hex"]) == 2 * 512
 
@@ -173,7 +173,7 @@ def test_only_the_last_fifty_are_kept(tmp_path: Path) -> None:
         world.run(2)
         look_for(world, 4, "P~broker-a")
         kept = frames(world, "P~broker-a")
-        assert len(kept) == world.sandbox.limits.wire_frames == 50
+        assert len(kept) == world.cluster.limits.wire_frames == 50
         assert [frame["no"] for frame in kept] == list(range(kept[0]["no"], kept[0]["no"] + 50))
         with pytest.raises(ActionRefused) as refused:
             world.ask("frames", link="P~broker-a", no=1)
@@ -199,7 +199,7 @@ def test_links_are_recorded_within_a_limit(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
         world.run(3)
         links = list(world.read("wire/").data["links"])
-        most = world.sandbox.limits.wire_links
+        most = world.cluster.limits.wire_links
         assert len(links) > most
         for link in links[:most]:
             world.ask("frames", link=link)
@@ -214,13 +214,13 @@ def test_who_listened_before_goes_on_hearing_and_is_alone_again_afterwards(tmp_p
     with World(tmp_path, "orders") as world:
         world.run(3)
         log = WireLog(world)
-        tap = world.sandbox.network.tap
+        tap = world.cluster.network.tap
         frames(world)
         world.run(3)
         assert len(log.frames) > 0
         assert frames(world) != []
         world.run(KEEP_S + 1.5)
-        assert world.sandbox.network.tap == tap
+        assert world.cluster.network.tap == tap
         heard = len(log.frames)
         world.run(3)
         assert len(log.frames) > heard
@@ -240,7 +240,7 @@ def test_who_listens_later_replaces_us_only_until_the_next_look(tmp_path: Path) 
 def test_two_taps_that_hand_on_to_each_other_hear_each_command_once(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
         world.run(3)
-        network = world.sandbox.network
+        network = world.cluster.network
         frames(world)
         ours, heard = network.tap, []
 
@@ -262,7 +262,7 @@ def test_a_link_that_is_not_open_is_refused(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world, pytest.raises(ActionRefused) as refused:
         world.ask("frames", link="A~nobody")
     assert refused.value.status == 404
-    assert world.sandbox.network.tap is None
+    assert world.cluster.network.tap is None
 
 
 def test_the_journal_tells_each_command_once(tmp_path: Path) -> None:

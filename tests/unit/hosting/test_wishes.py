@@ -107,7 +107,7 @@ def test_what_cannot_be_done_as_asked_is_refused_with_a_sentence(world: World, a
     assert str(refusal.value).endswith("."), "a whole sentence"
     assert refusal.value.hint, "and what to do instead"
     assert len(world.entries(ActionTaken)) == before
-    assert len(world.sandbox.actors.by_label) == 4
+    assert len(world.cluster.actors.by_label) == 4
 
 
 def test_a_group_that_is_not_there_cannot_be_changed(world: World) -> None:
@@ -117,7 +117,7 @@ def test_a_group_that_is_not_there_cannot_be_changed(world: World) -> None:
 
 
 def test_an_empty_key_ends_the_slow_one(world: World) -> None:
-    actor = world.sandbox.actors.get("A")
+    actor = world.cluster.actors.get("A")
     world.act("ChangeActor", actor="A", slow_key="order-7", slow_ms=900)
     assert actor.slow == Slow("order-7", 900)
     world.act("ChangeActor", actor="A", slow_key="")

@@ -8,7 +8,7 @@ import pytest
 from sandbox.cluster import journal_backwards
 from sandbox.cluster.event_filter import Term, Wanted
 from sandbox.cluster.journal_backwards import look_back
-from sandbox.hosting.port import LookedBack
+from sandbox.control.readings import LookedBack
 from sandbox.journal.events import ActionTaken, Entry, LocksLost, MessagesStored, OffsetsPersisted
 from sandbox.journal.segments import SegmentWriter
 

@@ -3,14 +3,15 @@
 from collections import deque
 from typing import Any
 
-from sandbox.cluster.client_lives import ClientLives
-from sandbox.cluster.queue_history import Told
-from sandbox.cluster.rates import CommitRates
-from sandbox.cluster.rebalance_history import RebalanceHistory
+from sandbox.cluster.cluster import Cluster
 from sandbox.journal.events import Entry, OffsetsReset, TopicChanged
 from sandbox.kernel.clock import Clock
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.client_lives import ClientLives
 from sandbox.queries.message_tail import MessageTails
+from sandbox.queries.queue_history import QueueHistory
+from sandbox.queries.rates import CommitRates
+from sandbox.queries.rebalance_history import RebalanceHistory
 from sandbox.queries.snapshot.calm import CalmFigures
 from sandbox.queries.snapshot.tape import Tape
 
@@ -39,8 +40,14 @@ class QueueRate:
         return round(max(0, max_offset - first) / (now_s - first_s), 1) if now_s - first_s >= SAMPLE_EVERY_S else 0.0
 
 
-class RowMemory:
-    """One per sandbox; forgotten with it."""
+class SnapshotCache:
+    """One beside each cluster; forgotten with it."""
+
+    @classmethod
+    def beside(cls, cluster: Cluster) -> "SnapshotCache":
+        cache = cls(cluster.clock)
+        cluster.journal_files.tell_facts(cache.note)
+        return cache
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -49,7 +56,7 @@ class RowMemory:
         self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
         self.tapes: dict[str, Tape] = {}
         self.tails = MessageTails()
-        self.told = Told()
+        self.told = QueueHistory()
         self.assigned: dict[tuple[str, str], tuple[Any, dict[str, list[MessageQueue]]]] = {}
         self._calm: dict[tuple[str, str], CalmFigures] = {}
         self.lives = ClientLives()
@@ -108,3 +115,8 @@ class RowMemory:
                 known.clear()
             known[offset] = read(mq.topic, mq.queue_id, offset)
         return known[offset]
+
+
+def cache_of(cluster: Cluster) -> SnapshotCache:
+    """What its boards remember."""
+    return cluster.companion(SnapshotCache)

@@ -20,7 +20,7 @@ QueueKey = tuple[str, str, int]  # topic, broker, queue id
 _OF_QUEUES = frozenset({MessagesStored, PullAnswered, MessagesFiltered, MessagesConsumed, MessageConsumedOnce})
 
 
-class Told:
+class QueueHistory:
     """Reads what is new when somebody asks, and forgets what the journal's memory forgets."""
 
     def __init__(self) -> None:

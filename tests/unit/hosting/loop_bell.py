@@ -1,14 +1,7 @@
-"""How news crosses from the engine's thread to a reader's loop: at most one crossing until it is heard."""
+"""A bell for a reader that lives on another asyncio loop."""
 
 import asyncio
 from contextlib import suppress
-from typing import Protocol
-
-
-class Bell(Protocol):
-    """`ring` is called on the engine's thread, once per event: it must cost next to nothing and never raise."""
-
-    def ring(self) -> None: ...
 
 
 class LoopBell:

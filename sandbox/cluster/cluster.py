@@ -1,0 +1,231 @@
+"""One running cluster: servers, actors, clock, journal, and the record of what outlives its process."""
+
+import errno
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+from sandbox.cluster import journal_files
+from sandbox.cluster import record as records
+from sandbox.cluster.actors.actors import Actors
+from sandbox.cluster.broker_node import BrokerNode
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.console import Console
+from sandbox.cluster.context import Context
+from sandbox.cluster.disk_full import GO_ON_BYTES, DiskFull
+from sandbox.cluster.environment import Environment
+from sandbox.cluster.frame_recorder import FrameRecorder
+from sandbox.cluster.limit_guard import LimitGuard
+from sandbox.cluster.links import Links
+from sandbox.cluster.listeners import Listeners
+from sandbox.cluster.node_names import NodeNames
+from sandbox.cluster.nodes import Nodes
+from sandbox.cluster.notices import Notice, note_cut, of_cuts
+from sandbox.cluster.presets import Preset, preset_of
+from sandbox.cluster.steps import Steps
+from sandbox.cluster.topic_origins import TopicOrigins
+from sandbox.cluster.wire_access import Keys, WireAccess
+from sandbox.cluster.wire_connections import WireConnection
+from sandbox.control.limits import SandboxLimits
+from sandbox.journal.events import ClockChanged
+from sandbox.kernel.chance import Chance
+from sandbox.kernel.clock import ScaledClock
+
+BEHIND_MS = 1_000  # of a clock that is not worth a jump
+AFTER_CRASH_MS = 1_000  # the newest stored message may be younger than what the journal still knows
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+
+
+class Companion(Protocol):
+    """What readers keep beside a cluster between two readings."""
+
+    @classmethod
+    def beside(cls, cluster: "Cluster") -> Self: ...
+
+
+C = TypeVar("C", bound=Companion)
+
+
+class Cluster:
+    """Queries read it, commands change it, `hosting.Sandbox` opens and closes it.  It runs on one loop without locks.
+
+    `record` is what outlives the process; `limits` and `preset` are what holds now.
+    """
+
+    def __init__(self, directory: Path, config: HostConfig, environment: Environment, *, home: Path) -> None:
+        self.directory = directory
+        self.environment = environment
+        self.record = record = records.load(directory)
+        self.limits: SandboxLimits = replace(config.sandbox_limits, **_known(record.limits))
+        self.preset = preset_of(record.preset, record.changes)
+        self.crashed = record.running  # the process that ran it before did not end it
+        self.clock = ScaledClock(environment.loop, start_ms=self._start_ms())
+        self.chance = Chance(record.seed)
+        self.journal_files = journal_files.JournalFiles(directory, self.clock, environment, config, self.limits,
+                                                        crashed=self.crashed)
+        self.journal = self.journal_files.journal
+        self.origins = TopicOrigins(record.origins)
+        self.steps = Steps(self.clock, self.journal, environment.loop)
+        self.listeners = Listeners(environment, self.clock, self.journal, self.limits, record.nodes,
+                                   WireAccess(self.clock, keys_of(record)), pin=self._pin_clock)
+        self.network = environment.network(self.clock)
+        self.context = context = Context(directory, environment, self.network, self.clock, self.chance, self.journal,
+                                         self.preset, self.limits, self.listeners)
+        self.nodes = Nodes(record.nodes, context)
+        self.actors = Actors(context, home, self.nodes.addresses, record.processes)
+        self.actors.strategies = record.strategies
+        self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
+        for group, kept in record.ledgers.items():
+            self.actors.stats_of(group).restore(kept, crashed=self.crashed)
+        self.node_names = NodeNames(self.nodes, self.actors)
+        self.links = Links(self.network, self.journal, self.node_names.name_of)
+        self.links.restore(record.links)
+        self.frames = FrameRecorder(self.network, self.listeners, self.clock, environment.wall, self.journal,
+                                    self.limits, self.node_names.name_of)
+        self.nodes.skew(record.skews)
+        self.nodes.keep_locks(record.lock_lives)
+        self.nodes.stay_down(record.down)
+        self.limit_guard = LimitGuard(environment.wall, self.journal)
+        self.console = Console(context, self.actors, self.nodes.addresses)
+        self.disk_full = DiskFull(self.clock, environment.wall, self.journal, self.steps, try_again=self._disk_takes)
+        self.journal_files.refused = self.disk_full.begin
+        context.disk_refused = self._disk_refused
+        context.log_cut = lambda node, report: note_cut(record.cuts, node, report)
+        self._companions: dict[type[Companion], Companion] = {}
+        self._home_full: Notice | None = None
+        self.journal_files.tell_facts(self.origins.note, self.listeners.connections.note, self.actors.note,
+                                      self.actors.repeats.note)
+        self.restored = False  # the record's actors are here again
+        self.ended = False  # closed or crashed: another object is the next life
+
+    @property
+    def slug(self) -> str:
+        return self.record.slug
+
+    @property
+    def epoch(self) -> str:
+        return self.record.epoch
+
+    def companion(self, kind: type[C]) -> C:
+        """The one of its kind, made when it is first asked for."""
+        found = self._companions.get(kind)
+        if found is None:
+            found = self._companions[kind] = kind.beside(self)
+        assert isinstance(found, kind)
+        return found
+
+    # Names and other people's clients.
+
+    def label_of(self, client_id: str) -> str:
+        """How people know a client: its actor's label, or its id when it is not ours."""
+        return next((actor.label for actor in self.actors.by_label.values() if actor.client_id == client_id), client_id)
+
+    def wire_clients(self) -> list[str]:
+        """Addresses of clients that came over a real wire."""
+        return [connection.address for connection in self.listeners.connections.open.values()]
+
+    def connections_of(self, client: str) -> list[WireConnection]:
+        """Those of a client by its id, or the one from an `ip:port` that has not said whose it is."""
+        return [connection for connection in self.listeners.connections.open.values()
+                if client in (connection.client_id, connection.address)]
+
+    # Changes that concern several parts.
+
+    def change_preset(self, preset: Preset) -> None:
+        """What starts from here on has these sizes and thresholds."""
+        self.preset = self.context.preset = preset
+
+    def promote(self, slave: BrokerNode) -> list[str]:
+        """Restart it as master; it and its dead master change names, which are returned, and links go with them."""
+        names = self.nodes.promote(slave)
+        self.links.rename(names)
+        return list(names)
+
+    def use_keys(self, keys: Keys | None) -> None:
+        """What wire clients sign with from now on; None: they need not.  Raises ActionRefused (409, 422)."""
+        if keys is None:
+            self.listeners.admit_without_keys()
+        else:
+            self.listeners.access.set(keys)
+        self.record.keys = {} if keys is None else keys._asdict()
+
+    def set_home_full(self, full: Notice | None) -> None:
+        """Whether all sandboxes together take too much; then brokers take nothing more."""
+        self._home_full = full
+        self.context.home_full = full is not None
+        for broker in self.nodes.brokers:
+            broker.look_at_home()
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What its viewers should know, beside why it stands still."""
+        full = [] if self._home_full is None else [self._home_full]
+        return full + of_cuts(self.record.cuts)
+
+    # Its record.
+
+    def save(self) -> None:
+        """Write `sandbox.json`.  A disk that refuses stops the clock until it takes the file again."""
+        record = self.record
+        record.clock_ms, record.wall_ms = self.clock.now_ms(), self.environment.wall.now_ms()
+        record.processes = self.actors.processes
+        if self.restored:
+            record.actors = self.actors.records()
+        if not self.ended:
+            record.down = self.nodes.last_known()
+        record.strategies = self.actors.strategies
+        record.links, record.skews = self.links.rows(), self.nodes.skews()
+        record.lock_lives = self.nodes.lock_lives()
+        record.ledgers = {group: stats.record() for group, stats in sorted(self.actors.group_stats.items())}
+        try:
+            records.save(self.directory, record)
+        except OSError as why:
+            self.disk_full.begin(why)
+
+    def _pin_clock(self, opening: bool) -> None:
+        """A wire client has clocks of its own: from here on a second is a second and, if that is ahead, now is now."""
+        if self.disk_full.why is not None:
+            self.disk_full.rate_before = 1.0
+            return
+        wall_ms = self.environment.wall.now_ms()
+        if opening or self.clock.rate != 1 or self.clock.stepping:
+            self.steps.end()
+            self.clock.set_rate(1)
+            self.journal.write(ClockChanged(1.0, "wire", wall_ms))
+        if wall_ms - self.clock.now_ms() > BEHIND_MS:
+            self.clock.jump_to(wall_ms)
+            self.journal.write(ClockChanged(1.0, "jump", wall_ms))
+
+    def _disk_refused(self, why: OSError, asked_bytes: int) -> None:
+        if why.errno in NO_ROOM:
+            self.disk_full.begin(why, asked_bytes)
+
+    def _disk_takes(self) -> bool:
+        """Does the data home take what waits to be kept, and what comes next?"""
+        self.journal_files.flush()
+        wanted = self.disk_full.refused_bytes + GO_ON_BYTES
+        if self.journal_files.is_refused or not all(broker.has_room(wanted) for broker in self.nodes.brokers):
+            return False
+        try:
+            records.save(self.directory, self.record)
+        except OSError:
+            return False
+        return True
+
+    def _start_ms(self) -> int:
+        record = self.record
+        if record.clock_ms == 0:
+            return self.environment.wall.now_ms()
+        if not self.crashed:
+            return record.clock_ms
+        return max(record.clock_ms, journal_files.last_time_ms(self.directory)) + AFTER_CRASH_MS
+
+
+def keys_of(record: records.SandboxRecord) -> Keys | None:
+    return Keys(**record.keys) if record.keys else None
+
+
+def _known(changes: dict[str, Any]) -> dict[str, Any]:
+    """Limits a course or the settings changed; names that are no limits any more are left out."""
+    names = {field.name for field in fields(SandboxLimits)}
+    return {name: value for name, value in changes.items() if name in names}
