@@ -18,9 +18,9 @@ from queueviz import access, acting, attaching, engine, owners, refusals, visito
 from queueviz.boards.journal_search import terms_of
 from queueviz.pages import errors
 from queueviz.visitor import Visitor
-from sandbox.cluster.event_filter import Show, Wanted
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.questions import BY_NAME as QUESTIONS
+from sandbox.journal.event_filter import EventFilter, Show
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = 
             before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
     """`show`: actions, told (without mere steps), facts, all. Ask on with `before` until it is null."""
     attaching.demand(access.seat_at(visitor.of_request(request), slug, "see"))
-    wanted = Wanted(show, terms_of(search))
+    wanted = EventFilter(show, terms_of(search))
     found = engine.answer(engine.port().look_back(slug, wanted, before=before, after=after, most=most))
     said = {"rows": found.rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,
             "first_seq": str(found.first_seq)}  # fmt: skip

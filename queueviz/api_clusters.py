@@ -8,7 +8,7 @@ from ninja import Query, Router
 from queueviz import api as sandboxes
 from queueviz.api import REFUSALS, Acted, api
 from queueviz.slugs import attached_slug
-from sandbox.cluster.event_filter import Show
+from sandbox.journal.event_filter import Show
 
 router = Router(tags=["attached clusters"])
 

@@ -13,7 +13,7 @@ from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.slugs import new_slug
 from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor, digest
-from sandbox.cluster.wire_access import Keys
+from sandbox.control.access_keys import Keys
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused, SandboxError
 

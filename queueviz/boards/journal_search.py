@@ -8,7 +8,7 @@ from typing import Any
 from queueviz.boards.action_texts import ACTIONS
 from queueviz.boards.counted import forms
 from queueviz.boards.fact_texts import FACTS, VALUES
-from sandbox.cluster.event_filter import Term
+from sandbox.journal.event_filter import Term
 
 MOST_WORDS = 8
 

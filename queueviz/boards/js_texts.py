@@ -13,7 +13,7 @@ from queueviz.boards.down import DOWN
 from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
 from queueviz.boards.flow import FLOW
 from queueviz.boards.group_texts import GROUP
-from sandbox.cluster.event_filter import STEPS
+from sandbox.journal.event_filter import STEPS
 
 TEXTS: dict[str, Any] = {
     "conn.connected": _("Connected"),

@@ -14,7 +14,7 @@ from queueviz.boards.message_life import groups_of, line_of
 from queueviz.boards.message_texts import FLAGS, WHY
 from queueviz.boards.page import BoardPage, Part, Place, data_of
 from queueviz.templatetags.formats import number
-from sandbox.queries.channel_names import FILTER_CHARS
+from sandbox.control.channel_names import FILTER_CHARS
 
 Row = dict[str, Any]
 ENTRY_FIELDS = (("offset", "physical_offset", 0, 8), ("size", "bytes", 8, 12), ("hash", "tags_code", 12, 20))

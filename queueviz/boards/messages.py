@@ -12,7 +12,7 @@ from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.message_texts import message_words
 from queueviz.boards.page import BoardPage, Place, data_of
-from sandbox.queries.channel_names import FILTER_CHARS, FILTERS
+from sandbox.control.channel_names import FILTER_CHARS, FILTERS
 
 WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by place"), "time": _("by time and tag")}
 SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to")  # kept in the address as `s-…`

@@ -5,8 +5,8 @@ from typing import Any
 from queueviz.live import frames
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer
+from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.limits import SocketLimits
-from sandbox.queries.channel_names import ChannelUnknown, parse_channel
 
 LEAST_INTERVAL_S = {  # catalogue 10
     "board": 0.05,

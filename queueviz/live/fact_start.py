@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from queueviz.live.fact_channel import MOST_ROWS
-from sandbox.cluster.event_filter import Wanted
+from sandbox.journal.event_filter import EventFilter
 
 TOLD_ENOUGH = 6  # facts to begin with: as many as the Board's panel shows
 TOLD_PAGES = 4  # of the journal, for so many
@@ -25,7 +25,7 @@ async def start_of_facts(port: Any, ask: Ask, slug: str, after: int | None) -> F
     end = int(await ask(port.newest_seq(slug)) or 0)
     if after is None or after >= end:
         return FactStart(end)
-    found = await ask(port.look_back(slug, Wanted("facts"), after=after, most=MOST_ROWS + 1))
+    found = await ask(port.look_back(slug, EventFilter("facts"), after=after, most=MOST_ROWS + 1))
     if found is not None and found.before is None and len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
         return FactStart(int(found.rows[0]["seq"]) if found.rows else after, found.rows[::-1])
     return FactStart(end, await _told(port, ask, slug, end, after), is_cut=True)
@@ -37,7 +37,7 @@ async def _told(port: Any, ask: Ask, slug: str, end: int, after: int) -> list[di
     before: int | None = end + 1
     for _ in range(TOLD_PAGES):
         most = MOST_ROWS - len(rows)
-        found = await ask(port.look_back(slug, Wanted("told"), before=before, after=after, most=most))
+        found = await ask(port.look_back(slug, EventFilter("told"), before=before, after=after, most=most))
         rows += found.rows if found is not None else []
         before = found.before if found is not None else None
         if before is None or len(rows) >= TOLD_ENOUGH:

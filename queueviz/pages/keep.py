@@ -14,7 +14,7 @@ from queueviz.forms import SettingsForm
 from queueviz.pages import reading
 from queueviz.pages.sandbox import shell
 from queueviz.visitor import Visitor
-from sandbox.cluster.wire_access import Keys
+from sandbox.control.access_keys import Keys
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 Said = dict[str, Any]  # what the settings page shows once, for example a fresh token

@@ -7,8 +7,8 @@ from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.groups import read_groups
 from sandbox.attached.snapshot.rebalance import read_rebalance
 from sandbox.attached.snapshot.topology import read_topology
-from sandbox.broker.topic_names import retry_topic
-from sandbox.queries.channel_names import ChannelUnknown
+from sandbox.control.channel_names import ChannelUnknown
+from sandbox.message.topic_names import retry_topic
 
 if TYPE_CHECKING:
     from sandbox.attached.cluster import AttachedCluster

@@ -11,12 +11,12 @@ from sandbox.attached.undo_point import UndoPoint
 from sandbox.attached.wire import Wires, tcp_wire
 from sandbox.client.tasks import within
 from sandbox.control.actions import Action
+from sandbox.control.channel_names import ChannelUnknown
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Reading, Refusal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError, SandboxError
-from sandbox.queries.channel_names import ChannelUnknown
 
 log = logging.getLogger(__name__)
 

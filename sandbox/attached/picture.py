@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from sandbox.attached.member_says import HeldQueue, MemberSays
 from sandbox.broker.subscription_groups import BUILT_IN, SYSTEM_PREFIX
-from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.client.admin import BrokerRuntime
 from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.queries.rates import CommitRates, Rates
 from sandbox.remoting.bodies import Connection, ConsumerConnection, ConsumeStats, TopicConfig, TopicOffset
 

@@ -5,9 +5,9 @@ from typing import Any
 from sandbox.attached.picture import Picture
 from sandbox.attached.reach import Reach
 from sandbox.attached.topic_places import brokers_with
-from sandbox.commands.validate import check_row
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import FOREVER_MS, FindMessages, ReadEntry, ReadRecord, WalkIndex
+from sandbox.control.queue_row import row_parts
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, CorruptRecord
 from sandbox.message import msg_id, properties, record
 from sandbox.message.message import StoredMessage
@@ -74,7 +74,7 @@ class Search:
                                 field="queue")
         assert question.topic is not None
         assert question.offset is not None
-        broker, queue_id = check_row("queue", question.queue)
+        broker, queue_id = row_parts("queue", question.queue)
         mq = MessageQueue(question.topic, broker, queue_id)
         pulled = await self._reach.pull(self._address(broker), mq, question.offset, 1)
         found = [message for message in pulled.records if message.queue_offset == question.offset]

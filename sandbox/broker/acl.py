@@ -1,6 +1,5 @@
 """May this request be served?  Asked before its handler, where access control is on."""
 
-from sandbox.broker import topic_names as names
 from sandbox.broker.acl_config import (
     MAX_ACCOUNTS,
     MAX_WHITE_ADDRESSES,
@@ -14,6 +13,7 @@ from sandbox.broker.acl_config import (
 )
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import BrokerRefused
+from sandbox.message import topic_names as names
 from sandbox.remoting.bodies import DataVersion, HeartbeatData
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand

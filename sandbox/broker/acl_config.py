@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sandbox.broker import topic_names as names
 from sandbox.broker.acl_addresses import Matches, address_pattern
+from sandbox.message import topic_names as names
 
 DENY, ANY, PUB, SUB = 1, 2, 4, 8  # RocketMQ: `Permission`
 _WORDS = {"PUB": PUB, "SUB": SUB, "PUB|SUB": PUB | SUB, "SUB|PUB": PUB | SUB, "DENY": DENY}

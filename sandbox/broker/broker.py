@@ -9,13 +9,13 @@ from sandbox.broker.files import ConfigFiles
 from sandbox.broker.follower import Follower
 from sandbox.broker.parts import Answer
 from sandbox.broker.registration import Registration
-from sandbox.broker.topic_names import SCHEDULE_TOPIC
 from sandbox.journal.events import BrokerStarted, BrokerStopped, HandlerFailed
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.kernel.process_clock import ProcessClock
+from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.remoting.bodies import TopicConfig
 from sandbox.remoting.channel import ByteListener, Channel, Connector
 from sandbox.remoting.codes import ResponseCode

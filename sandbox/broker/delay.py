@@ -7,12 +7,12 @@ from typing import Any
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.stored_text import host_of
-from sandbox.broker.topic_names import HALF_TOPIC, SCHEDULE_TOPIC
 from sandbox.journal.events import DelayedMessageDue
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.message import properties as names
 from sandbox.message.message import InboundMessage, StoredMessage
+from sandbox.message.topic_names import HALF_TOPIC, SCHEDULE_TOPIC
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import PutMessageStatus
 

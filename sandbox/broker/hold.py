@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable
 
-from sandbox.broker.topic_names import SCHEDULE_TOPIC
 from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.message.filter import MessageFilter
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.remoting.channel import Channel
 
 Key = tuple[str, int]  # topic, queue id

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sandbox.broker.config import PROPERTIES, BrokerConfig
-from sandbox.broker.topic_names import TRACE_TOPIC
 from sandbox.kernel.errors import BrokerRefused
+from sandbox.message.topic_names import TRACE_TOPIC
 from sandbox.remoting.codes import ResponseCode
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES, SLAVE, MessageStoreConfig, delay_levels_text
 from sandbox.store.config import PROPERTIES as STORE_PROPERTIES

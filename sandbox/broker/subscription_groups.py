@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from sandbox.broker.config import BrokerConfig
-from sandbox.broker.topic_names import group_complaint
 from sandbox.journal.events import GroupChanged, LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
+from sandbox.message.topic_names import group_complaint
 from sandbox.remoting.bodies import DataVersion, SubscriptionGroupConfig, SubscriptionGroupTable
 
 BUILT_IN = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY", "CID_ONSAPI_PULL",

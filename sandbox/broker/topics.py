@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
-from sandbox.broker import topic_names as names
 from sandbox.broker.config import PERM_INHERIT, PERM_READ, PERM_WRITE, BrokerConfig
 from sandbox.journal.events import LimitReached, TopicChanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
+from sandbox.message import topic_names as names
 from sandbox.remoting.bodies import DataVersion, TopicConfig, TopicConfigTable
 
 READ_WRITE = PERM_READ | PERM_WRITE

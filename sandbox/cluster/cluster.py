@@ -24,8 +24,9 @@ from sandbox.cluster.notices import Notice, note_cut, of_cuts
 from sandbox.cluster.presets import Preset, preset_of
 from sandbox.cluster.steps import Steps
 from sandbox.cluster.topic_origins import TopicOrigins
-from sandbox.cluster.wire_access import Keys, WireAccess
+from sandbox.cluster.wire_access import WireAccess
 from sandbox.cluster.wire_connections import WireConnection
+from sandbox.control.access_keys import Keys
 from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import ClockChanged
 from sandbox.kernel.chance import Chance

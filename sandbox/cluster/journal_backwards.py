@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from sandbox.cluster.event_filter import Wanted
 from sandbox.control.readings import LookedBack
 from sandbox.journal import segments
+from sandbox.journal.event_filter import EventFilter
 from sandbox.journal.events import BY_NAME, Entry
 from sandbox.journal.schema import from_row, to_row
 
@@ -27,7 +27,7 @@ END = 2**63
 _HEAD = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
 
 
-def look_back(memory: Sequence[Entry], files: Path | None, wanted: Wanted, *, before: int | None, after: int,
+def look_back(memory: Sequence[Entry], files: Path | None, wanted: EventFilter, *, before: int | None, after: int,
               most: int) -> LookedBack:
     """At most `most` rows with `after` < seq < `before`, newest first."""
     page = _Page(wanted, END if before is None else before, max(1, min(most, MOST_ROWS)))
@@ -61,7 +61,7 @@ def look_back(memory: Sequence[Entry], files: Path | None, wanted: Wanted, *, be
 class _Page:
     """The rows found, and how far somebody has looked: everything from `before` on."""
 
-    def __init__(self, wanted: Wanted, before: int, most: int) -> None:
+    def __init__(self, wanted: EventFilter, before: int, most: int) -> None:
         self.before = before
         self._wanted = wanted
         self._most = most

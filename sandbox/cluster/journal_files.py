@@ -5,13 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sandbox.cluster import event_filter
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.control.limits import SandboxLimits
 from sandbox.control.readings import Entries
-from sandbox.journal import segments
+from sandbox.journal import event_filter, segments
 from sandbox.journal.events import FLOW, Entry, JournalTrimmed, Keyframe
 from sandbox.journal.journal import Journal, Overrun
 from sandbox.journal.schema import to_row

@@ -4,10 +4,10 @@ RocketMQ's own check, asked of what came over a real wire only: who lives inside
 white list.  One account, an administrator.
 """
 
-from typing import NamedTuple
 
 from sandbox.broker.acl import AccessControl
 from sandbox.broker.acl_config import Account, AclConfig, AclError
+from sandbox.control.access_keys import Keys
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused, BrokerRefused
 from sandbox.remoting.codes import RequestCode
@@ -20,17 +20,6 @@ UNSIGNED = frozenset({
     RequestCode.GET_KVLIST_BY_NAMESPACE, RequestCode.GET_UNIT_TOPIC_LIST, RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
     RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, RequestCode.GET_NAMESRV_CONFIG})  # fmt: skip
 """What a name server tells everybody.  RocketMQ's lets everybody change it, too (spec remoting 5); ours does not."""
-
-
-class Keys(NamedTuple):
-    """Of one account."""
-
-    access_key: str
-    secret_key: str
-
-    def __repr__(self) -> str:
-        """Without the secret."""
-        return f"Keys({self.access_key!r})"
 
 
 class WireAccess:

@@ -1,31 +1,12 @@
-"""How a group divides its queues, checked against the sandbox before anybody acts on it."""
+"""How a group divides its queues."""
 
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, Protocol
 
-from sandbox.cluster.actors.strategies import CONFIG, MACHINE_ROOM, NEARBY, Rooms
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetStrategy
 from sandbox.kernel.errors import ActionRefused
-from sandbox.message.queue import MessageQueue
-from sandbox.queries.rows.groups import GroupView
-
-DEFAULT_VIRTUAL_NODES = 10
-
-
-class StrategyWish(Protocol):
-    """What `SetStrategy` and `PlanRebalance` have in common."""
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def virtual_nodes(self) -> int: ...
-    @property
-    def rooms(self) -> tuple[str, ...]: ...
-    @property
-    def queues_by_member(self) -> dict[str, Any] | None: ...
+from sandbox.queries.checked_strategy import checked_strategy
 
 
 def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
@@ -47,77 +28,3 @@ def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
                 member.consumer.strategy = cluster.actors.strategy_for(member.settings)
 
     return carry_out
-
-
-def checked_strategy(cluster: Cluster, wish: StrategyWish, strategy: str,
-                     absent: AbstractSet[str] = frozenset()) -> dict[str, Any]:
-    """What is remembered of it.  Raises ActionRefused (422) for a field the strategy does not read, or lacks."""
-    chosen: dict[str, Any] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
-    if wish.virtual_nodes != DEFAULT_VIRTUAL_NODES and strategy != "CONSISTENT_HASH":
-        raise _unread("virtual_nodes", strategy, "Choose CONSISTENT_HASH.")
-    if wish.rooms and strategy not in (MACHINE_ROOM, NEARBY):
-        raise _unread("rooms", strategy, "Choose MACHINE_ROOM or MACHINE_ROOM_NEARBY.")
-    if wish.queues_by_member is not None and strategy != CONFIG:
-        raise _unread("queues_by_member", strategy, "Choose CONFIG.")
-    if strategy in (MACHINE_ROOM, NEARBY):
-        _check_rooms(cluster, strategy, Rooms(wish.rooms))
-    if strategy == CONFIG:
-        chosen["queues_by_member"] = _lists(cluster, wish, absent)
-    return chosen
-
-
-def _unread(field: str, strategy: str, hint: str) -> ActionRefused:
-    return ActionRefused(422, "{strategy} does not read {field}.", hint, field=field, strategy=strategy)
-
-
-def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
-    """Somebody must stand somewhere, else the strategy gives nobody anything (or everybody everything)."""
-    brokers = {node.name for node in cluster.nodes.brokers}
-    unknown = sorted(set(rooms.places) - brokers)
-    if unknown:
-        raise ActionRefused(422, "There is no broker {broker} to stand in a room.", "Brokers are: {known}.",
-                            field="rooms", broker=unknown[0], known=", ".join(sorted(brokers)))
-    inside = [broker for broker in brokers if rooms.room_of(broker) in rooms.wanted]
-    if not inside or (strategy == NEARBY and not rooms.places):
-        raise ActionRefused(422, "No broker stands in any of these rooms.",
-                            "Say where brokers stand, like east@{broker}.", field="rooms", broker=min(brokers))
-
-
-def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> dict[str, list[str]]:
-    """Label → queue keys."""
-    given = wish.queues_by_member
-    if not given:
-        raise ActionRefused(422, "CONFIG needs a list of queues for each member.",
-                            "Give queues_by_member, like A: broker-a:0, broker-a:1.", field="queues_by_member")
-    view = GroupView(cluster, wish.group)
-    by_label = {actor.label: actor for actor in view.actors}
-    lists: dict[str, list[str]] = {}
-    for label, rows in given.items():
-        if label not in by_label:
-            raise ActionRefused(422, "{member} is no member of {group} here.", "Members are: {known}.",
-                                field="queues_by_member", member=label, group=wish.group, known=", ".join(by_label))
-        if label in absent:
-            continue
-        topics = [subscription.topic for subscription in by_label[label].settings.subscriptions]
-        lists[label] = [mq.key for row in _rows(label, rows) for mq in _queues(view, topics, row)]
-    return lists
-
-
-def _rows(label: str, rows: Any) -> list[str]:
-    if isinstance(rows, str):
-        return [row.strip() for row in rows.split(",") if row.strip()]
-    if isinstance(rows, list | tuple) and all(isinstance(row, str) for row in rows):
-        return list(rows)
-    raise ActionRefused(422, "The queues of {member} must be a list.", "Write them like broker-a:3.",
-                        field="queues_by_member", member=label)
-
-
-def _queues(view: GroupView, topics: list[str], row: str) -> list[MessageQueue]:
-    """`broker-a:3` of every topic that has it, or `orders/broker-a/3`."""
-    if "/" in row:
-        topics = [row.split("/", 1)[0]]
-    found = [mq for topic in topics for mq in view.read_queues(topic) if row in (mq.row, mq.key)]
-    if not found:
-        raise ActionRefused(422, "There is no queue {queue} to read.", "Write it like broker-a:3.",
-                            field="queues_by_member", queue=row)
-    return found

@@ -2,7 +2,6 @@
 
 from dataclasses import fields, replace
 
-from sandbox.broker.topic_names import ILLEGAL, complaint
 from sandbox.cluster.actors.actors import Actor, start_or_refuse
 from sandbox.cluster.actors.consumer_actor import ConsumerActor, check_config
 from sandbox.cluster.cluster import Cluster
@@ -21,6 +20,7 @@ from sandbox.control.actions import (
     StopActor,
 )
 from sandbox.kernel.errors import ActionRefused, ClientError
+from sandbox.message.topic_names import ILLEGAL, complaint
 
 ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _ % | are allowed."
 

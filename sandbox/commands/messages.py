@@ -5,8 +5,9 @@ from sandbox.cluster.actors.producing import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
-from sandbox.commands.validate import check_messages, check_row
+from sandbox.commands.validate import check_messages
 from sandbox.control.actions import SendMessages
+from sandbox.control.queue_row import row_parts
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 
@@ -34,7 +35,7 @@ def send(cluster: Cluster, action: SendMessages) -> CarryOut:
 
 def queue_of(topic: str, row: str) -> MessageQueue:
     """`broker-a:3` of a topic.  Raises ActionRefused (422)."""
-    return MessageQueue(topic, *check_row("queue", row))
+    return MessageQueue(topic, *row_parts("queue", row))
 
 
 def _check_queue(cluster: Cluster, queue: MessageQueue) -> None:

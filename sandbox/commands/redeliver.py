@@ -3,7 +3,6 @@
 
 import orjson
 
-from sandbox.broker.topic_names import NOT_FOR_SENDING
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.broker_node import BrokerNode
@@ -15,6 +14,7 @@ from sandbox.kernel.errors import ActionRefused, CorruptRecord, SandboxError
 from sandbox.message import properties
 from sandbox.message.compression import decompress
 from sandbox.message.message import Message, StoredMessage
+from sandbox.message.topic_names import NOT_FOR_SENDING
 from sandbox.queries.questions.chain import origin_topic
 from sandbox.queries.questions.messages import message_at
 from sandbox.queries.rows.stores import offset_msg_id

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.broker.broker import Broker
-from sandbox.broker.topic_names import is_system
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of
@@ -21,6 +20,7 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import BrokerConfigChanged
 from sandbox.kernel.errors import ActionRefused
+from sandbox.message.topic_names import is_system
 from sandbox.remoting.bodies import TopicConfig
 
 DELETING_IS_FOR = "Only topics made by people can be changed."

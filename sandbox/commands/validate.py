@@ -12,6 +12,7 @@ from sandbox.cluster.actors.producer_actor import ProducerActor
 from sandbox.cluster.actors.strategies import NEED_MORE
 from sandbox.cluster.actors.transaction_outcome import WAYS
 from sandbox.control.actions import ChangeActor, SendMessages, StartConsumer, StartProducer
+from sandbox.control.queue_row import row_parts
 from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.message.filter import TAG
 
@@ -38,7 +39,7 @@ def check_producer(action: StartProducer) -> None:
     if (action.selector == "queue") != (action.queue is not None):
         raise _no("queue", "One queue and the selector called queue go together.", "Give both or neither.")
     if action.queue is not None:
-        check_row("queue", action.queue)
+        row_parts("queue", action.queue)
     if action.feed is None:
         if given(action, ("speed",)):
             raise _no("speed", "Only a feed has a speed.", "Give a rate_per_s, or choose a feed.")
@@ -99,7 +100,7 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
     if change.slow_key is not None and change.slow_queue is not None:
         raise _no("slow_queue", "A member has one slow message, by its key or by its queue.", "Give one of them.")
     if change.slow_queue is not None:
-        check_row("slow_queue", change.slow_queue)
+        row_parts("slow_queue", change.slow_queue)
     if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
         raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
     if change.expression is not None:
@@ -134,14 +135,6 @@ def check_expression(field: str, expression: str, kind: str) -> None:
         if kind == TAG:
             raise _no(field, "{why}.", "Write * or tags joined by ||.", why=str(why)) from why
         raise _no(field, "{why}.", "Write a condition, such as TAGS = 'paid'.", why=str(why)) from why
-
-
-def check_row(field: str, row: str) -> tuple[str, int]:
-    """`broker-a:3` in its parts."""
-    broker, mark, number = row.rpartition(":")
-    if not mark or not broker or not number.isdecimal():
-        raise _no(field, "{queue} is no queue.", "Write it like broker-a:3.", queue=row)
-    return broker, int(number)
 
 
 def _no(field: str, message: str, hint: str, **values: object) -> ActionRefused:

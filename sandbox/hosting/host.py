@@ -17,18 +17,18 @@ from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.disk_full import said_by
 from sandbox.cluster.environment import Environment
-from sandbox.cluster.event_filter import Wanted
 from sandbox.cluster.journal_backwards import look_back
 from sandbox.cluster.journal_files import DIRECTORY, page_of
 from sandbox.cluster.new_sandbox import new_record
-from sandbox.cluster.wire_access import Keys
+from sandbox.control.access_keys import Keys
+from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
+from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
-from sandbox.queries.channel_names import ChannelUnknown, parse_channel
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.snapshot.channels import read_channel
 
@@ -307,7 +307,8 @@ class Host:
         return await page_of(self._registry.directory(slug), kept, self._environment, after, limit,
                              facts_only=facts_only, longs_as_text=longs_as_text)
 
-    async def look_back(self, slug: str, wanted: Wanted, *, before: int | None, after: int, most: int) -> LookedBack:
+    async def look_back(self, slug: str, wanted: EventFilter, *, before: int | None, after: int,
+                        most: int) -> LookedBack:
         if is_attached(slug):
             memory, files = self.clusters.get(slug).told(), None
         else:

@@ -10,17 +10,17 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.attached.settings import is_attached
-from sandbox.cluster.event_filter import Wanted
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
+from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
     from sandbox.attached.settings import AttachedSettings
     from sandbox.attached.undo_point import UndoPoint
-    from sandbox.cluster.wire_access import Keys
+    from sandbox.control.access_keys import Keys
     from sandbox.hosting.host import Host
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class EnginePort:
         return self._story(lambda: self._host.entries(slug, after, limit, facts_only=facts_only,
                                                       longs_as_text=longs_as_text))
 
-    def look_back(self, slug: str, wanted: Wanted, *, before: int | None = None, after: int = -1,
+    def look_back(self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1,
                   most: int = 100) -> "Future[LookedBack]":
         """The newest rows of that kind with `after` < seq < `before`, from memory and then from the journal's files."""
         return self._story(lambda: self._host.look_back(slug, wanted, before=before, after=after, most=most))

@@ -11,8 +11,8 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.notices import Notice
 from sandbox.cluster.templates import template_of
-from sandbox.cluster.wire_access import Keys
 from sandbox.commands import prepare
+from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken

@@ -8,11 +8,11 @@ from collections import deque
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from sandbox.broker.topic_names import is_system
 from sandbox.cluster.cluster import Cluster
 from sandbox.message import properties
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import is_system
 from sandbox.queries.rows.messages import message_row
 from sandbox.store.message_store import MessageStore
 

@@ -1,8 +1,8 @@
 """What a store holds, read message by message from its queues."""
 
-from sandbox.broker.topic_names import HALF_TOPIC, SCHEDULE_TOPIC
 from sandbox.message import properties
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import HALF_TOPIC, SCHEDULE_TOPIC
 from sandbox.simulation.observed import Inventory, Place, QueueEnds, Stored
 from sandbox.store.message_store import MessageStore
 

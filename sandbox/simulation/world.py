@@ -17,13 +17,13 @@ from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.power import WRITE_BACK_S
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.actions import Action, parse_action
+from sandbox.control.channel_names import split_channel
 from sandbox.control.questions import Question, parse_question
 from sandbox.control.readings import Reading
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Entry, Event
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, ScaledClock
-from sandbox.queries.channel_names import split_channel
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.snapshot.channels import read_channel
 from sandbox.sim.disk import SimDisk

@@ -20,8 +20,8 @@ from queueviz.asgi import application
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.models import Cluster, Grant, PipelineRun, Sandbox
+from sandbox.control.channel_names import PARTS
 from sandbox.control.rights import can
-from sandbox.queries.channel_names import PARTS
 from tests.attacks import routes
 from tests.attacks.people import CLUSTER, SANDBOXES, Person, World, world
 from tests.attacks.routes import Ask

@@ -6,7 +6,7 @@ import orjson
 import pytest
 from playwright.sync_api import expect
 
-from sandbox.cluster.event_filter import is_step
+from sandbox.journal.event_filter import is_step
 from tests.browser.conftest import PATIENCE_MS, Kept, Site
 
 AFTER_A_CRASH = "orders, long after a crash"  # a sandbox these tests share

@@ -8,10 +8,10 @@ from sandbox.attached.settings import AttachedSettings
 from sandbox.attached.undo_point import UndoPoint
 from sandbox.attached.wire import Wire
 from sandbox.control.actions import parse_action
+from sandbox.control.channel_names import split_channel
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import parse_question
 from sandbox.control.readings import Reading
-from sandbox.queries.channel_names import split_channel
 from sandbox.remoting.command import RemotingCommand
 from sandbox.simulation.world import World
 

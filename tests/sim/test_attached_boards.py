@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sandbox.attached.member_says import MemberSays
-from sandbox.broker.topic_names import retry_topic
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.readings import Refusal
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import retry_topic
 from sandbox.remoting.codes import RequestCode
 from sandbox.simulation.world import World
 from tests.sim.attached_stage import SLUG, CountingBell, Office

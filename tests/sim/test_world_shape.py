@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.control.channel_names import ChannelUnknown
 from sandbox.journal.events import BrokerConfigChanged, GroupChanged, QueueTaken
 from sandbox.kernel.errors import ActionRefused
-from sandbox.queries.channel_names import ChannelUnknown
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.simulation.world import World
 

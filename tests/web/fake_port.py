@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from sandbox.cluster.event_filter import FLOW_NAMES, Wanted
 from sandbox.cluster.templates import template_of
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
+from sandbox.journal.event_filter import FLOW_NAMES, EventFilter
 from sandbox.kernel.errors import ActionRefused
 
 SNAPSHOT: dict[str, Any] = {
@@ -180,7 +180,7 @@ class FakePort:
 
         return self._do("entries", work)
 
-    def look_back(self, slug: str, wanted: Wanted, *, before: int | None = None, after: int = -1,
+    def look_back(self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1,
                   most: int = 100) -> "Future[LookedBack]":
         def work() -> LookedBack:
             fitting = [row for row in reversed(self.rows) if after < int(row["seq"]) < (before or 2**63)

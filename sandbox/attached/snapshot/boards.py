@@ -18,9 +18,9 @@ from sandbox.attached.snapshot.queues import (
     text,
 )
 from sandbox.broker.config import PERM_READ, PERM_WRITE
-from sandbox.broker.topic_names import retry_topic
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import retry_topic
 from sandbox.queries.snapshot.locks import row_key
 from sandbox.queries.snapshot.tape import kind_of
 from sandbox.remoting.bodies import TopicConfig

@@ -7,9 +7,9 @@ from sandbox.attached.snapshot.brokers import broker_row
 from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.groups import retrying
 from sandbox.attached.snapshot.queues import Causes, ends_row, queue_rows
-from sandbox.broker.topic_names import dead_letter_topic, retry_topic
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import dead_letter_topic, retry_topic
 from sandbox.queries.snapshot.tape import kind_of
 
 Row = dict[str, Any]

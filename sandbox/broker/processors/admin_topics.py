@@ -1,11 +1,11 @@
 """What administrators do with topics."""
 
 from sandbox.broker import remarks
-from sandbox.broker import topic_names as names
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.master_only import refuse_on_a_slave
 from sandbox.broker.topics import MAX_QUEUES
 from sandbox.kernel.errors import BrokerRefused
+from sandbox.message import topic_names as names
 from sandbox.remoting.bodies import GroupList, TopicConfig, TopicConfigTable, TopicList
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode

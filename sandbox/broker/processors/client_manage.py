@@ -3,9 +3,9 @@
 from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import Answer, BrokerParts, Handler
-from sandbox.broker.topic_names import group_complaint, retry_topic
 from sandbox.kernel.errors import BadExpression, BrokerRefused
 from sandbox.message.filter import SQL92, TAG
+from sandbox.message.topic_names import group_complaint, retry_topic
 from sandbox.remoting.bodies import CheckClientBody, HeartbeatData
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode

@@ -5,13 +5,13 @@ from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.pull_checks import PullChecks
 from sandbox.broker.pulls import PullState
 from sandbox.broker.stored_text import host_of
-from sandbox.broker.topic_names import OFFSET_MOVED_TOPIC
 from sandbox.journal.events import OffsetMoved, PullAnswered, PullSuspended
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import properties as props
 from sandbox.message.filter import MessageFilter
 from sandbox.message.message import InboundMessage
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import OFFSET_MOVED_TOPIC
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand

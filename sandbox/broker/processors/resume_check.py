@@ -1,12 +1,12 @@
 """RESUME_CHECK_HALF_MESSAGE: ask again about a transaction that was given up."""
 
-from sandbox.broker import topic_names as topics
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.stored_text import host_of
 from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, HalfMessage
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import msg_id
 from sandbox.message import properties as names
+from sandbox.message import topic_names as topics
 from sandbox.message.message import InboundMessage, StoredMessage
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode

@@ -1,6 +1,5 @@
 """SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE: take messages in."""
 
-from sandbox.broker import topic_names as names
 from sandbox.broker.delay import delay_level, postpone
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.send_checks import SendChecks, why_not_put
@@ -9,6 +8,7 @@ from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, HalfMessage,
 from sandbox.kernel.errors import BrokerRefused, CorruptRecord
 from sandbox.message import batch
 from sandbox.message import properties as props
+from sandbox.message import topic_names as names
 from sandbox.message.message import InboundBatch, InboundMessage
 from sandbox.message.sys_flag import BORN_HOST_V6, HOSTS_V6, MULTI_TAGS, STORE_HOST_V6
 from sandbox.remoting.channel import Channel

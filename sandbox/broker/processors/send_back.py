@@ -1,7 +1,6 @@
 """CONSUMER_SEND_MSG_BACK: a consumer failed with a message and wants it again later."""
 
 from sandbox.broker import remarks
-from sandbox.broker import topic_names as names
 from sandbox.broker.delay import postpone
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.send_checks import VERSION_WITH_MAX_RECONSUME
@@ -11,6 +10,7 @@ from sandbox.journal.events import MessageDeadLettered, MessageRetried
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import msg_id
 from sandbox.message import properties as props
+from sandbox.message import topic_names as names
 from sandbox.message.message import InboundMessage, StoredMessage
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode

@@ -1,13 +1,13 @@
 """May this message be stored here, and where?"""
 
 from sandbox.broker import remarks
-from sandbox.broker import topic_names as names
 from sandbox.broker.delay import delay_level
 from sandbox.broker.parts import BrokerParts
 from sandbox.broker.topics import DEAD_LETTER_QUEUES
 from sandbox.journal.events import LimitReached
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import properties as props
+from sandbox.message import topic_names as names
 from sandbox.remoting.bodies import TopicConfig
 from sandbox.remoting.channel import LOOPBACK, Channel
 from sandbox.remoting.codes import ResponseCode

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from enum import Enum
 
-from sandbox.broker import topic_names as topics
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.producers import ProducerManager
@@ -26,6 +25,7 @@ from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import msg_id, record
 from sandbox.message import properties as names
+from sandbox.message import topic_names as topics
 from sandbox.message.message import StoredMessage
 from sandbox.remoting.headers import CheckTransactionHeader
 from sandbox.store.message_store import MessageStore

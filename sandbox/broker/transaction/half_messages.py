@@ -6,10 +6,10 @@ again half message its flag, for one) RocketMQ loses, too: `TransactionalMessage
 
 from typing import NamedTuple
 
-from sandbox.broker import topic_names as topics
 from sandbox.broker.stored_text import host_of
 from sandbox.message import msg_id, record
 from sandbox.message import properties as names
+from sandbox.message import topic_names as topics
 from sandbox.message.message import InboundMessage, StoredMessage
 from sandbox.message.sys_flag import TRANSACTION_COMMIT, TRANSACTION_MASK
 

@@ -1,10 +1,10 @@
 """What the op queue says: which half messages have ended."""
 
-from sandbox.broker import topic_names as topics
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, REMOVED_TAG, whole
 from sandbox.message import properties as names
 from sandbox.message import record
+from sandbox.message import topic_names as topics
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import GetMessageStatus
 

@@ -6,13 +6,13 @@ The half and the op queue alone decide what the broker does; this table only sav
 import logging
 from collections.abc import Iterator
 
-from sandbox.broker import topic_names as names
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, HalfMessage, whole
 from sandbox.journal.events import TransactionChecked, TransactionEnded, TransactionPrepared
 from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import record
+from sandbox.message import topic_names as names
 from sandbox.message.message import StoredMessage
 from sandbox.message.properties import UNIQ_KEY
 from sandbox.store.message_store import MessageStore

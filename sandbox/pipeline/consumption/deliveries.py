@@ -6,7 +6,7 @@ among them.  The engine counts the same causes by itself (`sandbox.cluster.actor
 
 from typing import TYPE_CHECKING
 
-from sandbox.broker.topic_names import RETRY_PREFIX
+from sandbox.message.topic_names import RETRY_PREFIX
 from sandbox.pipeline.consumption.stored import PLACE
 
 if TYPE_CHECKING:

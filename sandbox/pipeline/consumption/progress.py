@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sandbox.broker.topic_names import RETRY_PREFIX
+from sandbox.message.topic_names import RETRY_PREFIX
 from sandbox.pipeline.consumption.stored import QUEUE, names_of
 from sandbox.pipeline.jobs.job import Source
 from sandbox.store.reader import StoreReader

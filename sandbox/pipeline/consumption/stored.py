@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sandbox.broker.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_PREFIX, SYSTEM_TOPICS
 from sandbox.message.properties import ORIGIN_MESSAGE_ID, REAL_TOPIC, UNIQ_KEY
+from sandbox.message.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_PREFIX, SYSTEM_TOPICS
 from sandbox.pipeline.jobs.job import Source
 from sandbox.store.reader import StoreReader
 

@@ -18,7 +18,7 @@ the member gets it, or with the last time it was denied.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.broker.topic_names import RETRY_PREFIX
+from sandbox.message.topic_names import RETRY_PREFIX
 from sandbox.pipeline.consumption.claims import GONE, claims, lives, segments
 from sandbox.pipeline.consumption.deliveries import MEMBER, holds
 from sandbox.pipeline.consumption.told import kept, told

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from sandbox.broker.topic_names import DEAD_LETTER_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.message import properties
 from sandbox.message.message import StoredMessage
+from sandbox.message.topic_names import DEAD_LETTER_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 from sandbox.queries.questions.keys import records_by_key
 from sandbox.queries.rows.messages import message_row
 

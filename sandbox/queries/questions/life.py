@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sandbox.broker.topic_names import TRANSACTION_GROUP
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.filter import TAG
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import tags_code
+from sandbox.message.topic_names import TRANSACTION_GROUP
 from sandbox.queries.questions.chain import chain_of, origin_topic
 from sandbox.queries.questions.heard import Heard, heard_of
 from sandbox.queries.rows.groups import GroupView

@@ -12,10 +12,10 @@ from sandbox.client.allocate.consistent_hash import (
 )
 from sandbox.cluster.actors.strategies import MACHINE_ROOM, NEARBY, Rooms, make_strategy
 from sandbox.cluster.cluster import Cluster
-from sandbox.commands.divide import checked_strategy
 from sandbox.control.questions import PlanRebalance
 from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.checked_strategy import checked_strategy
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy
 

@@ -2,15 +2,15 @@
 
 from typing import Any, NamedTuple
 
-from sandbox.broker.topic_names import SCHEDULE_TOPIC
 from sandbox.cluster.cluster import Cluster
-from sandbox.commands.validate import check_row
 from sandbox.control.questions import FindMessages
+from sandbox.control.queue_row import row_parts
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import msg_id, properties
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import tags_code
+from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.queries.questions.keys import FOREVER_MS, FOUND_BY_KEY, records_by_key
 from sandbox.queries.questions.messages import message_at
 from sandbox.queries.rows.messages import full_row, message_row
@@ -154,7 +154,7 @@ def _by_place(cluster: Cluster, question: FindMessages) -> Row:
     if question.queue is None:
         raise ActionRefused(422, "Which queue?", "An offset counts within one queue: choose broker and number.",
                             field="queue")
-    broker, queue_id = check_row("queue", question.queue)
+    broker, queue_id = row_parts("queue", question.queue)
     _, message = message_at(cluster, question.topic, broker, queue_id, question.offset, queue_field="queue")
     return _all("place", [full_row(message, broker)])
 
@@ -205,7 +205,7 @@ def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore
              for topic, queue_id in node.running.store.queues() if topic == question.topic]
     if question.queue is None:
         return found
-    check_row("queue", question.queue)
+    row_parts("queue", question.queue)
     chosen = [pair for pair in found if pair[1].row == question.queue]
     if not chosen:
         raise ActionRefused(404, "Queue {queue} of {topic} holds nothing.", "Choose a queue with messages.",

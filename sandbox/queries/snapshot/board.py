@@ -6,13 +6,13 @@ Without a group there are the queues' ends, and nothing of an offset.
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.broker.topic_names import retry_topic
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.actors.strategies import make_strategy
 from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue
 from sandbox.queries.snapshot.flow import flow_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.control.channel_names import ChannelUnknown
 from sandbox.control.readings import Reading
-from sandbox.queries.channel_names import ChannelUnknown
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
 from sandbox.queries.snapshot.client import read_client

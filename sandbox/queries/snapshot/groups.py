@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sandbox.broker.topic_names import retry_topic
 from sandbox.cluster.cluster import Cluster
+from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.groups import GroupView, topics_of
 from sandbox.queries.snapshot.board import known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.calm import SECOND_MS, whole

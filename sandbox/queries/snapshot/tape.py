@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sandbox.broker.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
 from sandbox.message.message import StoredMessage
+from sandbox.message.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
 from sandbox.store.message_store import MessageStore
 
 Row = dict[str, Any]

@@ -4,10 +4,10 @@ from typing import Any
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import PERM_READ, PERM_WRITE
-from sandbox.broker.topic_names import is_system
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.last_known import LastKnown
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import is_system
 from sandbox.queries.snapshot.tape import kind_of
 from sandbox.queries.snapshot_cache import cache_of
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from sandbox.broker.broker import Broker
-from sandbox.broker.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import dead_letter_topic, is_system, retry_topic
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.groups import group_names, topics_read

@@ -1,8 +1,8 @@
 """At least once: what is stored and wanted has succeeded, or was buried, or somebody skipped it by name."""
 
-from sandbox.broker.topic_names import SCHEDULE_TOPIC
 from sandbox.journal.events import MessagesConsumed
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.simulation.checkers.progress import SENT_BACK, Book
 from sandbox.simulation.observed import Observed, Place, Stored, wants
 from sandbox.simulation.stage import TOPIC, GroupShape

@@ -9,8 +9,8 @@ from sandbox.broker import consumer_offsets, consumers, files, hold, producers, 
 from sandbox.broker.config import BrokerLimits
 from sandbox.broker.processors.send import MAX_BATCH_MESSAGES
 from sandbox.broker.subscription_groups import MAX_SYSTEM_GROUPS
-from sandbox.broker.topic_names import MAX_GROUP_LENGTH
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import MAX_GROUP_LENGTH
 from sandbox.namesrv import route_info
 from sandbox.remoting import body_walls
 from sandbox.remoting.codes import RequestCode

@@ -1,7 +1,7 @@
 """A transaction nobody ended can be asked about again."""
 
-from sandbox.broker import topic_names as topics
 from sandbox.message import msg_id
+from sandbox.message import topic_names as topics
 from sandbox.message.message import InboundMessage
 from sandbox.message.msg_id import host_bytes
 from sandbox.remoting.codes import RequestCode

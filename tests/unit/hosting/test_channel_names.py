@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.queries.channel_names import ChannelUnknown, parse_channel
+from sandbox.control.channel_names import ChannelUnknown, parse_channel
 
 WELL_SPELLED = [
     "board/demo/order-svc/orders", "board/demo//orders", "board/demo/g/%25RETRY%25g", "store/demo/broker-a",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.control.channel_names import ChannelUnknown
 from sandbox.journal.events import Entry, LockDenied, QueueTaken
-from sandbox.queries.channel_names import ChannelUnknown
 from sandbox.queries.client_lives import CLIENTS_KEPT, MARKS_KEPT, ClientLives
 from sandbox.simulation.world import BEGIN_MS, World
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.event_filter import Show, Wanted
 from sandbox.control.actions import CreateTopic, parse_action
 from sandbox.control.limits import HostLimits
 from sandbox.control.readings import Reading, Refusal
@@ -17,6 +16,7 @@ from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import EnginePort
 from sandbox.journal import segments
+from sandbox.journal.event_filter import EventFilter, Show
 from sandbox.kernel.errors import ActionRefused, EngineBusy, Locked
 from tests.unit.hosting.loop_bell import LoopBell
 
@@ -219,7 +219,7 @@ def test_while_the_journal_is_read_the_engine_answers_others(port: EnginePort, m
         return []
 
     monkeypatch.setattr(segments, "lines_back", lines_back)
-    looked = port.look_back("demo", Wanted("told"))
+    looked = port.look_back("demo", EventFilter("told"))
     assert reading.wait(WAIT_S)
     assert port.snapshot("demo").result(WAIT_S)["sandbox"]["slug"] == "demo"
     assert not looked.done()
@@ -233,7 +233,7 @@ def test_the_journal_is_read_back_to_the_first_event_awake_asleep_and_after_a_ki
     engine.port.act("demo", CreateTopic(topic="orders"), OWNER).result(WAIT_S)
 
     def told(port: EnginePort, show: Show = "actions") -> list[dict[str, Any]]:
-        return port.look_back("demo", Wanted(show)).result(WAIT_S).rows
+        return port.look_back("demo", EventFilter(show)).result(WAIT_S).rows
 
     try:
         [awake] = told(engine.port)

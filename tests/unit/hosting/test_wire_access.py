@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.cluster.record import FILE_NAME
-from sandbox.cluster.wire_access import Keys
+from sandbox.control.access_keys import Keys
 from sandbox.hosting.engine import Engine
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode, ResponseCode

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.cluster import journal_backwards
-from sandbox.cluster.event_filter import Term, Wanted
 from sandbox.cluster.journal_backwards import look_back
 from sandbox.control.readings import LookedBack
+from sandbox.journal.event_filter import EventFilter, Term
 from sandbox.journal.events import ActionTaken, Entry, LocksLost, MessagesStored, OffsetsPersisted
 from sandbox.journal.segments import SegmentWriter
 
@@ -53,24 +53,25 @@ def to_the_end(ask: Callable[[int | None], LookedBack]) -> tuple[list[int], int]
 
 
 def test_the_newest_facts_come_first_however_much_else_happened_since(files: Path, entries: list[Entry]) -> None:
-    page = look_back(entries[-KEPT:], files, Wanted("told"), before=None, after=-1, most=6)
+    page = look_back(entries[-KEPT:], files, EventFilter("told"), before=None, after=-1, most=6)
     assert [row["seq"] for row in page.rows] == ["24900", "24800", "24700", "24600", "24500", "24400"]
 
 
 def test_pages_lead_from_memory_through_the_files_to_the_first_event(files: Path, entries: list[Entry]) -> None:
-    found, _ = to_the_end(lambda before: look_back(entries[-KEPT:], files, Wanted("told"), before=before, after=-1,
+    found, _ = to_the_end(lambda before: look_back(entries[-KEPT:], files, EventFilter("told"), before=before, after=-1,
                                                    most=40))
     assert found == [*range(24_900, 0, -100), 3, 0], "each once, none left out where memory ends"
 
 
-@pytest.mark.parametrize("wanted", [Wanted("actions"), Wanted("told", (Term("crash"),))], ids=["causes", "search"])
-def test_a_crash_of_long_ago_is_found(files: Path, entries: list[Entry], wanted: Wanted) -> None:
+@pytest.mark.parametrize("wanted", [EventFilter("actions"), EventFilter("told", (Term("crash"),))],
+                         ids=["causes", "search"])
+def test_a_crash_of_long_ago_is_found(files: Path, entries: list[Entry], wanted: EventFilter) -> None:
     found, _ = to_the_end(lambda before: look_back(entries[-KEPT:], files, wanted, before=before, after=-1, most=40))
     assert found == [3]
 
 
 def test_after_a_kill_the_files_alone_tell_the_same(files: Path, entries: list[Entry]) -> None:
-    ask = [look_back(memory, files, Wanted("all"), before=12_346, after=-1, most=5) for memory in ([], entries)]
+    ask = [look_back(memory, files, EventFilter("all"), before=12_346, after=-1, most=5) for memory in ([], entries)]
     assert [row["seq"] for row in ask[0].rows] == ["12345", "12344", "12343", "12342", "12341"]
     assert ask[0] == ask[1], "rows of files look as those of memory"
 
@@ -78,18 +79,19 @@ def test_after_a_kill_the_files_alone_tell_the_same(files: Path, entries: list[E
 def test_one_page_looks_at_a_bounded_part_of_the_files_and_says_how_far_it_came(
         files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_backwards, "LOOK_BYTES", 100_000)
-    page = look_back([], files, Wanted("told", (Term("zebra"),)), before=None, after=-1, most=40)
+    page = look_back([], files, EventFilter("told", (Term("zebra"),)), before=None, after=-1, most=40)
     assert page.rows == []
     assert page.before is not None
     assert 23_000 < page.before < 25_000
     assert page.at_ms == page.before
-    found, pages = to_the_end(lambda before: look_back([], files, Wanted("actions"), before=before, after=-1, most=40))
+    found, pages = to_the_end(lambda before: look_back([], files, EventFilter("actions"), before=before, after=-1,
+                                                         most=40))
     assert found == [3]
     assert pages > 10
 
 
 def test_a_page_ends_where_the_reader_knows_what_is_older(files: Path, entries: list[Entry]) -> None:
-    page = look_back(entries[-KEPT:], files, Wanted("told"), before=24_900, after=24_600, most=40)
+    page = look_back(entries[-KEPT:], files, EventFilter("told"), before=24_900, after=24_600, most=40)
     assert [row["seq"] for row in page.rows] == ["24800", "24700"]
     assert page.before is None
 
@@ -98,10 +100,10 @@ def test_what_was_trimmed_is_the_end_and_is_named(files: Path, entries: list[Ent
     kept = sorted(files.glob("*.ndjson"))[2:]
     for path in kept:
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    found, _ = to_the_end(lambda before: look_back([], tmp_path, Wanted("all"), before=before, after=-1, most=500))
+    found, _ = to_the_end(lambda before: look_back([], tmp_path, EventFilter("all"), before=before, after=-1, most=500))
     first = int(kept[0].stem)
     assert found[-1] == first > 0
-    assert look_back([], tmp_path, Wanted("told"), before=None, after=-1, most=1).first_seq == first
+    assert look_back([], tmp_path, EventFilter("told"), before=None, after=-1, most=1).first_seq == first
 
 
 def test_a_line_nobody_can_read_hides_nothing_older(tmp_path: Path) -> None:
@@ -111,10 +113,10 @@ def test_a_line_nobody_can_read_hides_nothing_older(tmp_path: Path) -> None:
     writer.close()
     [path] = tmp_path.glob("*.ndjson")
     path.write_bytes(path.read_bytes() + b"\0" * 40 + b"\n")
-    assert [row["seq"] for row in look_back([], tmp_path, Wanted("told"), before=None, after=-1, most=9).rows] == [
+    assert [row["seq"] for row in look_back([], tmp_path, EventFilter("told"), before=None, after=-1, most=9).rows] == [
         "100", "0"]
 
 
 def test_an_empty_journal_has_no_rows_and_no_end_to_reach(tmp_path: Path) -> None:
-    assert look_back([], tmp_path, Wanted("told"), before=None, after=-1, most=40) == LookedBack([], None, None, 0)
-    assert look_back([], None, Wanted("told"), before=None, after=-1, most=40) == LookedBack([], None, None, 0)
+    assert look_back([], tmp_path, EventFilter("told"), before=None, after=-1, most=40) == LookedBack([], None, None, 0)
+    assert look_back([], None, EventFilter("told"), before=None, after=-1, most=40) == LookedBack([], None, None, 0)

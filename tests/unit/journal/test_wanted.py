@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.cluster.event_filter import Term, Wanted, is_step
+from sandbox.journal.event_filter import EventFilter, Term, is_step
 
 
 def row(type_: str, **fields: object) -> dict[str, object]:
@@ -17,30 +17,30 @@ def row(type_: str, **fields: object) -> dict[str, object]:
 ])
 def test_steps_of_something_another_fact_tells_are_left_out(step: dict[str, object]) -> None:
     assert is_step(step)
-    assert not (Wanted("told").takes(str(step["type"])) and Wanted("told").fits(step))
-    assert Wanted("facts").takes(str(step["type"]))
-    assert Wanted("facts").fits(step)
+    assert not (EventFilter("told").takes(str(step["type"])) and EventFilter("told").fits(step))
+    assert EventFilter("facts").takes(str(step["type"]))
+    assert EventFilter("facts").fits(step)
 
 
 def test_a_lock_that_changed_hands_and_a_rebalance_that_moved_a_queue_are_told() -> None:
     for fact in (row("QueueLocked", how="taken_over"), row("QueuesAssigned", topic="t", added=["b:0"], dropped=[])):
-        assert Wanted("told").takes(str(fact["type"]))
-        assert Wanted("told").fits(fact)
+        assert EventFilter("told").takes(str(fact["type"]))
+        assert EventFilter("told").fits(fact)
 
 
 def test_only_causes_are_what_somebody_did_and_all_holds_flow_too() -> None:
-    assert [kind for kind in ("ActionTaken", "ClockChanged", "PullAnswered") if Wanted("actions").takes(kind)] == [
+    assert [kind for kind in ("ActionTaken", "ClockChanged", "PullAnswered") if EventFilter("actions").takes(kind)] == [
         "ActionTaken"]
-    assert not Wanted("facts").takes("PullAnswered")
-    assert Wanted("all").takes("PullAnswered")
-    assert Wanted("all").takes("Keyframe")
+    assert not EventFilter("facts").takes("PullAnswered")
+    assert EventFilter("all").takes("PullAnswered")
+    assert EventFilter("all").takes("Keyframe")
 
 
 def test_every_word_of_a_search_must_be_in_the_kind_or_in_a_value_however_deep() -> None:
     crash = row("ActionTaken", action="CrashActor", fields={"actor": "Anna"}, by="owner")
-    assert Wanted("told", (Term("crash"), Term("anna"))).fits(crash)
-    assert not Wanted("told", (Term("crash"), Term("bert"))).fits(crash)
-    assert not Wanted("told", (Term("fields"),)).fits(crash), "names of fields are no values"
+    assert EventFilter("told", (Term("crash"), Term("anna"))).fits(crash)
+    assert not EventFilter("told", (Term("crash"), Term("bert"))).fits(crash)
+    assert not EventFilter("told", (Term("fields"),)).fits(crash), "names of fields are no values"
 
 
 def test_a_word_of_another_language_finds_the_kinds_and_values_it_stands_for() -> None:

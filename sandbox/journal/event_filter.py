@@ -31,7 +31,7 @@ class Term(NamedTuple):
                    for name, value in row.items() if name != "at_ms" for said in _leaves(value))
 
 
-class Wanted(NamedTuple):
+class EventFilter(NamedTuple):
     """`show`: actions (of users and programs), told (facts that are no mere steps), facts, or all, flow included.
 
     Of `terms` each must be in the row: in its number, its cause, its kind or its values.

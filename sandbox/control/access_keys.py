@@ -1,0 +1,14 @@
+"""What clients that come over a real wire sign their requests with (ACL 4.x)."""
+
+from typing import NamedTuple
+
+
+class Keys(NamedTuple):
+    """Of one account."""
+
+    access_key: str
+    secret_key: str
+
+    def __repr__(self) -> str:
+        """Without the secret."""
+        return f"Keys({self.access_key!r})"
