@@ -59,6 +59,12 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
     consumer_offsets, producers = ConsumerOffsetManager(config.name, journal), ProducerManager(config, clock)
     transactions = OpenTransactions(store, consumer_offsets, journal)
     filters = ConsumerFilterManager(clock)
+    stats = BrokerStats(clock, config.cluster, store.config.utc_offset_minutes)
+
+    def end_turn() -> None:
+        store.dispatch()
+        stats.settle()
+
     return BrokerParts(
         config=config, store=store, clock=clock, chance=chance, journal=journal, connections=connections,
         topics=topics,
@@ -70,11 +76,11 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         locks=RebalanceLockManager(clock, journal),
         hold=PullRequestHoldService(clock, store.max_offset, scan_ms=scan_ms),
         pulls=PullTable(),
-        delay=ScheduleMessageService(config, store, clock, journal, store.dispatch),
-        stats=BrokerStats(clock, config.cluster, store.config.utc_offset_minutes),
+        delay=ScheduleMessageService(config, store, clock, journal, stats, end_turn),
+        stats=stats,
         to_clients=to_clients, transactions=transactions,
         transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
-                                                  transactions),
+                                                  transactions, stats),
         access=AccessControl(config.acl, clock) if config.acl is not None else None)
 
 

@@ -88,8 +88,8 @@ class Broker:
         except BaseException:
             self.store.crash()
             raise
-        self.store.awaited = self.hold
-        self.store.on_arrival = self._arrived
+        self.store.reput.awaited = self.hold
+        self.store.reput.on_arrival = self._arrived
         self.running = True
         config = self.config
         self.hold.start()

@@ -123,10 +123,7 @@ class PullProcessor:
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))
-        if result.count:
-            parts.stats.get(header.group, header.topic, result.count, len(result.records))
-        else:
-            parts.stats.missed()
+        parts.stats.get(header.group, header.topic, result.count, len(result.records))
         if parts.journal.tracing:
             parts.journal.write(PullAnswered(
                 group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,
