@@ -1,6 +1,6 @@
 """How the parts of a broker are put together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sandbox.broker.acl import AccessControl
@@ -50,7 +50,8 @@ from sandbox.store.message_store import MessageStore
 
 
 def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Chance, journal: Journal, *,
-             topic_changed: Callable[[TopicConfig | None], None], groups_changed: Callable[[], None]) -> BrokerParts:
+             name_servers: Sequence[str], topic_changed: Callable[[TopicConfig | None], None],
+             groups_changed: Callable[[], None]) -> BrokerParts:
     """Make every manager once.  The two callbacks are called after each change of their table."""
     connections = Connections(clock, journal, config.channel_idle_ms)
     to_clients = ToClients(connections, clock)
@@ -81,7 +82,7 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         to_clients=to_clients, transactions=transactions,
         transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
                                                   transactions, stats),
-        access=AccessControl(config.acl, clock) if config.acl is not None else None)
+        name_servers=name_servers, access=AccessControl(config.acl, clock) if config.acl is not None else None)
 
 
 class Processors(NamedTuple):
