@@ -67,6 +67,7 @@ class RuntimeProcessor:
             "dispatchBehindBytes": str(store.max_physical_offset - store.dispatched_offset),
             "remainHowManyDataToFlush": _human(store.max_physical_offset - store.flushed_offset),
             "commitLogDiskRatio": ratio, f"commitLogDiskRatio_{self._log_path()}": ratio,
+            "totalMemKBytes": str(store.config.memory_bytes // 1024),  # `exportMetrics` reads it; RocketMQ has none
             "consumeQueueDiskRatio": ratio, "earliestMessageTimeStamp": str(self._earliest_ms())})
         space = store.cleaning.space()
         if space is not None:
