@@ -60,7 +60,7 @@ class HostLimits:
     request_fields: int = 1_000  # of a form or an address
     data_bytes: int = 20 * 1024 * MIB
     disk_share: float = 0.8
-    read_turn_ms: float = 10.0  # the engine reads boards of live sockets; what is left is read in the next turn
+    read_turn_ms: float = 5.0  # the engine reads boards of live sockets; what is left is read in the next turn
     read_share: float = 0.5  # of the engine's time goes to them
     rights_share: float = 0.3  # of the time the database is asked what live sockets may see when they open boards
     unpacked_bytes: int = 4 * MIB  # of a compressed body, when it is looked at; of a longer one the beginning is shown

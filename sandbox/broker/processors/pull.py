@@ -2,7 +2,7 @@
 
 from sandbox.broker.hold import PULL_BYTES, HeldPull
 from sandbox.broker.parts import Answer, BrokerParts, Handler
-from sandbox.broker.processors.pull_checks import PullChecks
+from sandbox.broker.processors.pull_checks import PullChecks, filter_bytes
 from sandbox.broker.pulls import PullState
 from sandbox.broker.stored_text import host_of
 from sandbox.journal.events import OffsetMoved, PullAnswered, PullSuspended
@@ -93,7 +93,7 @@ class PullProcessor:
         return ResponseCode.PULL_OFFSET_MOVED if header.queue_offset != 0 else ResponseCode.PULL_NOT_FOUND
 
     def _suspend(self, c: RemotingCommand, channel: Channel, header: PullHeader, mq: MessageQueue, client_id: str,
-                 wanted: MessageFilter | None) -> bool:
+                 wanted: MessageFilter) -> bool:
         """Park it; False: there are too many, it is answered like one that does not wait."""
         parts = self._parts
         c.body = None  # nobody reads it, and it is not kept
@@ -107,7 +107,8 @@ class PullProcessor:
 
         pull = HeldPull(group=header.group, mq=mq, client_id=client_id, offset=header.queue_offset, wanted=wanted,
                         channel=channel, since_ms=now_ms, due_ms=now_ms + patience_ms, retry=retry,
-                        size_bytes=PULL_BYTES + sum(map(len, (c.ext or {}).values())))
+                        size_bytes=(PULL_BYTES + sum(map(len, (c.ext or {}).values()))
+                                    + filter_bytes(header, wanted)))
         if not parts.hold.suspend(pull):
             return False
         parts.pulls.note(header.group, mq, PullState(header.queue_offset, client_id, now_ms + patience_ms, now_ms))
@@ -123,10 +124,7 @@ class PullProcessor:
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))
-        if result.count:
-            parts.stats.get(header.group, header.topic, result.count, len(result.records))
-        else:
-            parts.stats.missed()
+        parts.stats.get(header.group, header.topic, result.count, len(result.records))
         if parts.journal.tracing:
             parts.journal.write(PullAnswered(
                 group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,

@@ -102,7 +102,7 @@ def test_a_connection_produces_in_so_many_groups_in_however_many_heartbeats(stag
 
 
 def test_groups_subscribe_to_so_much_together(stage: Stage, narrow: Narrow) -> None:
-    narrow(consumers, MAX_SUBSCRIPTION_BYTES=100_000)
+    narrow(consumers, MAX_SUBSCRIPTION_BYTES=180_000)
     client = stage.client()
     much = "||".join(f"tag{n}" for n in range(400))
     codes = [client.call(RequestCode.HEART_BEAT, None, beat("c", f"g{n}", expression=much)).code for n in range(4)]
@@ -127,6 +127,14 @@ def test_so_many_pulls_wait_and_no_body_waits_with_them(stage: Stage, narrow: Na
     assert other.park("g", "orders", 0) not in other.answers, "there is room again"
     other.send("orders")
     assert other.park("g", "orders", 1) not in other.answers
+
+
+def test_a_parked_pull_weighs_what_its_expression_is_taken_apart(stage: Stage, narrow: Narrow) -> None:
+    narrow(hold, MAX_HELD_BYTES=1024 * 1024)
+    client = stage.client()
+    for n in range(4):
+        client.park("g", "orders", 0, subscription="||".join(f"{n}-{tag}" for tag in range(2_000)))
+    assert len(stage.broker.hold.held) == 2
 
 
 def test_the_last_pulls_of_so_many_queues_are_known(stage: Stage, narrow: Narrow) -> None:
