@@ -17,6 +17,7 @@ class SandboxLimits:
     producers: int = 8
     stored_messages_per_s: int = 2_000
     messages_per_send: int = 5_000
+    body_bytes: int = 4 * MIB  # of a packed body, unpacked for a member; no producer packs longer ones
     store_bytes: int = 256 * MIB  # stands for the disk
     journal_bytes: int = 128 * MIB
     flow_events_per_s: int | None = 4_000  # None: the valve never closes

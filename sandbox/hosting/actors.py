@@ -263,7 +263,8 @@ class Actors:
                               stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
                               rebalance_ms=around.preset.client_rebalance_interval_ms,
                               lock_renew_ms=around.preset.client_lock_interval_ms,
-                              lock_max_live_ms=around.preset.client_lock_max_live_ms)
+                              lock_max_live_ms=around.preset.client_lock_max_live_ms,
+                              body_bytes=around.limits.body_bytes)
         return ClientInstance(config, clock=around.clock, chance=around.chance.fork(actor.label),
                               connector=around.network.connector(ip), journal=around.journal,
                               files=self.files_of(actor))

@@ -84,7 +84,8 @@ class Console:
             around = self._around
             self._actors.processes += 1
             name = instance_name(4_000, self._actors.processes)
-            config = ClientConfig(name_servers=self._name_servers, ip=IP, instance_name=name, pid=4_000)
+            config = ClientConfig(name_servers=self._name_servers, ip=IP, instance_name=name, pid=4_000,
+                                  body_bytes=around.limits.body_bytes)
             instance = ClientInstance(config, clock=around.clock, chance=around.chance.fork(LABEL),
                                       connector=around.network.connector(IP), journal=around.journal)
             self.producer = Producer(ProducerConfig(group="PG_console"), instance)
