@@ -2,7 +2,7 @@
 
 from sandbox.broker.hold import PULL_BYTES, HeldPull
 from sandbox.broker.parts import Answer, BrokerParts, Handler
-from sandbox.broker.processors.pull_checks import PullChecks, filter_bytes
+from sandbox.broker.processors.pull_checks import PullChecks
 from sandbox.broker.pulls import PullState
 from sandbox.broker.stored_text import host_of
 from sandbox.broker.topic_names import OFFSET_MOVED_TOPIC
@@ -108,8 +108,7 @@ class PullProcessor:
 
         pull = HeldPull(group=header.group, mq=mq, client_id=client_id, offset=header.queue_offset, wanted=wanted,
                         channel=channel, since_ms=now_ms, due_ms=now_ms + patience_ms, retry=retry,
-                        size_bytes=(PULL_BYTES + sum(map(len, (c.ext or {}).values()))
-                                    + filter_bytes(header, wanted)))
+                        size_bytes=PULL_BYTES + sum(map(len, (c.ext or {}).values())))
         if not parts.hold.suspend(pull):
             return False
         parts.pulls.note(header.group, mq, PullState(header.queue_offset, client_id, now_ms + patience_ms, now_ms))
