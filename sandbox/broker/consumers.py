@@ -1,6 +1,6 @@
 """Which clients consume in which group, over which connections."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from sandbox.broker.config import BrokerConfig
@@ -217,4 +217,9 @@ def _tag_filter(sub: SubscriptionData) -> TagFilter:
 
 
 def _bytes_of(sub: SubscriptionData) -> int:
-    return ROW_BYTES + len(sub.topic) + len(sub.sub_string) + sum(TAG_BYTES + len(tag) for tag in sub.tags)
+    return ROW_BYTES + len(sub.topic) + len(sub.sub_string) + tags_bytes(sub.tags, sub.codes)
+
+
+def tags_bytes(tags: Collection[str], codes: Collection[int]) -> int:
+    """What tags and their hashes keep in memory, roughly.  A client names them apart from each other."""
+    return TAG_BYTES * max(len(tags), len(codes)) + sum(map(len, tags))

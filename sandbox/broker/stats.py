@@ -98,7 +98,7 @@ class BrokerStats:
         self.pulls_found.add(at_s, 1)
 
     def now_s(self) -> float:
-        """The clock's seconds; what midnight settles is settled when somebody counts or looks for the first time."""
+        """The clock's seconds; the first count or look after midnight settles what the day ends."""
         at_s = self._clock.monotonic()
         self.mornings_got.catch_up(at_s, self.messages_got.value)
         return at_s

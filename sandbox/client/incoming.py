@@ -115,7 +115,7 @@ class Incoming:
     def _check_transaction(self, command: RemotingCommand, channel: Channel) -> None:
         """The producer of the message's group answers, if it has a listener for that; nobody else does."""
         header = CheckTransactionHeader.from_ext(command.ext)
-        message = message_of(record.decode(command.body or b""))
+        message = message_of(record.decode(command.body or b""), self._instance.config.body_bytes)
         producer = self._instance.producers.get(message.properties.get(properties.PGROUP, ""))
         if producer is not None and producer.on_check is not None:
             producer.on_check(header, message, channel.remote)
@@ -130,7 +130,7 @@ class Incoming:
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
         if self._direct >= MAX_DIRECT:
             return command.reply(ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are being consumed so")
-        message = message_of(record.decode(command.body or b""))
+        message = message_of(record.decode(command.body or b""), self._instance.config.body_bytes)
         broker = text_or_none(command.ext, "brokerName") or ""
         self._direct += 1
         self._instance.tasks.spawn(self._directly(consumer, message, broker, command, channel), "consume directly")
@@ -146,15 +146,19 @@ class Incoming:
         self._instance.connections.answer(command.reply(ResponseCode.SUCCESS, body=body), channel)
 
     def _reply_arrived(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
-        """A reply nobody waits for (any more) counts as taken, too."""
+        """A reply that no request waits for (any more) counts as taken, too, and is not unpacked."""
         header = PushReplyHeader.from_ext(command.ext)
+        correlation_id = properties.decode(header.properties).get(properties.CORRELATION_ID, "")
+        if not self._instance.requests.waits_for(correlation_id):
+            log.info("no request waits for the reply %s", correlation_id)
+            return command.reply(ResponseCode.SUCCESS)
         try:
-            reply = pushed(header, command.body or b"", self._instance.clock.now_ms())
+            reply = pushed(header, command.body or b"", self._instance.clock.now_ms(),
+                           self._instance.config.body_bytes)
         except CorruptRecord as why:
             log.info("a reply cannot be unpacked: %s", why)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
-        if not self._instance.requests.arrived(reply):
-            log.info("nobody waits for the reply %s", reply.properties.get(properties.CORRELATION_ID))
+        self._instance.requests.arrived(reply)
         return command.reply(ResponseCode.SUCCESS)
 
 

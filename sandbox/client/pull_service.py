@@ -139,7 +139,9 @@ class PullService:
         consumer = self._consumer
         asked, pq.next_offset = pq.next_offset, answer.header.next_offset
         if answer.code == ResponseCode.SUCCESS:
-            messages = self._api.wanted(pq.mq, subscription, answer)
+            messages = await self._api.wanted(pq.mq, subscription, answer)
+            if pq.dropped:
+                return DISCARD
             if not messages:
                 return AT_ONCE
             wake = pq.put(messages)

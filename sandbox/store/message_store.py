@@ -198,10 +198,7 @@ class MessageStore:
         """Make what was put readable, and see to its flush.  Once per turn: the next put asks the time again."""
         try:
             if self.reput.pending or not self.reput.idle:
-                if self.role == SLAVE:
-                    self.reput.run(quiet=True, note=self.stats.note)
-                else:
-                    self.reput.run()
+                self.reput.run(quiet=self.role == SLAVE, note=self.stats.note)
                 self.flush.wrote()
                 self.ha.wrote()
         finally:

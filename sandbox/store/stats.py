@@ -9,7 +9,9 @@ PUT_TIMES = ("<=0ms", "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms",
 
 
 class StoreStats:
-    """Every record counts, whoever put it; of a slave, those it took over.  RocketMQ: `StoreStatsService`.
+    """Every record counts as it is dispatched, whoever put it; of a slave, those it took over.
+
+    RocketMQ: `StoreStatsService`.
 
     A delayed message counts for SCHEDULE_TOPIC_XXXX, and when it is delivered, a record more, for its own topic.
     """
@@ -17,7 +19,8 @@ class StoreStats:
     def __init__(self, clock: Clock, utc_offset_minutes: int) -> None:
         self._clock = clock
         self._turn = Turn()
-        self.note = self._turn.note  # messages of this turn; `settle` counts them
+        self.note = self._turn.note  # messages of this turn as they are dispatched; `settle` counts them
+        self.calls = 0  # puts of this process; a batch is one
         self._rates: dict[str, Rate] = {}
         self.boot_ms = clock.now_ms()
         boot_s = clock.monotonic()
@@ -25,7 +28,7 @@ class StoreStats:
         self.mornings = Mornings(clock, utc_offset_minutes)
         self.bytes = 0
         self._minute_end_s = boot_s + MINUTE_S
-        self._in_minute = 0
+        self._settled_calls = self._calls_before = 0  # in this life, and before this minute
         self._in_last_minute: int | None = None
 
     def settle(self) -> None:
@@ -33,15 +36,15 @@ class StoreStats:
         if not self._turn:
             return
         at_s, total = self.now_s(), 0
-        for topic, (count, size, puts) in self._turn.items():
+        for topic, (count, size, _) in self._turn.items():
             rate = self._rates.get(topic)
             if rate is None:
                 rate = self._rates[topic] = Rate()
             rate.add(int(at_s), count, size)
             total += count
             self.bytes += size
-            self._in_minute += puts
         self.puts.add(at_s, total)
+        self._settled_calls = self.calls
         self._turn.clear()
 
     def now_s(self) -> float:
@@ -50,8 +53,8 @@ class StoreStats:
         self.mornings.catch_up(at_s, self.puts.value)
         if at_s >= self._minute_end_s:
             minutes = int((at_s - self._minute_end_s) // MINUTE_S) + 1
-            self._in_last_minute = self._in_minute if minutes == 1 else 0
-            self._in_minute = 0
+            self._in_last_minute = self._settled_calls - self._calls_before if minutes == 1 else 0
+            self._calls_before = self._settled_calls
             self._minute_end_s += minutes * MINUTE_S
         return at_s
 

@@ -37,7 +37,7 @@ class MessageWriter:
         self._log = commit_log
         self._reput = reput
         self._cleaning = cleaning
-        self._note = stats.note
+        self._stats = stats
         self._topic_parts: dict[str, bytes] = {}
         self.next_offset: dict[tuple[str, int], int] = {}
         self._refuses = refuses  # a slave: its log comes from the master alone
@@ -75,7 +75,7 @@ class MessageWriter:
         if counted:
             self.next_offset[key] = queue_offset + 1
         self._reput.add(key, queue_offset, sys_flag, now_ms, physical, size, text)
-        self._note(topic, 1, size)
+        self._stats.calls += 1
         return _result(PutResult, (_PUT_OK, physical, size, now_ms, queue_offset, 1, ()))
 
     def put_batch(self, batch: InboundBatch) -> PutResult:
@@ -103,7 +103,7 @@ class MessageWriter:
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
         self.next_offset[key] = queue_offset + len(sizes)
         self._reput.add_batch(key, queue_offset, sys_flag, now_ms, physicals, sizes, texts)
-        self._note(topic, len(sizes), total)
+        self._stats.calls += 1
         return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(sizes), tuple(physicals)))
 
     def _topic_part(self, topic: str) -> bytes | None:

@@ -2,7 +2,7 @@
 
 from sandbox.broker.hold import PULL_BYTES, HeldPull
 from sandbox.broker.parts import Answer, BrokerParts, Handler
-from sandbox.broker.processors.pull_checks import PullChecks, filter_bytes
+from sandbox.broker.processors.pull_checks import PullChecks
 from sandbox.broker.pulls import PullState
 from sandbox.broker.stored_text import host_of
 from sandbox.journal.events import OffsetMoved, PullAnswered, PullSuspended
@@ -66,6 +66,7 @@ class PullProcessor:
         client_id = parts.consumers.client_id(group, channel)
         count = max(1, min(header.max_messages, MAX_MESSAGES))
         result = parts.store.get_message(topic, queue_id, header.queue_offset, count, wanted)
+        parts.stats.get(group, topic, result.count, len(result.records))
         code = self._code(header, result)
         next_offset = result.next_offset
         uncorrected = code == ResponseCode.PULL_OFFSET_MOVED and not self._corrects
@@ -107,8 +108,7 @@ class PullProcessor:
 
         pull = HeldPull(group=header.group, mq=mq, client_id=client_id, offset=header.queue_offset, wanted=wanted,
                         channel=channel, since_ms=now_ms, due_ms=now_ms + patience_ms, retry=retry,
-                        size_bytes=(PULL_BYTES + sum(map(len, (c.ext or {}).values()))
-                                    + filter_bytes(header, wanted)))
+                        size_bytes=PULL_BYTES + sum(map(len, (c.ext or {}).values())))
         if not parts.hold.suspend(pull):
             return False
         parts.pulls.note(header.group, mq, PullState(header.queue_offset, client_id, now_ms + patience_ms, now_ms))
@@ -120,11 +120,10 @@ class PullProcessor:
 
     def _note(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult, code: ResponseCode,
               next_offset: int, held: HeldPull | None) -> None:
-        """Statistics, the table of pulls and the journal."""
+        """The table of pulls and the journal."""
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))
-        parts.stats.get(header.group, header.topic, result.count, len(result.records))
         if parts.journal.tracing:
             parts.journal.write(PullAnswered(
                 group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,

@@ -4,10 +4,9 @@ from functools import lru_cache
 
 from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
-from sandbox.broker.consumers import TAG_BYTES
 from sandbox.broker.parts import BrokerParts
 from sandbox.kernel.errors import BadExpression, BrokerRefused
-from sandbox.message.filter import SQL92, TAG, MessageFilter, TagFilter, parse_tags
+from sandbox.message.filter import SQL92, TAG, MessageFilter, parse_tags
 from sandbox.remoting.bodies import SubscriptionGroupConfig
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
@@ -98,9 +97,3 @@ class PullChecks:
     def _check_property_filter(self, kind: str) -> None:
         if not self._config.property_filter:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"{remarks.SQL_OFF}{kind}")
-
-
-def filter_bytes(header: PullHeader, wanted: MessageFilter) -> int:
-    """What a parked pull keeps of its filter, roughly; a short expression's and a subscription's are not its own."""
-    is_own = header.sys_flag & FLAG_SUBSCRIPTION and len(header.subscription or "") > MAX_SHORT_CHARS
-    return TAG_BYTES * len(wanted.tags) if is_own and isinstance(wanted, TagFilter) else 0

@@ -42,7 +42,7 @@ class RuntimeProcessor:
         """All values are texts.  There are no thread pools here, so nothing ever queues in them."""
         parts, store, stats = self._parts, self._parts.store, self._parts.stats
         at_s, taken = stats.now_s(), store.stats
-        taken.now_s()
+        put_tps = taken.puts.means(taken.now_s())
         put, got = taken.puts, stats.messages_got
         puts = put.value or 1  # as RocketMQ, which divides by it
         up_s = (parts.clock.now_ms() - taken.boot_ms) // 1000
@@ -52,7 +52,7 @@ class RuntimeProcessor:
             "brokerVersionDesc": VERSION_NAME, "brokerVersion": "409", "brokerActive": "true",
             "bootTimestamp": str(taken.boot_ms), "runtime": _span(up_s),
             "startAcceptSendRequestTimeStamp": str(parts.config.start_accept_send_ms),
-            "putTps": put.means(at_s), "getTransferedTps": got.means(at_s), "getTransferredTps": got.means(at_s),
+            "putTps": put_tps, "getTransferedTps": got.means(at_s), "getTransferredTps": got.means(at_s),
             "getFoundTps": stats.pulls_found.means(at_s), "getMissTps": stats.pulls_missed.means(at_s),
             "getTotalTps": _sums(stats.pulls_found.means(at_s), stats.pulls_missed.means(at_s)),
             "msgPutTotalYesterdayMorning": str(taken.mornings.yesterday),

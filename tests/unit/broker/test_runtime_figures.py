@@ -108,6 +108,17 @@ def test_means_are_of_ten_seconds_a_minute_and_ten_as_far_as_it_lives(stage: Sta
     assert figures(stage)["putTps"] == "0.0 0.0 0.0"
 
 
+def test_every_look_of_a_pull_counts_also_of_one_that_is_held(stage: Stage) -> None:
+    stage.topic("orders", 1)
+    client = stage.client()
+    client.park("g", "orders", 0)
+    stage.pass_s(1)
+    assert (figures(stage)["getFoundTps"], figures(stage)["getMissTps"]) == ("0.0  ", "0.1  ")
+    client.send("orders")
+    stage.pass_s(1)
+    assert (figures(stage)["getFoundTps"], figures(stage)["getMissTps"]) == ("0.1  ", "0.1  ")
+
+
 def test_sizes_are_told_as_people_read_them(stage: Stage) -> None:
     stage.client().send("orders", b"x" * 3_000)
     found = figures(stage)
