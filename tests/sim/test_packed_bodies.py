@@ -66,7 +66,7 @@ def test_a_member_gets_every_message_and_the_journal_says_whose_body_stayed_pack
     assert sorted(consumed) == list(range(len(BODIES)))
     told = world.entries(BodyLeftPacked)[0].event
     assert (told.group, told.topic, told.offset) == ("G", "orders", 1)
-    assert told.why == f"compressed body of {len(BODIES[1][0])} bytes grows over {4 * MIB}"
+    assert told.why == f"compressed body of {len(BODIES[1][0])} bytes grows over {4 * MIB} bytes"
 
 
 def test_a_flood_of_them_is_one_line_a_second(world: World) -> None:
