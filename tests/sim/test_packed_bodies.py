@@ -12,7 +12,7 @@ from sandbox.client.received import TURN_BYTES, Unpacking
 from sandbox.hosting.birth import new_record
 from sandbox.hosting.config import HostConfig
 from sandbox.hosting.world import BEGIN_MS, SLUG, World
-from sandbox.journal.events import BodyLeftPacked, MessagesConsumed
+from sandbox.journal.events import BodyLeftPacked, MessageConsumedOnce, MessagesConsumed
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import record
 from sandbox.message.compression import PIECE_BYTES, ZLIB_FLAGS, compress, pieces
@@ -93,6 +93,16 @@ def test_a_listener_gets_what_was_sent_or_else_the_body_as_it_is_stored(world: W
     send(world, *BODIES)
     bodies = [one.body for one in world.ground.sim.run(pulled())]
     assert bodies == [b"before", BODIES[1][0], b"rubbish", b"other", bytes(4 * MIB), b"behind"]
+
+
+def test_a_member_consumes_it_once_more_as_it_is_stored(world: World) -> None:
+    world.act("StartConsumer", group="G", subscriptions=[["orders", "*"]], work_ms=[1])
+    world.run(25)
+    send(world, *BODIES)
+    for offset in (1, 2):
+        world.act("ConsumeOnce", topic="orders", broker="broker-a", queue_id=0, offset=offset, client_id="A")
+    world.run(15)
+    assert [entry.event.result for entry in world.entries(MessageConsumedOnce)] == ["CR_SUCCESS"] * 2
 
 
 def test_what_cannot_be_unpacked_is_not_sent_again(world: World) -> None:
