@@ -17,7 +17,7 @@ def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
     rows = list(islice(_rows(out / table.path), most)) if most else []
     if rows:
         yield from _aligned(rows)
-    more = f", {len(rows)} of them shown" if 0 < len(rows) < table.rows else ""
+    more = f", {len(rows)} of them shown (--show {table.rows} shows all)" if 0 < len(rows) < table.rows else ""
     yield f"{name}: {table.rows} rows{more}, in {out}"
 
 

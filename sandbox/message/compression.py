@@ -64,7 +64,7 @@ def pieces(body: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
     for piece in _inflated(body, sys_flag):
         size += len(piece)
         if size > most:
-            raise CorruptRecord(f"compressed body of {len(body)} bytes grows over {most}")
+            raise CorruptRecord(f"compressed body of {len(body)} bytes grows over {most} bytes")
         yield piece
 
 

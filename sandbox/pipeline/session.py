@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from sandbox.pipeline.sinks.rocketmq import RocketSink
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
-from sandbox.pipeline.where import NoSpark
+from sandbox.pipeline.where import KEPT_IN, NoSpark
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -64,9 +64,14 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
 
 
 def keep_in_files(session: Any, directory: Path) -> None:
-    """What a run keeps lies there on a cluster, whose executors take along what they have in memory when they die."""
+    """What a run keeps lies there on a cluster, whose executors take along what they have in memory when they die.
+
+    On a Connect server, too, which does not say whether it is one.
+    """
     context = getattr(session, "_sc", None)
-    if context is not None and not re.match(r"local(\[|$)", context.master):
+    if context is None:
+        session.conf.set(KEPT_IN, str(directory))
+    elif not re.match(r"local(\[|$)", context.master):
         context.setCheckpointDir(str(directory))
 
 

@@ -12,6 +12,7 @@ from sandbox.kernel.errors import SandboxError
 
 CONNECT_S = 5.0
 CONNECT_PORT = 15_002
+KEPT_IN = "spark.queueviz.kept"  # of a Connect session: where the run keeps what it has made
 MASTERS = "spark://host:7077, local[4], local-cluster[2,1,1024], yarn or k8s://https://host:443"
 _HERE = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[[1-9]\d*,[1-9]\d*,[1-9]\d*\]")
 _ELSEWHERE = re.compile(r"k8s://\S+")

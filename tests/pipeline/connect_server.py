@@ -6,32 +6,34 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import grpc  # type: ignore[import-untyped]
 
-from sandbox.pipeline.launch import environment_of
+from sandbox.pipeline.launch import environment_of, spark_home
 from tests.server.server import free_port, until
 
 READY_WITHIN_S = 180.0
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """Its address, as `--remote` takes it, once it answers.  It starts far from our code, and has no path to it."""
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
+def serving(home: Path, master: str = "local[2]") -> Iterator[tuple[str, int]]:
+    """Its address, as `--remote` takes it, and its process, once it answers.
+
+    It starts far from our code, and has no path to it.
+    """
     port = free_port()
     settings = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port),
                 "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
                 "spark.driver.memory": "1g"}
-    arguments = [str(Path(spec.submodule_search_locations[0]) / "bin" / "spark-submit"), "--master", "local[2]",
+    (home / "pyspark").mkdir()
+    spark = spark_home(home / "pyspark")
+    arguments = [f"{spark}/bin/spark-submit", "--master", master,
                  "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     for name, value in settings.items():
         arguments += ["--conf", f"{name}={value}"]
     environment = environment_of({name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, home)
+    environment["SPARK_HOME"] = spark
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen([*arguments, "spark-internal"], cwd=home, env=environment, stdout=log, stderr=log,
@@ -39,7 +41,7 @@ def serving(home: Path) -> Iterator[str]:
         try:
             until(lambda: process.poll() is not None or answers(port), within_s=READY_WITHIN_S, what="the server")
             assert process.poll() is None, (home / "server.log").read_text()[-2_000:]
-            yield f"sc://127.0.0.1:{port}"
+            yield f"sc://127.0.0.1:{port}", process.pid
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

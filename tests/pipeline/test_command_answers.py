@@ -31,7 +31,7 @@ def test_a_table_is_printed_as_columns_with_its_first_rows(tmp_path: Path) -> No
         f"kind{' ' * 26}  queue_offset  says",
         f"{' ' * 30}  0             body·is",
         f"{'crc' * 10}  1             body·is {'x' * 40}",
-        f"findings: 3 rows, 2 of them shown, in {tmp_path}"]
+        f"findings: 3 rows, 2 of them shown (--show 3 shows all), in {tmp_path}"]
     [*_, third, last] = lines_of(tmp_path, "findings", table, 20)
     assert third == f"{'crc' * 20}  2             body·is {'x' * 80}", "a sentence is not cut"
     assert last == f"findings: 3 rows, in {tmp_path}"
@@ -77,7 +77,8 @@ def test_the_command_prints_the_answer(home: Path, monkeypatch: pytest.MonkeyPat
     call_command("pipeline", "store_audit", "--store", str(home), "--show", "1")
     out = home / "pipeline" / "store_audit" / home.name
     assert capsys.readouterr().out.splitlines() == [
-        "kind  queue_offset  says", "      0             body·is", f"findings: 3 rows, 1 of them shown, in {out}"]
+        "kind  queue_offset  says", "      0             body·is",
+        f"findings: 3 rows, 1 of them shown (--show 3 shows all), in {out}"]
     assert list((home / "pipeline" / ".spark").iterdir()) == []
 
 

@@ -1,21 +1,33 @@
 """On a Spark Connect server that knows nothing of us."""
 
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
 
+from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
+from sandbox.simulation.world import World
 from tests.pipeline.connect_server import serving
+from tests.pipeline.test_cluster import MASTER
+from tests.pipeline.test_delivery_audit_verdicts import begun, member, sent
 from tests.pipeline.test_errors import command, refused
+from tests.pipeline.test_errors_midway import children
+from tests.pipeline.worlds import record
+from tests.server.server import until
 
 pytestmark = pytest.mark.pipeline
+
+KEPT_LATE = 4  # of five
 
 
 def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp_path: Path) -> None:
     (tmp_path / "server").mkdir()
     out = tmp_path / "out"
-    with serving(tmp_path / "server") as remote:
+    with serving(tmp_path / "server") as (remote, _):
         done = command(tmp_path, "export", "--store", golden, "--remote", remote, "--out", out, "--json")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["tables"] == {"messages": 153}
@@ -29,3 +41,34 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
     assert refused(tmp_path, "export", "--store", golden, "--remote", remote, "--out", out) == (
         f"No Spark Connect server answers at {remote}: connection refused.")
     assert manifest_of(out) == before
+
+
+@pytest.mark.nightly
+def test_a_run_goes_on_when_an_executor_of_the_server_dies(tmp_path: Path) -> None:
+    (tmp_path / "server").mkdir()
+    out = tmp_path / "out"
+    world: World
+    with begun(tmp_path / "world") as world:
+        member(world)
+        sent(world, 50)
+        world.run(30)
+        made = record(world, tmp_path / "world")
+    with (serving(tmp_path / "server", MASTER) as (remote, server), (tmp_path / "words").open("wb") as words,
+          Child(Where(remote=remote), tmp_path / "spark", os.environ, errors=words) as child):
+        child.order(Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
+                          {"s": str(made.journal)}, str(out), {}))
+        killed: list[int] = []
+
+        def kill() -> None:
+            """Once most of what the run keeps is made."""
+            until(lambda: len(list(out.glob(".kept-r/*/_SUCCESS"))) >= KEPT_LATE, within_s=300, what="the kept tables")
+            executor = next(process for process, line in children(server).items() if "ExecutorBackend" in line)
+            os.kill(executor, signal.SIGKILL)
+            killed.append(executor)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        told = next(told for told in child.told() if told["state"] in ENDED)
+        killer.join()
+    assert (len(killed), told["state"], told.get("why")) == (1, "done", None)
+    assert list(out.glob(".kept-*")) == []

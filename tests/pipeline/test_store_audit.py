@@ -147,6 +147,15 @@ def lost_queue_file(root: Path) -> list[Place]:
     return [("missing_unit", QUEUE, 0)]
 
 
+def exchanged_queue_files(root: Path) -> list[Place]:
+    """As many findings as files, however many units they have."""
+    other = f"consumequeue/GoldenBasic/1/{FIRST}"
+    one, two = (root / QUEUE).read_bytes(), (root / other).read_bytes()
+    (root / QUEUE).write_bytes(two)
+    (root / other).write_bytes(one)
+    return [("wrong_unit", QUEUE, 0), ("wrong_unit", other, 0)]
+
+
 def hole_in_the_log(root: Path) -> list[Place]:
     overwrite(root / "commitlog" / FIRST, 214, bytes(512))
     return [("unreadable", f"commitlog/{FIRST}", 214)]
@@ -217,9 +226,10 @@ def header_field(at: int) -> object:
     return wrong
 
 
-DAMAGES = [damaged_unit, unit_for_no_message, lost_page, lost_queue_file, hole_in_the_log, head_that_is_none,
-           short_last_file, short_first_file, lost_last_file, lost_middle_file, rubbish_behind_the_log, empty_slot,
-           empty_entry, entry_of_another_time, broken_chain, *(header_field(at) for at in (0, 8, 16, 24, 32))]
+DAMAGES = [damaged_unit, unit_for_no_message, lost_page, lost_queue_file, exchanged_queue_files, hole_in_the_log,
+           head_that_is_none, short_last_file, short_first_file, lost_last_file, lost_middle_file,
+           rubbish_behind_the_log, empty_slot, empty_entry, entry_of_another_time, broken_chain,
+           *(header_field(at) for at in (0, 8, 16, 24, 32))]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -238,6 +248,14 @@ def test_what_is_lost_says_what_leads_there(root: Path) -> None:
     assert [found.says for found in checked(root).findings] == [
         f"magic 00000000 is no record's; {end - 214} bytes are lost; "
         f"{len(lost)} queue units and {keys} index entries lead there"]
+
+
+def test_units_in_a_row_are_one_finding_that_says_how_many(root: Path) -> None:
+    exchanged_queue_files(root)
+    for found in checked(root).findings:
+        assert (found.items, found.queue_offset) == (12, 0)
+        assert found.says.startswith("offset 0: physical_offset ")
+        assert found.says.endswith(", and 11 more in a row behind it")
 
 
 def test_a_log_that_ends_in_rubbish_may_be_on_its_way_as_long_as_the_store_is_open(root: Path) -> None:

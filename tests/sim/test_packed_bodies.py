@@ -11,7 +11,7 @@ from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.client.received import TURN_BYTES, Unpacking
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.new_sandbox import new_record
-from sandbox.journal.events import BodyLeftPacked, MessagesConsumed
+from sandbox.journal.events import BodyLeftPacked, MessageConsumedOnce, MessagesConsumed
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import record
 from sandbox.message.compression import PIECE_BYTES, ZLIB_FLAGS, compress, pieces
@@ -66,7 +66,7 @@ def test_a_member_gets_every_message_and_the_journal_says_whose_body_stayed_pack
     assert sorted(consumed) == list(range(len(BODIES)))
     told = world.entries(BodyLeftPacked)[0].event
     assert (told.group, told.topic, told.offset) == ("G", "orders", 1)
-    assert told.why == f"compressed body of {len(BODIES[1][0])} bytes grows over {4 * MIB}"
+    assert told.why == f"compressed body of {len(BODIES[1][0])} bytes grows over {4 * MIB} bytes"
 
 
 def test_a_flood_of_them_is_one_line_a_second(world: World) -> None:
@@ -93,6 +93,16 @@ def test_a_listener_gets_what_was_sent_or_else_the_body_as_it_is_stored(world: W
     send(world, *BODIES)
     bodies = [one.body for one in world.ground.sim.run(pulled())]
     assert bodies == [b"before", BODIES[1][0], b"rubbish", b"other", bytes(4 * MIB), b"behind"]
+
+
+def test_a_member_consumes_it_once_more_as_it_is_stored(world: World) -> None:
+    world.act("StartConsumer", group="G", subscriptions=[["orders", "*"]], work_ms=[1])
+    world.run(25)
+    send(world, *BODIES)
+    for offset in (1, 2):
+        world.act("ConsumeOnce", topic="orders", broker="broker-a", queue_id=0, offset=offset, client_id="A")
+    world.run(15)
+    assert [entry.event.result for entry in world.entries(MessageConsumedOnce)] == ["CR_SUCCESS"] * 2
 
 
 def test_what_cannot_be_unpacked_is_not_sent_again(world: World) -> None:

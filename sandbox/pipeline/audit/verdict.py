@@ -22,6 +22,8 @@ CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_e
            "omitted")
 """What `checked` counts; `log_start` and `log_end` are positions: the audit is true from here to there."""
 
+OF_UNITS = ("missing_unit", "wrong_unit", "orphan_unit", "two_records")
+
 
 class Verdict(NamedTuple):
     """Of one store."""
@@ -70,18 +72,28 @@ def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> V
 
 
 def joined(findings: Iterable[Found]) -> list[Found]:
-    """Missing units side by side become one finding, wherever the pieces of work were cut."""
+    """Units of one kind side by side become one finding, wherever the pieces of work were cut: those of a file, and all
+    that are missing.
+    """
     runs: list[Found] = []
     for found in sorted(findings, key=_by_queue):
         last = runs[-1] if runs else None
-        if last is not None and found.kind == last.kind == "missing_unit" and found.queue_offset is not None and (
-                last.queue_offset is not None and (found.topic, found.queue_id) == (last.topic, last.queue_id)
-                and found.queue_offset == last.queue_offset + last.items):
+        if last is not None and _goes_on(last, found):
             runs[-1] = last._replace(items=last.items + found.items)
         else:
             runs.append(found)
-    return [run._replace(says=f"{run.says}, and none for the next {run.items - 1}")
-            if run.kind == "missing_unit" and run.items > 1 else run for run in runs]
+    return [run if run.items == 1 or run.queue_offset is None else run._replace(says=run.says + (
+        f", and none for the next {run.items - 1}" if run.kind == "missing_unit" else
+        f", and {run.items - 1} more in a row behind it")) for run in runs]
+
+
+def _goes_on(last: Found, found: Found) -> bool:
+    """Is it of the unit behind those of the last one?"""
+    if found.kind not in OF_UNITS or found.queue_offset is None or last.queue_offset is None:
+        return False
+    same = found.kind == "missing_unit" or found.file == last.file
+    return same and (found.kind, found.topic, found.queue_id, found.queue_offset) == (
+        last.kind, last.topic, last.queue_id, last.queue_offset + last.items)
 
 
 def _by_queue(found: Found) -> tuple[str, str, int, int]:

@@ -1,10 +1,12 @@
 """Entries of the journals, up to the one the result is true to."""
 
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import orjson
 
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
+from sandbox.pipeline.where import KEPT_IN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,8 +19,13 @@ def kept(table: "DataFrame") -> "DataFrame":
 
     In files where the run has a place for them (`session.keep_in_files`), else in memory.
     """
-    context = getattr(table.sparkSession, "_sc", None)  # a Connect session has none
-    return table.checkpoint() if context is not None and context.getCheckpointDir() else table.localCheckpoint()
+    session = table.sparkSession
+    context = getattr(session, "_sc", None)
+    if context is not None:
+        return table.checkpoint() if context.getCheckpointDir() else table.localCheckpoint()
+    path = f"{session.conf.get(KEPT_IN)}/{uuid4().hex}"
+    table.write.parquet(path)
+    return session.read.parquet(path)
 
 
 def told(given: "Given", *events: str) -> "DataFrame":
