@@ -1,4 +1,4 @@
-"""The share of a consumer that pulls by itself: queues come and go, and somebody else is told."""
+"""The share of a consumer that pulls by itself: queues come and go, and the application is notified."""
 
 import logging
 from typing import Protocol
@@ -117,14 +117,14 @@ class ActiveRebalance:
         member.process_queues[mq] = pq
         if start.trace:
             member.offset_store.note_safe(mq, start.offset)
-            tell_taken(member, mq, start)
+            write_taken(member, mq, start)
         return True
 
     def _held(self) -> list[tuple[MessageQueue, ProcessQueue]]:
         return sorted(self._member.process_queues.items(), key=lambda item: item[0])
 
 
-def tell_taken(member: ActiveMember, mq: MessageQueue, start: StartOffset) -> None:
+def write_taken(member: ActiveMember, mq: MessageQueue, start: StartOffset) -> None:
     """A queue is ours and we know where we begin."""
     member.instance.journal.write(QueueTaken(
         group=member.group, client_id=member.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,

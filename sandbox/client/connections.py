@@ -88,11 +88,6 @@ class Connections:
         command.flag |= FLAG_ONEWAY
         channel.send(command)
 
-    def answer(self, command: RemotingCommand, channel: Channel) -> None:
-        """Send the answer to a request of the other side."""
-        command.language = Language.PYTHON
-        channel.send(command)
-
     @property
     def signs(self) -> bool:
         """Requests go with an access key and a signature."""
@@ -193,6 +188,12 @@ class Connections:
         for waiting in list(self._waiting.values()):
             if waiting.channel is channel:
                 _fail(waiting, f"the connection to {waiting.pending.address} closed")
+
+
+def answer(command: RemotingCommand, channel: Channel) -> None:
+    """Send the answer to a request of the other side."""
+    command.language = Language.PYTHON
+    channel.send(command)
 
 
 def _fail(waiting: _Waiting, why: str) -> None:
