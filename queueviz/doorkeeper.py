@@ -4,10 +4,12 @@ Daphne has options for sockets only, so these stand where it makes its factory (
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import daphne.server  # noqa: F401 first: it installs Twisted's reactor
 from daphne.http_protocol import HTTPFactory, WebRequest
+from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from twisted.internet.protocol import Protocol
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
@@ -33,12 +35,13 @@ class Doorkeeper(WrappingFactory):
 
     def __init__(self, wrapped: Any, limits: HostLimits) -> None:
         super().__init__(wrapped)
-        self._limits = limits
+        self.protocol = Connection
+        self.limits = limits
         self._of_address: Counter[str] = Counter()
 
     def buildProtocol(self, addr: Any) -> Any:
         of_one = 0 if settings.BEHIND_HTTPS else self._of_address[counted(addr.host)]
-        if len(self.protocols) >= self._limits.connections or of_one >= self._limits.connections_per_address:
+        if len(self.protocols) >= self.limits.connections or of_one >= self.limits.connections_per_address:
             return TurnedAway()
         return super().buildProtocol(addr)
 
@@ -52,6 +55,31 @@ class Doorkeeper(WrappingFactory):
         self._of_address[address] -= 1
         if not self._of_address[address]:
             del self._of_address[address]
+
+
+class Connection(ProtocolWrapper):
+    """A live socket whose client does not read is cut: acknowledgements can be made up, unread bytes cannot.
+
+    HTTP answers are as long as their file, and end.
+    """
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        self._cut_unread()
+
+    def writeSequence(self, data: Iterable[bytes]) -> None:
+        super().writeSequence(data)
+        self._cut_unread()
+
+    def _cut_unread(self) -> None:
+        most = self.factory.limits.unread_bytes
+        if isinstance(self.wrappedProtocol, WebSocketProtocol) and unread(self.transport) > most:
+            self.transport.abortConnection()
+
+
+def unread(transport: Any) -> int:
+    """Bytes that wait for the client.  `twisted.internet.abstract.FileDescriptor` keeps them in two parts."""
+    return len(transport.dataBuffer) - transport.offset + int(transport._tempDataLen)
 
 
 class TurnedAway(Protocol):

@@ -134,7 +134,7 @@ EXPLAINED: dict[str, Explained] = {
         _("Each message a listener is given raises it, each commit lowers it."),
     ),
     "k-io": Explained(
-        "TOPIC_PUT_NUMS, CONSUME_OK_TPS",
+        "putMessageTopicTimesTotal, CONSUME_OK_TPS",
         _("In the broker's statistics, and in the members': messages stored, and messages listeners accepted."),
         _("Producers, and how fast listeners work. Other clients: what they committed. Delivered: GROUP_GET_NUMS."),
     ),

@@ -138,6 +138,9 @@ FACTS: dict[str, FactText] = {
     "CrashRepeated": FactText("warn", _("came twice"), _REPEATED, "warn"),
     "MessagePinned": FactText("warn", _("pinned"), _("{queue} held at {offset} by {key}"), "warn"),
     "MessageDeadLettered": FactText("bad", _("dead letter"), _DEAD, "bad"),
+    "BodyLeftPacked": FactText(
+        "warn", _("packed"), _("{who} got {queue} {offset} with its body as it is stored: {why}"), "warn"
+    ),
     "MessageConsumedOnce:remark=null": FactText(
         "move", _("once"), _("{who} consumed {queue} {offset} once more in {took_ms}: {result}")
     ),

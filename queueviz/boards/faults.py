@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 CONSOLE = "console"  # whoever sends messages by hand
 
 
-class Deed(NamedTuple):
+class OfferedAction(NamedTuple):
     """A button: the action, the word on it, and whether it does harm."""
 
     action: str
@@ -22,19 +22,19 @@ class Deed(NamedTuple):
     harm: bool = False
 
 
-KILL = Deed("KillBroker", _("Kill"), harm=True)
-STOP = Deed("StopBroker", _("Stop cleanly"))
-HANG = Deed("HangBroker", _("Hang"))
-RESUME = Deed("ResumeBroker", _("Resume"))
-DARK = Deed("PowerCut", _("Cut the power"), harm=True)
-START = Deed("StartBroker", _("Start"))
-PROMOTE = Deed("PromoteSlave", _("Promote"))
+KILL = OfferedAction("KillBroker", _("Kill"), harm=True)
+STOP = OfferedAction("StopBroker", _("Stop cleanly"))
+HANG = OfferedAction("HangBroker", _("Hang"))
+RESUME = OfferedAction("ResumeBroker", _("Resume"))
+DARK = OfferedAction("PowerCut", _("Cut the power"), harm=True)
+START = OfferedAction("StartBroker", _("Start"))
+PROMOTE = OfferedAction("PromoteSlave", _("Promote"))
 
 
 class FaultBroker(NamedTuple):
     node: str
     row: Row
-    deeds: tuple[Deed, ...]
+    buttons: tuple[OfferedAction, ...]
 
 
 def faults_of(snapshot: Row) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def faults_of(snapshot: Row) -> dict[str, Any]:
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
     return {
-        "brokers": [FaultBroker(node_name(row), row, _deeds(row, master_is_down=row["broker"] in down))
+        "brokers": [FaultBroker(node_name(row), row, _buttons_of(row, master_is_down=row["broker"] in down))
                     for row in brokers],
         "disks": [row for row in brokers if not row["broker_id"] and row["state"] == "running"],
         "ends": _ends(snapshot),
@@ -50,7 +50,7 @@ def faults_of(snapshot: Row) -> dict[str, Any]:
     }
 
 
-def _deeds(row: Row, *, master_is_down: bool) -> tuple[Deed, ...]:
+def _buttons_of(row: Row, *, master_is_down: bool) -> tuple[OfferedAction, ...]:
     promote = (PROMOTE,) if row["broker_id"] and master_is_down and row["state"] != "hung" else ()
     if row["state"] == "running":
         return (*promote, KILL, DARK, HANG, STOP)

@@ -14,7 +14,7 @@ from queueviz.boards.page import BoardPage, Place, data_of
 from queueviz.boards.rows import AGE_LIMIT_MS
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import duration, number, rate
-from sandbox.queries.snapshot.group_state import WORST_FIRST
+from sandbox.control.group_state import WORST_FIRST
 
 Row = Mapping[str, Any]
 

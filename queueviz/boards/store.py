@@ -37,7 +37,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> Row:
     return {
         "node": place.node, "nodes": sorted(node_name(row) for row in brokers), "broker": broker, "disk": disk,
         "log": figures(disk), "queues": queues, "queue": queue, "entries": entries(records, queue),
-        "deeds": next((row.deeds for row in faults_of(place.snapshot)["brokers"] if row.node == place.node), ()),
+        "buttons": next((row.buttons for row in faults_of(place.snapshot)["brokers"] if row.node == place.node), ()),
         "now_ms": now_of(place, readings, disk_channel(place)),
         "live": live_config(place, readings, {"store": store_channel(place), "disk": disk_channel(place)}, tab="store",
                             queue=queue, broker=broker.get("broker"), node=place.node),

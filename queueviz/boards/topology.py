@@ -42,8 +42,8 @@ def _panel(place: Place, readings: Mapping[str, Any]) -> Row:
     found: Row = {"chosen": None, "now_ms": now_ms}
     if node in data["brokers"] or node in data["name_servers"]:
         kind = "broker" if node in data["brokers"] else "server"
-        deeds = next((row.deeds for row in faults_of(place.snapshot)["brokers"] if row.node == node), ())
-        found |= {"chosen": kind, "node": node, "deeds": deeds, "links": plan.links_of(data, node),
+        buttons = next((row.buttons for row in faults_of(place.snapshot)["brokers"] if row.node == node), ())
+        found |= {"chosen": kind, "node": node, "buttons": buttons, "links": plan.links_of(data, node),
                   "views": plan.views_of(data, node),
                   "row": data["brokers"].get(node) or data["name_servers"][node]}  # fmt: skip
     elif link in data["links"]:

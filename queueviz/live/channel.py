@@ -16,7 +16,6 @@ LEAST_INTERVAL_S = {  # catalogue 10
     "index": 0.5,
     "topology": 0.5,
     "connect": 0.25,
-    "group": 0.5,
     "groups": 1.0,
     "client": 0.5,
     "wire": 0.1,

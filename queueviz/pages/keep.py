@@ -20,7 +20,7 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 Said = dict[str, Any]  # what the settings page shows once, for example a fresh token
 
 
-class Deed(NamedTuple):
+class Operation(NamedTuple):
     """The verb it needs, how it is done, and the page that shows what came of it."""
 
     verb: str
@@ -31,20 +31,20 @@ class Deed(NamedTuple):
 @require_POST
 def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     """Do it, then show the settings again; the landing after a deletion, and after sleep, which a visit would end."""
-    deed = DEEDS.get(what)
-    if deed is None:
+    operation = OPERATIONS.get(what)
+    if operation is None:
         raise Http404
     who = visitor.of_request(request)
-    seat = access.seat_at(who, slug, deed.verb)
-    said = deed.do(request, who, seat)
+    seat = access.seat_at(who, slug, operation.verb)
+    said = operation.do(request, who, seat)
     if what in ("delete", "sleep"):
         return redirect("home")
     if what in ("wake", "dismiss"):
         return redirect("sandbox", slug)
     if not said:
-        return redirect("sandbox-page", slug, deed.page)
-    board = BOARDS[deed.page]
-    context = shell(request, seat, deed.page, wake=False)
+        return redirect("sandbox-page", slug, operation.page)
+    board = BOARDS[operation.page]
+    context = shell(request, seat, operation.page, wake=False)
     context |= reading.of_page(board, slug, context["snapshot"], request.GET)
     return render(request, board.template, context | said)  # no redirect: a secret does not belong into an address
 
@@ -127,18 +127,18 @@ def _or_refused(do: Callable[[], object]) -> Said:
     return {}
 
 
-DEEDS = {
-    "wake": Deed("act", _wake),
-    "sleep": Deed("act", _sleep),
-    "extend": Deed("act", _extend),
-    "change": Deed("share", _change),
-    "token": Deed("share", _token),
-    "revoke": Deed("share", _revoke),
-    "claim-link": Deed("share", _claim_link),
-    "dismiss": Deed("share", _dismiss),
-    "delete": Deed("share", _delete),
-    "listen": Deed("share", _listen, "connect"),
-    "unlisten": Deed("share", _unlisten, "connect"),
-    "keys": Deed("share", _keys, "connect"),
-    "no-keys": Deed("share", _no_keys, "connect"),
+OPERATIONS = {
+    "wake": Operation("act", _wake),
+    "sleep": Operation("act", _sleep),
+    "extend": Operation("act", _extend),
+    "change": Operation("share", _change),
+    "token": Operation("share", _token),
+    "revoke": Operation("share", _revoke),
+    "claim-link": Operation("share", _claim_link),
+    "dismiss": Operation("share", _dismiss),
+    "delete": Operation("share", _delete),
+    "listen": Operation("share", _listen, "connect"),
+    "unlisten": Operation("share", _unlisten, "connect"),
+    "keys": Operation("share", _keys, "connect"),
+    "no-keys": Operation("share", _no_keys, "connect"),
 }

@@ -10,9 +10,9 @@ from queueviz.boards.group_texts import GROUP
 from queueviz.boards.groups import worst_first
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import number
+from sandbox.control.group_state import BEHIND, NOBODY
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import SandboxError
-from sandbox.queries.snapshot.group_state import BEHIND, NOBODY
 
 
 class Standing(NamedTuple):

@@ -1,6 +1,6 @@
 """How the parts of a broker are put together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sandbox.broker.acl import AccessControl
@@ -50,7 +50,8 @@ from sandbox.store.message_store import MessageStore
 
 
 def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Chance, journal: Journal, *,
-             topic_changed: Callable[[TopicConfig | None], None], groups_changed: Callable[[], None]) -> BrokerParts:
+             name_servers: Sequence[str], topic_changed: Callable[[TopicConfig | None], None],
+             groups_changed: Callable[[], None]) -> BrokerParts:
     """Make every manager once.  The two callbacks are called after each change of their table."""
     connections = Connections(clock, journal, config.channel_idle_ms)
     to_clients = ToClients(connections, clock)
@@ -59,6 +60,12 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
     consumer_offsets, producers = ConsumerOffsetManager(config.name, journal), ProducerManager(config, clock)
     transactions = OpenTransactions(store, consumer_offsets, journal)
     filters = ConsumerFilterManager(clock)
+    stats = BrokerStats(clock, config.cluster, store.config.utc_offset_minutes)
+
+    def end_turn() -> None:
+        store.dispatch()
+        stats.settle()
+
     return BrokerParts(
         config=config, store=store, clock=clock, chance=chance, journal=journal, connections=connections,
         topics=topics,
@@ -70,12 +77,12 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         locks=RebalanceLockManager(clock, journal),
         hold=PullRequestHoldService(clock, store.max_offset, scan_ms=scan_ms),
         pulls=PullTable(),
-        delay=ScheduleMessageService(config, store, clock, journal, store.dispatch),
-        stats=BrokerStats(clock, config.cluster, store.config.utc_offset_minutes),
+        delay=ScheduleMessageService(config, store, clock, journal, stats, end_turn),
+        stats=stats,
         to_clients=to_clients, transactions=transactions,
         transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
-                                                  transactions),
-        access=AccessControl(config.acl, clock) if config.acl is not None else None)
+                                                  transactions, stats),
+        name_servers=name_servers, access=AccessControl(config.acl, clock) if config.acl is not None else None)
 
 
 class Processors(NamedTuple):

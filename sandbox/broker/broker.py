@@ -45,8 +45,8 @@ class Broker:
         self._unheard: list[tuple[list[RemotingCommand], Channel]] = []  # while halted; no commands: it closed
         self._journal = journal
         self._files = ConfigFiles(store, clock, journal, config.node)
-        parts = assemble(config, store, clock, chance, journal, topic_changed=self._topic_changed,
-                         groups_changed=self._groups_changed)
+        parts = assemble(config, store, clock, chance, journal, name_servers=name_servers,
+                         topic_changed=self._topic_changed, groups_changed=self._groups_changed)
         self.topics = parts.topics
         self.subscription_groups = parts.subscription_groups
         self.consumer_offsets = parts.consumer_offsets
@@ -88,8 +88,8 @@ class Broker:
         except BaseException:
             self.store.crash()
             raise
-        self.store.awaited = self.hold
-        self.store.on_arrival = self._arrived
+        self.store.reput.awaited = self.hold
+        self.store.reput.on_arrival = self._arrived
         self.running = True
         config = self.config
         self.hold.start()

@@ -1,6 +1,6 @@
 """Which clients consume in which group, over which connections."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from sandbox.broker.config import BrokerConfig
@@ -9,12 +9,13 @@ from sandbox.journal.events import MemberJoined, MemberLeft, MembersNotified, Su
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import BrokerRefused
+from sandbox.message.filter import ALL, EVERYTHING, TagFilter
 from sandbox.remoting.bodies import ConsumerData, SubscriptionData
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 
 MAX_SUBSCRIPTION_BYTES = 64 * 1024 * 1024  # what all groups want, roughly as it lies in memory
-TAG_BYTES = 120  # of a tag and its hash, beside its letters
+TAG_BYTES = 240  # of a tag and its hash, each in a row and a set, beside its letters
 ROW_BYTES = 600  # of a subscription without its texts
 
 Notify = Callable[[str, list[Channel]], None]
@@ -43,6 +44,7 @@ class ConsumerGroup:
     from_where: str
     channels: dict[Channel, MemberInfo] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
+    tag_filters: dict[str, TagFilter] = field(default_factory=dict)  # one of each subscription, for all its pulls
     last_update_ms: int = 0
     weight_bytes: int = 0  # of its subscriptions, roughly
 
@@ -168,12 +170,14 @@ class ConsumerManager:
             elif sub.sub_version <= old.sub_version:
                 continue
             group.subscriptions[sub.topic] = sub
+            group.tag_filters[sub.topic] = _tag_filter(sub)
             if old is None or old.sub_string != sub.sub_string:
                 self._journal.write(SubscriptionChanged(
                     broker=self._config.node, group=group.name, topic=sub.topic, expression=sub.sub_string,
                     sub_version=sub.sub_version, client_id=client_id, replaced=old.sub_string if old else None))
         for topic in [topic for topic in group.subscriptions if topic not in named]:
             gone = group.subscriptions.pop(topic)
+            del group.tag_filters[topic]
             changed = True
             self._journal.write(SubscriptionChanged(
                 broker=self._config.node, group=group.name, topic=topic, expression="", sub_version=gone.sub_version,
@@ -205,5 +209,17 @@ class ConsumerManager:
         self._notify(group.name, list(group.channels))
 
 
+def _tag_filter(sub: SubscriptionData) -> TagFilter:
+    """By the hashes it sent (spec broker-behaviour 3.3): Go hashes bytes, so its members see no tag beyond ASCII."""
+    if sub.sub_string == ALL:
+        return EVERYTHING
+    return TagFilter(sub.sub_string, frozenset(sub.tags), frozenset(sub.codes))
+
+
 def _bytes_of(sub: SubscriptionData) -> int:
-    return ROW_BYTES + len(sub.topic) + len(sub.sub_string) + sum(TAG_BYTES + len(tag) for tag in sub.tags)
+    return ROW_BYTES + len(sub.topic) + len(sub.sub_string) + tags_bytes(sub.tags, sub.codes)
+
+
+def tags_bytes(tags: Collection[str], codes: Collection[int]) -> int:
+    """What tags and their hashes keep in memory, roughly.  A client names them apart from each other."""
+    return TAG_BYTES * max(len(tags), len(codes)) + sum(map(len, tags))

@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 from sandbox.broker.config import BrokerConfig
+from sandbox.broker.stats import BrokerStats
 from sandbox.broker.stored_text import host_of
 from sandbox.journal.events import DelayedMessageDue
 from sandbox.journal.journal import Journal
@@ -47,12 +48,13 @@ class ScheduleMessageService:
     tells the next instant.  RocketMQ: `ScheduleMessageService`, `delayOffset.json` (spec broker-behaviour 2.1).
     """
 
-    def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, journal: Journal,
+    def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, journal: Journal, stats: BrokerStats,
                  end_turn: Callable[[], None]) -> None:
         self._broker = config.name
         self._store = store
         self._clock = clock
         self._journal = journal
+        self._stats = stats
         self._end_turn = end_turn
         self._delays_ms = store.config.delay_levels_ms
         self._timers: dict[int, TimerHandle] = {}
@@ -150,12 +152,14 @@ class ScheduleMessageService:
         if message is None or message.topic == HALF_TOPIC:
             log.warning("discarding delayed message at %d of level %d", offset, level)
             return True
-        status = self._store.put_quietly(message).status
+        result = self._store.put_quietly(message)
+        status = result.status
         if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
             log.warning("discarding delayed message at %d of level %d: %s", offset, level, status)
             return True  # no later attempt would end otherwise, and the level would wait for it for ever
         if status is not PutMessageStatus.PUT_OK:
             return False
+        self._stats.delivered(level, message.topic, result.store_bytes)
         if self._journal.tracing:
             self._journal.write(DelayedMessageDue(delay_level=level, delay_offset=offset, topic=message.topic,
                                                   broker=self._broker, queue_id=message.queue_id))

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable
 
+from sandbox.broker.consumers import tags_bytes
 from sandbox.kernel.clock import Clock, TimerHandle
-from sandbox.message.filter import MessageFilter
+from sandbox.message.filter import MessageFilter, TagFilter
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.remoting.channel import Channel
@@ -25,7 +26,7 @@ class HeldPull:
     def __init__(self, *, group: str, mq: MessageQueue, client_id: str, offset: int, wanted: MessageFilter | None,
                  channel: Channel, since_ms: int, due_ms: int, retry: Callable[["HeldPull"], None],
                  size_bytes: int = PULL_BYTES) -> None:
-        """`size_bytes`: what it keeps in memory, roughly."""
+        """`size_bytes`: what it keeps in memory, roughly, beside `wanted`."""
         self.group = group
         self.mq = mq
         self.client_id = client_id
@@ -50,6 +51,7 @@ class PullRequestHoldService:
         self._scan_ms = scan_ms
         self._held: dict[Key, list[HeldPull]] = {}
         self._pulls_of: Counter[Channel] = Counter()
+        self._pulls_with: Counter[int] = Counter()  # by the id of their filter, which many may share
         self._held_bytes = 0
         self._timer: TimerHandle | None = None
 
@@ -63,6 +65,7 @@ class PullRequestHoldService:
             self._timer = None
         self._held.clear()
         self._pulls_of.clear()
+        self._pulls_with.clear()
         self._held_bytes = 0
 
     @property
@@ -76,10 +79,12 @@ class PullRequestHoldService:
 
     def suspend(self, pull: HeldPull) -> bool:
         """False: too many are parked already, it has to be answered now."""
-        if self._held_bytes + pull.size_bytes > MAX_HELD_BYTES:
+        more_bytes = pull.size_bytes + (0 if id(pull.wanted) in self._pulls_with else _filter_bytes(pull.wanted))
+        if self._held_bytes + more_bytes > MAX_HELD_BYTES:
             return False
-        self._held_bytes += pull.size_bytes
+        self._held_bytes += more_bytes
         self._pulls_of[pull.channel] += 1
+        self._pulls_with[id(pull.wanted)] += 1
         self._held.setdefault((pull.mq.topic, pull.mq.queue_id), []).append(pull)
         return True
 
@@ -133,12 +138,21 @@ class PullRequestHoldService:
             self._pulls_of[pull.channel] -= 1
             if not self._pulls_of[pull.channel]:
                 del self._pulls_of[pull.channel]
+            self._pulls_with[id(pull.wanted)] -= 1
+            if not self._pulls_with[id(pull.wanted)]:
+                del self._pulls_with[id(pull.wanted)]
+                self._held_bytes -= _filter_bytes(pull.wanted)
 
     def _keep(self, key: Key, pulls: list[HeldPull]) -> None:
         if pulls:
             self._held[key] = pulls
         else:
             del self._held[key]
+
+
+def _filter_bytes(wanted: MessageFilter | None) -> int:
+    """Roughly; SQL expressions are short."""
+    return tags_bytes(wanted.tags, wanted.codes or ()) if isinstance(wanted, TagFilter) else 0
 
 
 def _matches(wanted: MessageFilter | None, tags_code: int, properties: dict[str, str] | None) -> bool:

@@ -1,6 +1,6 @@
 """What a broker consists of, as its processors see it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sandbox.broker.acl import AccessControl
@@ -56,4 +56,5 @@ class BrokerParts:
     to_clients: ToClients
     transactions: OpenTransactions
     transaction_check: TransactionCheckService
+    name_servers: Sequence[str]
     access: AccessControl | None

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sandbox.broker.config import PROPERTIES, BrokerConfig
+from sandbox.broker.fixed_settings import FIXED
 from sandbox.kernel.errors import BrokerRefused
-from sandbox.message.topic_names import TRACE_TOPIC
 from sandbox.remoting.codes import ResponseCode
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES, SLAVE, MessageStoreConfig, delay_levels_text
 from sandbox.store.config import PROPERTIES as STORE_PROPERTIES
@@ -34,15 +34,14 @@ LIVE_FLAGS = frozenset({
     "enablePropertyFilter", "rejectTransactionMessage", "storeReplyMessageEnable", "traceOn",
     "cleanFileForciblyEnable"})  # fmt: skip
 HOURS = re.compile(r"([01]?\d|2[0-3])(;([01]?\d|2[0-3])){0,23}")  # deleteWhen
-# What `exportConfigs` asks every broker for, and has one value here.
-ALWAYS = {"filterServerNums": "0", "msgTraceTopicName": TRACE_TOPIC, "traceTopicEnable": "false", "useTLS": "false"}
 
 
 def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, str]:
-    """By RocketMQ's names, sorted: what can be chosen here."""
+    """By RocketMQ's names, sorted: every setting that says something true of this broker."""
     ip, _, port = config.address.rpartition(":")
     found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
-    found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()} | ALWAYS
+    found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
+    found |= FIXED
     found |= {"aclEnable": _text(config.acl is not None), "brokerName": config.name, "brokerIP1": ip,
               "brokerIP2": ip, "listenPort": port,
               "haListenPort": config.ha_address.rpartition(":")[2],

@@ -7,6 +7,7 @@ from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
 from sandbox.client.offset_store import OffsetStore
 from sandbox.kernel import ids
 from sandbox.kernel.errors import ClientError
+from sandbox.message.compression import MAX_PLAIN_BYTES
 
 MIB = 1024 * 1024
 INNER_PRODUCER_GROUP = "CLIENT_INNER_PRODUCER"
@@ -59,6 +60,7 @@ class ClientConfig:
     api_timeout_ms: int = 3_000
     connect_timeout_ms: int = 3_000
     max_pending_requests: int = 65_535
+    body_bytes: int = MAX_PLAIN_BYTES  # unpacked at most, of a message's body; a longer one stays packed
     access_key: str = ""  # with a secret: every request is signed
     secret_key: str = field(default="", repr=False)
     security_token: str | None = field(default=None, repr=False)

@@ -43,7 +43,7 @@ class Incoming:
 
     def __init__(
         self, consumers: Mapping[str, Consumer], producers: Mapping[str, Publisher], requests: Requests, *,
-        clock: ProcessClock, tasks: Tasks, wake_rebalance: Callable[[str], None],
+        clock: ProcessClock, tasks: Tasks, wake_rebalance: Callable[[str], None], body_bytes: int,
     ) -> None:
         self._consumers = consumers
         self._producers = producers
@@ -51,6 +51,7 @@ class Incoming:
         self._clock = clock
         self._tasks = tasks
         self._wake_rebalance = wake_rebalance
+        self._body_bytes = body_bytes
         self._resets: deque[tuple[ResetOffsetHeader, dict[MessageQueue, int]]] = deque()
         self._resetting = False
         self._direct = 0  # messages being consumed because somebody asked
@@ -123,7 +124,7 @@ class Incoming:
     def _check_transaction(self, command: RemotingCommand, channel: Channel) -> None:
         """The producer of the message's group answers, if it has a listener for that; nobody else does."""
         header = CheckTransactionHeader.from_ext(command.ext)
-        message = message_of(record.decode(command.body or b""))
+        message = message_of(record.decode(command.body or b""), self._body_bytes)
         producer = self._producers.get(message.properties.get(properties.PGROUP, ""))
         if producer is not None and producer.on_check is not None:
             producer.on_check(header, message, channel.remote)
@@ -138,7 +139,7 @@ class Incoming:
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
         if self._direct >= MAX_DIRECT:
             return command.reply(ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are being consumed so")
-        message = message_of(record.decode(command.body or b""))
+        message = message_of(record.decode(command.body or b""), self._body_bytes)
         broker = text_or_none(command.ext, "brokerName") or ""
         self._direct += 1
         self._tasks.spawn(self._directly(consumer, message, broker, command, channel), "consume directly")
@@ -154,15 +155,18 @@ class Incoming:
         answer(command.reply(ResponseCode.SUCCESS, body=body), channel)
 
     def _reply_arrived(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
-        """A reply nobody waits for (any more) counts as taken, too."""
+        """A reply that no request waits for (any more) counts as taken, too, and is not unpacked."""
         header = PushReplyHeader.from_ext(command.ext)
+        correlation_id = properties.decode(header.properties).get(properties.CORRELATION_ID, "")
+        if not self._requests.waits_for(correlation_id):
+            log.info("no request waits for the reply %s", correlation_id)
+            return command.reply(ResponseCode.SUCCESS)
         try:
-            reply = pushed(header, command.body or b"", self._clock.now_ms())
+            reply = pushed(header, command.body or b"", self._clock.now_ms(), self._body_bytes)
         except CorruptRecord as why:
             log.info("a reply cannot be unpacked: %s", why)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
-        if not self._requests.arrived(reply):
-            log.info("nobody waits for the reply %s", reply.properties.get(properties.CORRELATION_ID))
+        self._requests.arrived(reply)
         return command.reply(ResponseCode.SUCCESS)
 
 

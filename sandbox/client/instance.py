@@ -60,7 +60,7 @@ class ClientInstance:
         self.requests = Requests(self.chance.fork("requests"))
         self.incoming = Incoming(
             self.consumers, self.producers, self.requests, clock=self.clock, tasks=self.tasks,
-            wake_rebalance=self.wake_rebalance,
+            wake_rebalance=self.wake_rebalance, body_bytes=config.body_bytes,
         )  # fmt: skip
         self.connections = Connections(connector, self.clock, config, self.incoming.handle)
         self.api = ClientApi(self.connections, config)

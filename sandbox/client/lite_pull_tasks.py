@@ -119,7 +119,7 @@ class LitePullTasks:
                          self._instance.config.pull_delay_on_exception_ms / 1000)  # fmt: skip
         if pq.dropped:
             return DISCARD
-        self._take_over(state, subscription, answer)
+        await self._take_over(state, subscription, answer)
         stuck = answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and answer.header.next_offset == offset
         return SAME_AGAIN if stuck else AT_ONCE
 
@@ -140,12 +140,14 @@ class LitePullTasks:
             return state.pull_offset
         return await self._first_offset(state.mq)
 
-    def _take_over(self, state: AssignedQueue, subscription: Subscription, answer: PullAnswer) -> None:
+    async def _take_over(self, state: AssignedQueue, subscription: Subscription, answer: PullAnswer) -> None:
         """Every answer moves on, an offset outside the queue too.  After a seek this answer is about the past."""
         if state.seek_offset is not None:
             return
         if answer.code == ResponseCode.SUCCESS:
-            messages = self._api.wanted(state.mq, subscription, answer)
+            messages = await self._api.wanted(state.mq, subscription, answer)
+            if state.pq.dropped or state.seek_offset is not None:
+                return
             if messages:
                 state.pq.put(messages)
                 self._fetched.put(Fetched(messages, state.pq))

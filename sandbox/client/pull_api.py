@@ -4,18 +4,22 @@ from typing import TYPE_CHECKING
 
 from sandbox.client.client_api import SYS_COMMIT, SYS_SUBSCRIPTION, PullAnswer
 from sandbox.client.process_queue import offset_of
-from sandbox.client.received import received
+from sandbox.client.received import Unpacking, received
 from sandbox.client.routes import MASTER_ID
 from sandbox.client.subscription import Subscription
-from sandbox.journal.events import MessagesFiltered
-from sandbox.kernel.errors import ClientError, ConnectFailed
+from sandbox.journal.events import BodyLeftPacked, MessagesFiltered
+from sandbox.kernel.errors import ClientError, ConnectFailed, CorruptRecord
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
+from sandbox.message.sys_flag import COMPRESSED
 from sandbox.remoting.headers import PullHeader
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
+
+
+TELL_PACKED_MS = 1_000
 
 
 class PullApi:
@@ -25,6 +29,7 @@ class PullApi:
         self._group = group
         self._instance = instance
         self.suggested: dict[MessageQueue, int] = {}
+        self._told_packed_ms = -TELL_PACKED_MS
 
     async def pull(
         self, mq: MessageQueue, subscription: Subscription, *, offset: int, count: int, sys_flag: int,
@@ -52,13 +57,22 @@ class PullApi:
         self.suggested[mq] = answer.header.suggest_broker_id
         return answer
 
-    def wanted(self, mq: MessageQueue, subscription: Subscription, answer: PullAnswer) -> list[Message]:
-        """Decode, and look at the text of every tag: the broker compared hashes only."""
+    async def wanted(self, mq: MessageQueue, subscription: Subscription, answer: PullAnswer) -> list[Message]:
+        """Decode, and look at the text of every tag: the broker compared hashes only.
+
+        Others may have their turn meanwhile.  A body that cannot be unpacked is handed on as it is stored.
+        """
         header, instance = answer.header, self._instance
-        messages = [
-            received(stored, mq.broker, min_offset=header.min_offset, max_offset=header.max_offset)
-            for stored in answer.records
-        ]
+        unpacking = Unpacking(instance.config.body_bytes)
+        messages: list[Message] = []
+        for stored in answer.records:
+            try:
+                body = await unpacking.body(stored) if stored.sys_flag & COMPRESSED else stored.body
+            except CorruptRecord as why:
+                body = stored.body
+                self._tell_packed(mq, stored.queue_offset, str(why))
+            messages.append(received(stored, body, mq.broker, min_offset=header.min_offset,
+                                     max_offset=header.max_offset))
         wanted = subscription.wanted(messages)
         if len(wanted) < len(messages) and instance.journal.tracing:
             kept = {offset_of(message) for message in wanted}
@@ -69,6 +83,16 @@ class PullApi:
                 tags=tuple(message.tags for message in refused),
             ))  # fmt: skip
         return wanted
+
+    def _tell_packed(self, mq: MessageQueue, offset: int, why: str) -> None:
+        instance = self._instance
+        now_ms = instance.clock.now_ms()
+        if now_ms - self._told_packed_ms >= TELL_PACKED_MS:
+            self._told_packed_ms = now_ms
+            instance.journal.write(BodyLeftPacked(
+                group=self._group, client_id=instance.client_id, topic=mq.topic, broker=mq.broker,
+                queue_id=mq.queue_id, offset=offset, why=why,
+            ))  # fmt: skip
 
     async def is_at_master(self, mq: MessageQueue) -> bool:
         """Would the next pull go to the master?  Raises ConnectFailed when nobody is known."""

@@ -193,7 +193,7 @@ class PullConsumer:
         header = answer.header
         return PullResult(
             STATUS[ResponseCode(answer.code)], header.next_offset, header.min_offset, header.max_offset,
-            header.suggest_broker_id, self._api.wanted(mq, subscription, answer),
+            header.suggest_broker_id, await self._api.wanted(mq, subscription, answer),
         )  # fmt: skip
 
     async def send_message_back(self, message: Message, delay_level: int = 0) -> bool:

@@ -144,7 +144,9 @@ class PullService:
     async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> Pause | None:
         asked, pq.next_offset = pq.next_offset, answer.header.next_offset
         if answer.code == ResponseCode.SUCCESS:
-            messages = self._api.wanted(pq.mq, subscription, answer)
+            messages = await self._api.wanted(pq.mq, subscription, answer)
+            if pq.dropped:
+                return DISCARD
             if not messages:
                 return AT_ONCE
             wake = pq.put(messages)

@@ -1,26 +1,62 @@
 """From a record on the wire to the message a listener sees."""
 
+import asyncio
+import logging
 from functools import lru_cache
 
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import compression, msg_id, properties
 from sandbox.message.message import Message, StoredMessage
 
+log = logging.getLogger(__name__)
 
-def received(stored: StoredMessage, broker: str, *, min_offset: int, max_offset: int) -> Message:
-    """The message with its body unpacked, and the queue's ends of this pull among its properties.
+
+TURN_BYTES = 1024 * 1024  # unpacked before others get their turn: 2 ms
+
+
+class Unpacking:
+    """Bodies unpacked one after the other without holding up what runs beside."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._in_turn = 0
+
+    async def body(self, stored: StoredMessage) -> bytes:
+        """As the application sent it.  Raises CorruptRecord when it cannot be unpacked, or grows over the limit."""
+        unpacked: list[bytes] = []
+        for piece in compression.pieces(stored.body, stored.sys_flag, self._most):
+            unpacked.append(piece)
+            self._in_turn += len(piece)
+            if self._in_turn >= TURN_BYTES:
+                self._in_turn = 0
+                await asyncio.sleep(0)
+        return b"".join(unpacked)
+
+
+def received(stored: StoredMessage, body: bytes, broker: str, *, min_offset: int, max_offset: int) -> Message:
+    """The message with this body, and the queue's ends of this pull among its properties.
 
     RocketMQ: `MessageDecoder.decode` and `PullAPIWrapper.processPullResult`.
     """
     stored.properties[properties.MIN_OFFSET] = str(min_offset)
     stored.properties[properties.MAX_OFFSET] = str(max_offset)
-    return message_of(stored, broker)
+    return _message(stored, body, broker)
 
 
-def message_of(stored: StoredMessage, broker: str | None = None) -> Message:
-    """The message with its body unpacked."""
+def message_of(stored: StoredMessage, most: int) -> Message:
+    """The message with its body unpacked, or as it is stored where that cannot be."""
+    try:
+        body = compression.decompress(stored.body, stored.sys_flag, most)
+    except CorruptRecord as why:
+        log.info("%s at %s is given on as it is stored: %s", stored.topic, stored.physical_offset, why)
+        body = stored.body
+    return _message(stored, body, None)
+
+
+def _message(stored: StoredMessage, body: bytes, broker: str | None) -> Message:
     return Message(
         topic=stored.topic,
-        body=compression.decompress(stored.body, stored.sys_flag),
+        body=body,
         properties=stored.properties,
         flag=stored.flag,
         broker=broker,

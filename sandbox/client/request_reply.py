@@ -37,13 +37,13 @@ class Requests:
     def end(self, correlation_id: str) -> None:
         self._waiting.pop(correlation_id, None)
 
-    def arrived(self, reply: Message) -> bool:
-        """False: nobody waits for it (any more)."""
-        future = self._waiting.pop(reply.properties.get(props.CORRELATION_ID, ""), None)
-        if future is None or future.done():
-            return False
-        future.set_result(reply)
-        return True
+    def waits_for(self, correlation_id: str) -> bool:
+        future = self._waiting.get(correlation_id)
+        return future is not None and not future.done()
+
+    def arrived(self, reply: Message) -> None:
+        """For one that `waits_for` it."""
+        self._waiting.pop(reply.properties[props.CORRELATION_ID]).set_result(reply)
 
     def close(self) -> None:
         """The process ends; nobody waits any more."""
@@ -70,10 +70,10 @@ def is_reply(text: str) -> bool:
     return f"{props.MSG_TYPE}\x01{REPLY}" in text and props.decode(text).get(props.MSG_TYPE) == REPLY
 
 
-def pushed(header: PushReplyHeader, body: bytes, now_ms: int) -> Message:
+def pushed(header: PushReplyHeader, body: bytes, now_ms: int, most: int) -> Message:
     """The reply as it came from a broker (request 326).  Raises CorruptRecord when it cannot be unpacked."""
     return Message(
-        topic=header.topic, body=compression.decompress(body, header.sys_flag),
+        topic=header.topic, body=compression.decompress(body, header.sys_flag, most),
         properties={**props.decode(header.properties), props.ARRIVE_TIME: str(now_ms)}, flag=header.flag,
         queue_id=header.queue_id, sys_flag=header.sys_flag, born_ms=header.born_ms, store_ms=header.store_ms,
         reconsume_times=header.reconsume_times,

@@ -84,7 +84,8 @@ class Console:
             context = self._context
             self._actors.processes += 1
             name = instance_name(4_000, self._actors.processes)
-            config = ClientConfig(name_servers=self._name_servers, ip=IP, instance_name=name, pid=4_000)
+            config = ClientConfig(name_servers=self._name_servers, ip=IP, instance_name=name, pid=4_000,
+                                  body_bytes=context.limits.body_bytes)
             instance = ClientInstance(config, clock=context.clock, chance=context.chance.fork(LABEL),
                                       connector=context.network.connector(IP), journal=context.journal)
             self.producer = Producer(ProducerConfig(group="PG_console"), instance)

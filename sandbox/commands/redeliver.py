@@ -37,7 +37,7 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
         raise ActionRefused(409, "Nothing can be sent to {topic}.", "The broker keeps it for itself.", field="topic",
                             topic=topic)
     try:
-        body = decompress(stored.body, stored.sys_flag)
+        body = decompress(stored.body, stored.sys_flag, cluster.limits.body_bytes)
     except CorruptRecord as why:
         raise ActionRefused(409, "Its body cannot be unpacked: {why}.", field="offset", why=str(why)) from why
     kept = {name: value for name, value in stored.properties.items() if name not in _OWN}

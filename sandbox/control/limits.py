@@ -17,6 +17,7 @@ class SandboxLimits:
     producers: int = 8
     stored_messages_per_s: int = 2_000
     messages_per_send: int = 5_000
+    body_bytes: int = 4 * MIB  # of a packed body, unpacked for a member; no producer packs longer ones
     store_bytes: int = 256 * MIB  # stands for the disk
     journal_bytes: int = 128 * MIB
     flow_events_per_s: int | None = 4_000  # None: the valve never closes
@@ -58,9 +59,10 @@ class HostLimits:
     request_s: float = 60.0  # until a request is here whole; as long without one, and the connection is closed
     request_bytes: int = 5 * MIB // 2  # of a body
     request_fields: int = 1_000  # of a form or an address
+    unread_bytes: int = 4 * MIB  # that wait for the client of a live socket; then its connection is cut
     data_bytes: int = 20 * 1024 * MIB
     disk_share: float = 0.8
-    read_turn_ms: float = 10.0  # the engine reads boards of live sockets; what is left is read in the next turn
+    read_turn_ms: float = 5.0  # the engine reads boards of live sockets; what is left is read in the next turn
     read_share: float = 0.5  # of the engine's time goes to them
     rights_share: float = 0.3  # of the time the database is asked what live sockets may see when they open boards
     unpacked_bytes: int = 4 * MIB  # of a compressed body, when it is looked at; of a longer one the beginning is shown

@@ -1,1 +1,1 @@
-"""Many sandboxes on one engine: thread, door, walls, actors, sleep."""
+"""The life of sandboxes on one engine: thread, port, registry; open, act, ask, sleep."""

@@ -1,6 +1,7 @@
 """Bodies that the producer made smaller (spec store-format 2.7).  The broker never touches them."""
 
 import zlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sandbox.kernel.errors import CorruptRecord
@@ -11,7 +12,7 @@ LEVEL = 5
 MAX_PLAIN_BYTES = 64 * 1024 * 1024  # what a body may grow to; a message is at most 4 MiB where it is made
 ZLIB_FLAGS = bits.COMPRESSED | bits.COMPRESSION_ZLIB
 
-PIECE_BYTES = 64 * 1024  # unpacked at a time, of a body whose length is wanted
+PIECE_BYTES = 64 * 1024  # unpacked at a time
 
 _NAMES = {bits.COMPRESSION_LZ4: "LZ4", bits.COMPRESSION_ZSTD: "ZSTD"}  # RocketMQ 5
 
@@ -42,8 +43,39 @@ def measure(body: bytes, sys_flag: int, *, keep: int, most: int) -> Unpacked:
     """Unpacks no more than `most` bytes and a piece, and keeps none but the first `keep`.  Raises CorruptRecord."""
     if not sys_flag & bits.COMPRESSED:
         return Unpacked(body[:keep], len(body))
+    start, size = b"", 0
+    for piece in _inflated(body, sys_flag):
+        start += piece[:keep - len(start)]
+        size += len(piece)
+        if size > most:
+            return Unpacked(start, None)
+    return Unpacked(start, size)
+
+
+def pieces(body: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
+    """The body as the application sent it, in pieces of at most 64 KiB if it is packed.
+
+    Raises CorruptRecord for one that grows over `most` bytes, and for a type we cannot read.
+    """
+    if not sys_flag & bits.COMPRESSED:
+        yield body
+        return
+    size = 0
+    for piece in _inflated(body, sys_flag):
+        size += len(piece)
+        if size > most:
+            raise CorruptRecord(f"compressed body of {len(body)} bytes grows over {most}")
+        yield piece
+
+
+def decompress(body: bytes, sys_flag: int, most: int = MAX_PLAIN_BYTES) -> bytes:
+    """The body as the application sent it.  Raises CorruptRecord as `pieces` does."""
+    return b"".join(pieces(body, sys_flag, most)) if sys_flag & bits.COMPRESSED else body
+
+
+def _inflated(body: bytes, sys_flag: int) -> Iterator[bytes]:
     inflate = _inflater(sys_flag)
-    start, size, at, packed = b"", 0, 0, b""
+    at, packed = 0, b""
     while not inflate.eof:
         if not packed:
             packed = body[at:at + PIECE_BYTES]
@@ -53,27 +85,10 @@ def measure(body: bytes, sys_flag: int, *, keep: int, most: int) -> Unpacked:
         except zlib.error as why:
             raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from why
         packed = inflate.unconsumed_tail
-        start += piece[:keep - len(start)]
-        size += len(piece)
-        if size > most:
-            return Unpacked(start, None)
-        if not piece and not packed and at == len(body) and not inflate.eof:
+        if piece:
+            yield piece
+        elif not packed and at == len(body) and not inflate.eof:
             raise CorruptRecord(f"compressed body of {len(body)} bytes ends too early")
-    return Unpacked(start, size)
-
-
-def decompress(body: bytes, sys_flag: int) -> bytes:
-    """The body as the application sent it.  Raises CorruptRecord for a type we cannot read."""
-    if not sys_flag & bits.COMPRESSED:
-        return body
-    inflate = _inflater(sys_flag)
-    try:
-        plain = inflate.decompress(body, MAX_PLAIN_BYTES)
-    except zlib.error as why:
-        raise CorruptRecord(f"compressed body of {len(body)} bytes is no zlib stream") from why
-    if not inflate.eof:
-        raise CorruptRecord(f"compressed body of {len(body)} bytes ends too early, or grows over {MAX_PLAIN_BYTES}")
-    return plain
 
 
 def _inflater(sys_flag: int) -> "zlib._Decompress":

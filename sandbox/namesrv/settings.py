@@ -5,14 +5,17 @@ from dataclasses import replace
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.remoting.codes import ResponseCode
+from sandbox.transport.tcp_limits import TcpLimits
 
 FORBIDDEN = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
 
 
 def as_settings(config: NameServerConfig) -> dict[str, str]:
-    """By RocketMQ's names: what is settled by its code, and what of it can be chosen here."""
-    return {"clusterTest": "false", "listenPort": config.address.rpartition(":")[2],
-            "orderMessageEnable": "true" if config.order_message_enable else "false", "productEnvName": "center"}
+    """By RocketMQ's names: every setting that says something true of this name server."""
+    return {"clusterTest": "false", "configBlackList": "configBlackList;configStorePath;kvConfigPath",
+            "listenPort": config.address.rpartition(":")[2],
+            "orderMessageEnable": "true" if config.order_message_enable else "false", "productEnvName": "center",
+            "serverChannelMaxIdleTimeSeconds": str(int(TcpLimits.idle_s))}
 
 
 def changed(config: NameServerConfig, wanted: dict[str, str]) -> NameServerConfig:

@@ -1,1 +1,1 @@
-"""TODO"""
+"""A cluster from a notebook or a script: in virtual time, in real time, or one that runs elsewhere."""

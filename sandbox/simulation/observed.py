@@ -86,7 +86,7 @@ class Shared(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A deed that was done; `calm`: nothing else was wrong then, and nothing was done for a while before and after."""
+    """A step that was done; `calm`: nothing else was wrong then, and nothing was done for a while before and after."""
 
     at_ms: int
     kind: str

@@ -1,4 +1,4 @@
-"""Carries a script out: deeds at their time, then healing, then rest."""
+"""Carries a script out: steps at their time, then healing, then rest."""
 
 from collections import Counter
 from typing import Any
@@ -7,7 +7,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.observed import Played
 from sandbox.simulation.script import Script
 from sandbox.simulation.stage import TOPIC, setting_up
-from sandbox.simulation.troubles import CALM_RESET, ENDING, KILL_PROCESS, SHRINK_READ, Deed
+from sandbox.simulation.troubles import CALM_RESET, ENDING, KILL_PROCESS, SHRINK_READ, Step
 from sandbox.simulation.watcher import Watcher
 from sandbox.simulation.world import World
 
@@ -15,11 +15,11 @@ LOOK_EVERY_S = 1.0
 REST_LOOK_S = 10.0
 FIRST_REST_S = 40.0  # two rounds of dividing, two of locking
 LONGEST_REST_S = 1_500.0  # a retried message may wait its level's minutes
-NO_NEWS = (404, 409, 422)  # the state is another one, or a limit is reached: this deed is not done
+NO_NEWS = (404, 409, 422)  # the state is another one, or a limit is reached: this step is not done
 
 
 class Player:
-    """One world and its script.  `deeds` are those that were carried out."""
+    """One world and its script.  `steps` are those that were carried out."""
 
     def __init__(self, world: World, script: Script) -> None:
         self.world = world
@@ -27,16 +27,16 @@ class Player:
         self.watcher = Watcher(world, script.stage)
         self.played: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
-        self.deeds: list[Played] = []
+        self.steps: list[Played] = []
 
     def play(self) -> None:
         for action in setting_up(self.script.stage):
             self.world.act(action)
-        for deed in self.script.deeds:
-            self._run_to(deed.at_s)
-            if deed.kind == CALM_RESET and not self._is_calm(deed.fields["group"]):
-                deed = deed._replace(kind="reset back")
-            self._do(deed)
+        for step in self.script.steps:
+            self._run_to(step.at_s)
+            if step.kind == CALM_RESET and not self._is_calm(step.fields["group"]):
+                step = step._replace(kind="reset back")
+            self._do(step)
         self._run_to(self.script.ends_s)
         self._heal()
         self._rest()
@@ -47,38 +47,38 @@ class Player:
             self.world.run(min(LOOK_EVERY_S, left_s))
             self.watcher.look()
 
-    def _do(self, deed: Deed) -> None:
-        counts = deed.kind != ENDING
+    def _do(self, step: Step) -> None:
+        counts = step.kind != ENDING
         try:
-            seq = self._carry_out(deed)
+            seq = self._carry_out(step)
         except ActionRefused as why:
             if why.status not in NO_NEWS:
                 raise
             seq = None
         if seq is None:
-            self.refused[deed.kind] += counts
+            self.refused[step.kind] += counts
             return
-        self.played[deed.kind] += counts
-        self.deeds.append(Played(self.world.cluster.clock.now_ms(), deed.kind, deed.action, deed.fields, seq))
+        self.played[step.kind] += counts
+        self.steps.append(Played(self.world.cluster.clock.now_ms(), step.kind, step.action, step.fields, seq))
 
-    def _carry_out(self, deed: Deed) -> int | None:
+    def _carry_out(self, step: Step) -> int | None:
         """The seq of its ActionTaken; None when it cannot be done."""
-        match deed.action:
-            case _ if deed.action == KILL_PROCESS:
+        match step.action:
+            case _ if step.action == KILL_PROCESS:
                 self._kill_process()
                 return self.world.cluster.journal.next_seq
-            case _ if deed.action == SHRINK_READ:
-                return self._shrink(deed.fields)
+            case _ if step.action == SHRINK_READ:
+                return self._shrink(step.fields)
             case "ResetOffsets":
-                return self._reset(deed.fields)
+                return self._reset(step.fields)
             case "PowerCut":
-                return self._power_cut(deed.fields)
+                return self._power_cut(step.fields)
             case "StartBroker":
-                return self._start_broker(deed.fields)
+                return self._start_broker(step.fields)
             case _:
-                return self.world.act(deed.action, **deed.fields)
+                return self.world.act(step.action, **step.fields)
 
-    # Deeds that are more than an action.
+    # Steps that are more than an action.
 
     def _kill_process(self) -> None:
         self.world.kill()
@@ -161,7 +161,7 @@ class Player:
             if node.state == "hung":
                 act("ResumeBroker", **fields)
             if node.clock.skew_ms:
-                self._do(Deed(0.0, ENDING, "SkewClock", fields | {"skew_ms": 0}))
+                self._do(Step(0.0, ENDING, "SkewClock", fields | {"skew_ms": 0}))
             if node.ballast_bytes:
                 act("FreeDisk", broker=node.name)
         for producer in cluster.actors.producers():

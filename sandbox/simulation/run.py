@@ -1,4 +1,4 @@
-"""One seed, played: build the stage, do the deeds, heal everything, wait until nothing is left to do, check."""
+"""One seed, played: build the stage, do the steps, heal everything, wait until nothing is left to do, check."""
 
 import logging
 import shutil
@@ -80,7 +80,7 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
 def _judge(player: Player, world: World, home: Path) -> list[Violation]:
     watcher = player.watcher
     observed = Observed(player.script.stage, watcher.entries, watcher.acks, watcher.losses, watcher.shared,
-                        player.deeds, watcher.slave_starts, watcher.final())
+                        player.steps, watcher.slave_starts, watcher.final())
     return [*check(observed), *check_files(world, home, watcher.entries, observed.diverged())]
 
 

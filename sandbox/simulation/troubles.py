@@ -1,4 +1,4 @@
-"""What can go wrong in a run: each trouble is one deed, or a deed and its end."""
+"""What can go wrong in a run: each trouble is one step, or a step and its end."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,16 +7,16 @@ from sandbox.kernel.chance import Chance
 from sandbox.simulation.stage import QUICK, TOPIC, UNEVEN, USUAL, GroupShape, Stage
 
 CALM_RESET = "calm reset"  # the kind of a reset nothing else disturbs
-ENDING = "ending"  # the kind of a deed that ends another one
+ENDING = "ending"  # the kind of a step that ends another one
 
-# Deeds the run carries out itself; all others are actions of the sandbox.
+# Steps the run carries out itself; all others are actions of the sandbox.
 KILL_PROCESS = "KillProcess"
 SHRINK_READ = "ShrinkReadQueues"
 
 SHORT_S, LONG_S = (3.0, 45.0), (125.0, 170.0)  # a member is forgotten after 120 s, a lock after 60 s
 
 
-class Deed(NamedTuple):
+class Step(NamedTuple):
     """One thing to do: `action` is an action's name, or one of the names above."""
 
     at_s: float
@@ -25,7 +25,7 @@ class Deed(NamedTuple):
     fields: dict[str, Any]
 
 
-Story = Callable[["Draw", float], list[Deed]]
+Story = Callable[["Draw", float], list[Step]]
 
 
 class Draw:
@@ -74,8 +74,8 @@ class Draw:
         self._bursts += 1
         return f"burst{self._bursts}-{{n}}"
 
-    def calm_reset(self, at_s: float, group: GroupShape) -> Deed:
-        return Deed(at_s, CALM_RESET, "ResetOffsets", self.reset_fields(group, back=self.chance.random() < 0.7))
+    def calm_reset(self, at_s: float, group: GroupShape) -> Step:
+        return Step(at_s, CALM_RESET, "ResetOffsets", self.reset_fields(group, back=self.chance.random() < 0.7))
 
     def reset_fields(self, group: GroupShape, *, back: bool) -> dict[str, Any]:
         fields: dict[str, Any] = {"group": group.name, "topic": TOPIC, "confirm": group.name}
@@ -87,114 +87,114 @@ class Draw:
 
 
 def _one(action: str, fields: Callable[[Draw], dict[str, Any]]) -> Story:
-    return lambda draw, at_s: [Deed(at_s, "", action, fields(draw))]
+    return lambda draw, at_s: [Step(at_s, "", action, fields(draw))]
 
 
 def _there_and_back(draw: Draw, at_s: float, action: str, back: str, fields: dict[str, Any], *,
-                    long: float = 0.3) -> list[Deed]:
-    return [Deed(at_s, "", action, fields), Deed(draw.while_s(at_s, long=long), ENDING, back, fields)]
+                    long: float = 0.3) -> list[Step]:
+    return [Step(at_s, "", action, fields), Step(draw.while_s(at_s, long=long), ENDING, back, fields)]
 
 
-def _hang(draw: Draw, at_s: float) -> list[Deed]:
+def _hang(draw: Draw, at_s: float) -> list[Step]:
     return _there_and_back(draw, at_s, "HangActor", "ResumeActor", {"actor": draw.member()}, long=0.6)
 
 
-def _crash(draw: Draw, at_s: float) -> list[Deed]:
+def _crash(draw: Draw, at_s: float) -> list[Step]:
     return _there_and_back(draw, at_s, "CrashActor", "RestartActor", {"actor": draw.member()})
 
 
-def _stop(draw: Draw, at_s: float) -> list[Deed]:
+def _stop(draw: Draw, at_s: float) -> list[Step]:
     return _there_and_back(draw, at_s, "StopActor", "RestartActor", {"actor": draw.member()})
 
 
-def _crash_producer(draw: Draw, at_s: float) -> list[Deed]:
+def _crash_producer(draw: Draw, at_s: float) -> list[Step]:
     fields = {"actor": draw.chance.choice(draw.stage.producers)}
     return _there_and_back(draw, at_s, "CrashActor", "RestartActor", fields, long=0.0)
 
 
-def _slow_member(draw: Draw, at_s: float) -> list[Deed]:
+def _slow_member(draw: Draw, at_s: float) -> list[Step]:
     who = draw.member()
     slow = draw.chance.choice(((600,), UNEVEN, (2_000, 4_000)))
-    return [Deed(at_s, "", "ChangeActor", {"actor": who, "work_ms": list(slow)}),
-            Deed(draw.while_s(at_s), ENDING, "ChangeActor", {"actor": who, "work_ms": list(USUAL)})]
+    return [Step(at_s, "", "ChangeActor", {"actor": who, "work_ms": list(slow)}),
+            Step(draw.while_s(at_s), ENDING, "ChangeActor", {"actor": who, "work_ms": list(USUAL)})]
 
 
-def _slow_key(draw: Draw, at_s: float) -> list[Deed]:
+def _slow_key(draw: Draw, at_s: float) -> list[Step]:
     """One message (or one customer's) takes long; with the whole group, as the key may go to anybody."""
     group, chance = draw.group(), draw.chance
     key = f"customer-{chance.below(12):02}" if draw.stage.selector == "hash" else f"order-{10 + chance.below(200)}"
     slow = {"slow_key": key, "slow_ms": chance.choice((3_000, 20_000, 70_000))}
     quick_s = draw.while_s(at_s)
-    return [*(Deed(at_s, ENDING, "ChangeActor", {"actor": label} | slow) for label in group.labels),
-            *(Deed(quick_s, ENDING, "ChangeActor", {"actor": label, "slow_key": ""}) for label in group.labels)]
+    return [*(Step(at_s, ENDING, "ChangeActor", {"actor": label} | slow) for label in group.labels),
+            *(Step(quick_s, ENDING, "ChangeActor", {"actor": label, "slow_key": ""}) for label in group.labels)]
 
 
-def _failing(draw: Draw, at_s: float) -> list[Deed]:
+def _failing(draw: Draw, at_s: float) -> list[Step]:
     who, back_s = draw.member(), draw.while_s(at_s, long=0.1)
     percent = draw.chance.choice((20, 60, 100))
-    return [Deed(at_s, "", "ChangeActor", {"actor": who, "fail_percent": percent}),
-            Deed(back_s, ENDING, "ChangeActor", {"actor": who, "fail_percent": 0})]
+    return [Step(at_s, "", "ChangeActor", {"actor": who, "fail_percent": percent}),
+            Step(back_s, ENDING, "ChangeActor", {"actor": who, "fail_percent": 0})]
 
 
-def _kill_broker(draw: Draw, at_s: float) -> list[Deed]:
+def _kill_broker(draw: Draw, at_s: float) -> list[Step]:
     return _there_and_back(draw, at_s, "KillBroker", "StartBroker", draw.broker(), long=0.15)
 
 
-def _restart_broker(draw: Draw, at_s: float) -> list[Deed]:
+def _restart_broker(draw: Draw, at_s: float) -> list[Step]:
     return _there_and_back(draw, at_s, "StopBroker", "StartBroker", draw.broker(), long=0.15)
 
 
-def _power_cut(draw: Draw, at_s: float) -> list[Deed]:
+def _power_cut(draw: Draw, at_s: float) -> list[Step]:
     fields = draw.broker()
-    return [Deed(at_s, "", "PowerCut", fields), Deed(draw.while_s(at_s, long=0.15), ENDING, "StartBroker", fields)]
+    return [Step(at_s, "", "PowerCut", fields), Step(draw.while_s(at_s, long=0.15), ENDING, "StartBroker", fields)]
 
 
-def _hang_broker(draw: Draw, at_s: float) -> list[Deed]:
+def _hang_broker(draw: Draw, at_s: float) -> list[Step]:
     return _there_and_back(draw, at_s, "HangBroker", "ResumeBroker", draw.broker())
 
 
-def _name_server(draw: Draw, at_s: float) -> list[Deed]:
+def _name_server(draw: Draw, at_s: float) -> list[Step]:
     fields = {"name_server": draw.chance.choice(draw.stage.name_servers)}
     return _there_and_back(draw, at_s, "StopNameServer", "StartNameServer", fields)
 
 
-def _skew(draw: Draw, at_s: float) -> list[Deed]:
+def _skew(draw: Draw, at_s: float) -> list[Step]:
     fields, skew_ms = draw.broker(), draw.chance.choice((-90_000, -20_000, -2_000, 2_000, 20_000, 50_000, 200_000))
-    return [Deed(at_s, "", "SkewClock", fields | {"skew_ms": skew_ms}),
-            Deed(draw.while_s(at_s), ENDING, "SkewClock", fields | {"skew_ms": 0})]
+    return [Step(at_s, "", "SkewClock", fields | {"skew_ms": skew_ms}),
+            Step(draw.while_s(at_s), ENDING, "SkewClock", fields | {"skew_ms": 0})]
 
 
-def _cut(draw: Draw, at_s: float) -> list[Deed]:
+def _cut(draw: Draw, at_s: float) -> list[Step]:
     ends = draw.link()
-    return [Deed(at_s, "", "CutLink", ends | {"one_way": False}), Deed(draw.while_s(at_s), ENDING, "HealLink", ends)]
+    return [Step(at_s, "", "CutLink", ends | {"one_way": False}), Step(draw.while_s(at_s), ENDING, "HealLink", ends)]
 
 
-def _cut_one_way(draw: Draw, at_s: float) -> list[Deed]:
+def _cut_one_way(draw: Draw, at_s: float) -> list[Step]:
     ends = draw.link()
-    return [Deed(at_s, "", "CutLink", ends | {"one_way": True}), Deed(draw.while_s(at_s), ENDING, "HealLink", ends)]
+    return [Step(at_s, "", "CutLink", ends | {"one_way": True}), Step(draw.while_s(at_s), ENDING, "HealLink", ends)]
 
 
-def _delay(draw: Draw, at_s: float) -> list[Deed]:
+def _delay(draw: Draw, at_s: float) -> list[Step]:
     ends, one_way = draw.link(), draw.chance.random() < 0.4
     delay_ms = draw.chance.choice((50, 400, 1_600, 3_500))  # the last: longer than most calls wait
-    return [Deed(at_s, "", "DelayLink", ends | {"delay_ms": delay_ms, "one_way": one_way}),
-            Deed(draw.while_s(at_s), ENDING, "HealLink", ends)]
+    return [Step(at_s, "", "DelayLink", ends | {"delay_ms": delay_ms, "one_way": one_way}),
+            Step(draw.while_s(at_s), ENDING, "HealLink", ends)]
 
 
-def _full_disk(draw: Draw, at_s: float) -> list[Deed]:
+def _full_disk(draw: Draw, at_s: float) -> list[Step]:
     return _there_and_back(draw, at_s, "FillDisk", "FreeDisk", {"broker": draw.master()}, long=0.1)
 
 
-def _grow(draw: Draw, at_s: float) -> list[Deed]:
+def _grow(draw: Draw, at_s: float) -> list[Step]:
     more = draw.stage.queues + draw.chance.choice((1, 2, 4))
-    return [Deed(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": more, "read_queues": more})]
+    return [Step(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": more, "read_queues": more})]
 
 
-def _shrink(draw: Draw, at_s: float) -> list[Deed]:
+def _shrink(draw: Draw, at_s: float) -> list[Step]:
     """Write first; read when producers have heard of it and the queues are drained."""
     fewer = max(1, draw.stage.queues // 2)
-    return [Deed(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": fewer}),
-            Deed(at_s + draw.chance.between(45, 90), ENDING, SHRINK_READ, {"topic": TOPIC, "queues": fewer})]
+    return [Step(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": fewer}),
+            Step(at_s + draw.chance.between(45, 90), ENDING, SHRINK_READ, {"topic": TOPIC, "queues": fewer})]
 
 
 def _strategy(draw: Draw) -> dict[str, Any]:

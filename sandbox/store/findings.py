@@ -103,4 +103,20 @@ def slots_used_text(said: int, used: int) -> str:
     return f"{said} slots in use by the header, {used} by the entries"
 
 
+def miscounted_text(next_entry: int, room: int) -> str:
+    return f"by the header the next entry is {next_entry}, in a file with room for {room}"
+
+
+def missing_file_text(before: str) -> str:
+    return (f"a file is missing behind {before}: entry 1 does not count from its end, "
+            "and the log has keys between the two")
+
+
+def stray_entry_text(physical: int, before: int, after: int) -> str:
+    return f"points to {physical}, the entries around it to {before} and {after}"
+
+
+UNKNOWN_SHAPE_TEXT = ("nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
+                      "(store_audit --option index_slots=N, mqstore --index-slots N)")
+NO_HEADER_TEXT = "the file ends within its header"
 FILE_SIZES_TEXT = "files differ in size; a broker refuses to start on them"

@@ -1,7 +1,7 @@
 """Messages on disk, found again by queue, key and time."""
 
 import logging
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 
 from sandbox.journal.events import CommitLogRolled, DiskChanged, IndexFileRolled, RecoveryDone
 from sandbox.journal.journal import Journal
@@ -28,9 +28,10 @@ from sandbox.store.mapped_file import MappedFile, MapPool
 from sandbox.store.mapped_file_queue import MappedFileQueue, must_be_directory
 from sandbox.store.queue_read import QueueReader
 from sandbox.store.recovery import Recovery
-from sandbox.store.reput import Arrival, ReputMessageService
+from sandbox.store.reput import ReputMessageService
 from sandbox.store.results import GetResult, PutResult, QueryResult, QueueUnit, RecoveryReport
 from sandbox.store.safety import PutSafety
+from sandbox.store.stats import StoreStats
 from sandbox.store.unanswered import Unanswered
 from sandbox.store.writer import MessageWriter
 
@@ -86,7 +87,9 @@ class MessageStore:
         self.ha = HAService(config, self.log, clock=clock, journal=journal, broker=broker)
         self.safety = PutSafety(config.flush, self.role, self.flush, self.ha)
         self.unanswered = Unanswered()
-        self._writer = MessageWriter(config, self.log, self.reput, self.cleaning, refuses=self.role == SLAVE)
+        self.stats = StoreStats(clock, config.utc_offset_minutes)
+        self._writer = MessageWriter(config, self.log, self.reput, self.cleaning, self.stats,
+                                     refuses=self.role == SLAVE)
         self._reader = QueueReader(config, self.log, self._queues)
 
     # Life.
@@ -195,11 +198,12 @@ class MessageStore:
         """Make what was put readable, and see to its flush.  Once per turn: the next put asks the time again."""
         try:
             if self.reput.pending or not self.reput.idle:
-                self.reput.run(quiet=self.role == SLAVE)
+                self.reput.run(quiet=self.role == SLAVE, note=self.stats.note)
                 self.flush.wrote()
                 self.ha.wrote()
         finally:
             self.log.end_turn()
+            self.stats.settle()
 
     def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
         """Call `done(True)` once the log is durable up to there, `done(False)` after the sync flush timeout."""
@@ -322,23 +326,6 @@ class MessageStore:
         return self.reput.position
 
     @property
-    def on_arrival(self) -> Arrival | None:
-        return self.reput.on_arrival
-
-    @on_arrival.setter
-    def on_arrival(self, arrived: Arrival | None) -> None:
-        self.reput.on_arrival = arrived
-
-    @property
-    def awaited(self) -> Container[tuple[str, int]] | None:
-        """Queues whose arrivals somebody wants to hear of; None: all."""
-        return self.reput.awaited
-
-    @awaited.setter
-    def awaited(self, queues: Container[tuple[str, int]] | None) -> None:
-        self.reput.awaited = queues
-
-    @property
     def writable(self) -> bool:
         return self._writer.writable
 
@@ -354,6 +341,7 @@ class MessageStore:
             self._queues.pop(key).files.destroy()
             self._writer.next_offset.pop(key, None)
         self.disk.remove_tree(f"{consume_queue.DIRECTORY}/{topic}")
+        self.stats.forget_topic(topic)
 
     def clean(self, *, manual: bool = False) -> None:
         """Run retention now; `manual`: whatever the hour."""

@@ -14,6 +14,8 @@ from sandbox.store.reader_listing import named_files_in
 HEADER_BYTES = 40
 SLOT_BYTES = 4
 ENTRY_BYTES = 20
+COUNT_AT = 36  # in the header
+MAX_SECONDS = 0x7FFF_FFFF
 MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
 NAME_DIGITS = 17
 KNOWN_SHAPES = ((5_000_000, 20_000_000), (1_000, 4_000), (97, 400))  # RocketMQ's, and the presets'
@@ -66,6 +68,18 @@ class IndexFileReader:
     def header_as_it_stands(self) -> IndexHeader:
         data = self._opened.read(str(self.path), HEADER_BYTES, 0)
         return IndexHeader._make(_HEADER.unpack(data)) if len(data) == HEADER_BYTES else IndexHeader(0, 0, 0, 0, 0, 1)
+
+    def is_miscounted(self) -> bool:
+        """Its header counts entries the file has no room for, or none though slots lead to some."""
+        count = self.header_as_it_stands().index_count
+        if count < 0 or self.slots <= 1:
+            return count < 0
+        return count > self.entries or (count <= 1 and next(self.used_slots(), None) is not None)
+
+    def counts_from(self, before: IndexHeader) -> bool:
+        """A file's first entry counts its seconds from the end of the file before, also when that one is gone."""
+        first, began_ms = self.entry(1), self.header().begin_ms
+        return first is None or first.time_diff_s == min(max(0, began_ms - before.end_ms) // 1_000, MAX_SECONDS)
 
     def slot(self, number: int) -> int:
         data = self._opened.read(str(self.path), SLOT_BYTES, HEADER_BYTES + number * SLOT_BYTES)
@@ -162,9 +176,15 @@ class IndexFileReader:
 
 
 def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:
-    """All index files, oldest first: the name is the time of creation."""
+    """All index files, oldest first: the name is the time of creation.
+
+    One that does not tell its number of slots has as many as the others of its size.
+    """
     found, _ = named_files_in(directory, NAME_DIGITS)
-    return [IndexFileReader(Path(path), size, opened, slots) for path, size in found]
+    files = [IndexFileReader(Path(path), size, opened, slots) for path, size in found]
+    told = {file.size_bytes: file.slots for file in files if file.slots > 1}
+    return [file if file.slots > 1 or file.size_bytes not in told else
+            IndexFileReader(file.path, file.size_bytes, opened, told[file.size_bytes]) for file in files]
 
 
 def keys_of(message: StoredMessage) -> list[str]:

@@ -31,6 +31,7 @@ _NEVER = 1 << 63  # no physical offset comes there
 _READ_AT_ONCE = 1024  # records; what a store holds may be more than memory
 
 Arrival = Callable[[str, int, int, int, int, dict[str, str] | None], None]
+Note = Callable[[str, int, int], None]  # topic, messages, bytes
 """topic, queue id, queue offset + 1, tags code, store time, properties (decoded only for queues somebody awaits)."""
 
 
@@ -134,11 +135,11 @@ class ReputMessageService:
         """Forget what only makes dispatching faster, so that an idle store is small."""
         self._readers.clear()
 
-    def run(self, *, quiet: bool = False) -> None:
+    def run(self, *, quiet: bool = False, note: Note | None = None) -> None:
         """Dispatch all that is in the log, tell the journal once per queue, then tell who waits.
 
         A wake-up may put new messages; they are dispatched before this returns.  `quiet`: these
-        messages were told to the journal before.  Without room for a queue or index file
+        messages were told to the journal before.  `note` counts them.  Without room for a queue or index file
         `stuck` is told, and the rest waits for the next run.
         """
         if self._busy:
@@ -150,6 +151,9 @@ class ReputMessageService:
                 built, resume = self._build_all(self._take())
                 if self._journal.tracing and not quiet:
                     self._record(built)
+                if note is not None:
+                    for made in built:
+                        note(made.topic, len(made.sizes), sum(made.sizes))
                 if self.on_arrival is not None:
                     self._notify(built)
                 if resume is not None or self._unindexed.hashes:

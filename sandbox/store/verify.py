@@ -32,6 +32,7 @@ from sandbox.store.reader import StoreReader
 from sandbox.store.reader_log import Item
 from sandbox.store.reader_queue import UNIT_BYTES, ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
+from sandbox.store.verify_around import around, length_of
 from sandbox.store.verify_index import IndexCheck
 
 SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
@@ -83,14 +84,16 @@ class _Verification:
         self._delay_levels_ms = delay_levels_ms
         self._found = Findings()
         self._queues = {name: _Queue(reader.queue(*name)) for name in reader.queues()}
-        self._index = IndexCheck(reader.index_files(), self._found, reader.log.min_offset)
         self._in_use = reader.aborted or bool(reader.lock().holder)
+        self._index = IndexCheck(reader, self._found, in_use=self._in_use)
         self._missing_queues: set[tuple[str, int]] = set()
         self._positions: list[int] | None = None
         self._records = self._blanks = self._end = self._last_ms = 0
 
     def run(self) -> VerifyReport:
         self._reader.log.run.refresh()
+        for finding in around(self._reader.root, is_open=self._in_use):
+            self._found.add(*finding)
         self._check_files()
         for item in self._items():
             if isinstance(item.found, Blank):
@@ -107,21 +110,24 @@ class _Verification:
 
     def _check_files(self) -> None:
         files = self._reader.log.run.files
+        size = length_of(files)
         for file, following in pairwise(files):
             if file.end != following.start:
                 self._found.add(ERROR, "gap", "commitlog", file.end, f"the next file begins at {following.start}")
-        if len({file.size_bytes for file in files}) > 1:
-            self._found.add(WARNING, "file_sizes", "commitlog", files[0].start, FILE_SIZES_TEXT)
+        for file in files:
+            if file.size_bytes < size:
+                self._found.add(WARNING, "file_sizes", "commitlog", file.start + file.size_bytes, FILE_SIZES_TEXT)
 
     def _items(self) -> Iterator[Item]:
         """Everything in the log; what cannot be read is reported and stepped over where something sound follows."""
         log = self._reader.log
         at: int | None = log.min_offset
         while at is not None:
-            start, at = at, None
+            start = end = at
             for item in log.walk(start):
                 if not isinstance(item.found, Broken):
                     yield item
+                    end = item.at + item.found.size
                     continue
                 whole = record.examine(item.data, item.data_at, len(item.data), check_crc=False)
                 if isinstance(whole, Layout) and whole.physical_offset == item.at:  # the body alone is damaged
@@ -130,6 +136,9 @@ class _Verification:
                     at = item.at + whole.size
                 else:
                     at = self._step_over(item, item.found)
+                break
+            else:  # a file may be missing, or its end
+                at = next((file.start for file in log.run.files if file.start > end), None)
 
     def _step_over(self, item: Item, broken: Broken) -> int | None:
         """Where to go on; None where the log simply ends."""
@@ -144,7 +153,18 @@ class _Verification:
             self._found.add(ERROR, "torn_record", "commitlog", item.at, torn_record_text(broken.why))
         elif not item.untouched:
             self._found.add(WARNING, "torn_tail", "commitlog", item.at, torn_tail_text(broken.why))
+        if beyond is None and not self._in_use:
+            self._check_behind(item.at)
         return beyond
+
+    def _check_behind(self, end: int) -> None:
+        """Files behind the end of a closed store's log were never written yet."""
+        log = self._reader.log
+        for start in (file.start for file in log.run.files if file.start > end):
+            for item in log.walk(start):
+                if isinstance(item.found, Broken) and item.at == start and not item.untouched:
+                    self._found.add(WARNING, "torn_tail", "commitlog", start, torn_tail_text(item.found.why))
+                break
 
     def _next_sound(self, at: int, candidates: list[int]) -> int | None:
         log = self._reader.log
@@ -173,7 +193,7 @@ class _Verification:
         unit = expected_unit(message, self._delay_levels_ms)
         if unit is not None:
             self._check_unit(message, unit)
-        self._index.expect(message, in_use=self._in_use)
+        self._index.expect(message)
 
     def _check_unit(self, message: StoredMessage, expected: QueueUnit) -> None:
         name = message.topic, message.queue_id
@@ -185,8 +205,12 @@ class _Verification:
                                 f"the log has messages from {message.physical_offset} on, the queue has no files")
             return
         place = message.queue_offset - queue.first
-        if place < 0 or message.physical_offset < queue.begin_physical:
-            return  # of a file the queue has dropped, or of a topic deleted and created again
+        if place < 0:
+            if not self._in_use:  # else dropped since we looked, with the file of the log that had the record
+                self._report_missing(queue, message)
+            return
+        if message.physical_offset < queue.begin_physical:
+            return  # of a topic deleted and created again
         actual = queue.reader.unit(message.queue_offset)
         if actual is None:
             self._report_missing(queue, message)

@@ -1,22 +1,31 @@
 """Index files against the log: each key of each record once, in chains that lead from its slot (spec 5)."""
 
 from collections.abc import Iterator
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from sandbox.message import sys_flag
 from sandbox.message.message import StoredMessage
 from sandbox.store.findings import (
     ERROR,
+    NO_HEADER_TEXT,
     NOTE,
+    UNKNOWN_SHAPE_TEXT,
     WARNING,
     Findings,
     chain_text,
+    miscounted_text,
+    missing_file_text,
     seconds_text,
     slot_text,
     slots_used_text,
+    stray_entry_text,
 )
+from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import (
+    COUNT_AT,
     HEADER_BYTES,
+    MAX_SECONDS,
     SLOT_BYTES,
     IndexEntry,
     IndexFileReader,
@@ -25,7 +34,7 @@ from sandbox.store.reader_index import (
     keys_of,
 )
 
-MAX_SECONDS = 0x7FFF_FFFF
+MAX_POSITION = (1 << 63) - 1
 
 
 class _Entry(NamedTuple):
@@ -36,26 +45,72 @@ class _Entry(NamedTuple):
     number: int
     entry: IndexEntry
 
+    @property
+    def physical(self) -> int:
+        return self.entry.physical_offset
+
 
 class IndexCheck:
     """Goes through all entries beside the log: both are in order of arrival."""
 
-    def __init__(self, files: list[IndexFileReader], found: Findings, log_min: int) -> None:
+    def __init__(self, reader: StoreReader, found: Findings, *, in_use: bool) -> None:
         self._found = found
-        self._log_min = log_min
-        headers = [(file, file.header()) for file in files]
-        self._files = sorted(headers, key=lambda one: one[1].begin_physical)  # names go back when a clock does
+        self._in_use = in_use
+        self._log = reader.log
+        every = reader.index_files()
+        self._none = not every
+        unread = [file.name for file in every if self._is_unread(file)]
+        headers = [(file, file.header()) for file in every if file.name not in unread]
+        filled = [(file, header) for file, header in headers if header.index_count > 1]
+        self._files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
+        self._holes = [self._around(name) for name in unread]  # of the log: unread or missing files have their entries
+        self._find_missing_files()
         self.entries = sum(header.index_count - 1 for _, header in self._files)
-        self._walk = self._all()
+        self._walk = self._in_order()
         self._next = next(self._walk, None)
         self._said_none = False
 
-    def expect(self, message: StoredMessage, *, in_use: bool) -> None:
+    def _is_unread(self, file: IndexFileReader) -> bool:
+        """Its header or its shape is lost, or, in a store in use, on its way: what it holds is not looked at."""
+        where = f"index/{file.name}"
+        if file.is_miscounted():
+            if not self._in_use:
+                self._found.add(ERROR, "wrong_header", where, COUNT_AT,
+                                miscounted_text(file.header_as_it_stands().index_count, file.entries))
+            return True
+        if file.size_bytes < HEADER_BYTES and not self._in_use:
+            self._found.add(ERROR, "file_sizes", where, file.size_bytes, NO_HEADER_TEXT)
+            return True
+        if file.slots <= 1 and file.header().index_count > 1:
+            if not self._in_use:
+                self._found.add(ERROR, "unknown_shape", where, 0, UNKNOWN_SHAPE_TEXT)
+            return True
+        return False
+
+    def _around(self, name: str) -> tuple[int, int]:
+        """From the file before it to the one behind it."""
+        before = max((header.end_physical for file, header in self._files if file.name < name), default=0)
+        behind = min((header.begin_physical for file, header in self._files if file.name > name), default=MAX_POSITION)
+        return before, behind
+
+    def _find_missing_files(self) -> None:
+        for (before, ends), (file, begins) in pairwise(self._files):
+            hole = ends.end_physical, begins.begin_physical
+            if hole not in self._holes and not file.counts_from(ends) and self._has_keys(*hole):
+                self._holes.append(hole)
+                self._found.add(ERROR, "missing_file", f"index/{file.name}", file.entry_position(1),
+                                missing_file_text(before.name))
+
+    def _has_keys(self, after: int, before: int) -> bool:
+        """Has the log a record with keys between these two?"""
+        items = takewhile(lambda item: item.at < before, self._log.walk(after))
+        messages = (self._log.message(item.at) for item in items if item.at > after)
+        return any(message is not None and _wanted(message) for message in messages)
+
+    def expect(self, message: StoredMessage) -> None:
         """The record that comes next in the log.  One met twice in the index is fine: recovery does that."""
-        if sys_flag.transaction(message.sys_flag) == sys_flag.TRANSACTION_ROLLBACK:
-            return
-        wanted = {key_hash_of(message.topic, key): key for key in keys_of(message)}
-        if not self._files:
+        wanted = _wanted(message)
+        if self._none:
             self._say_none(bool(wanted))
             return
         seen: set[int] = set()
@@ -67,8 +122,10 @@ class IndexCheck:
             else:
                 strange.append(place)
         missing = [key for key_hash, key in wanted.items() if key_hash not in seen]
+        if any(after <= message.physical_offset <= before for after, before in self._holes):
+            missing = []
         for key in missing:
-            self._report_missing(message, key, in_use=in_use)
+            self._report_missing(message, key)
         for place in strange:  # with nothing missing it is of a record that a power cut took, and harms nobody
             self._add(place, "wrong_entry", f"the record at {message.physical_offset} has no key with this hash",
                       severity=ERROR if missing else WARNING)
@@ -78,17 +135,32 @@ class IndexCheck:
         self._orphans(log_end)
 
     def _orphans(self, before: int) -> None:
-        while (place := self._next) is not None and place.entry.physical_offset < before:
-            if place.entry.physical_offset >= self._log_min:
-                self._add(place, "orphan_entry", f"points to {place.entry.physical_offset}, where no record begins",
+        while (place := self._next) is not None and place.physical < before:
+            if place.physical >= self._log.min_offset:
+                self._add(place, "orphan_entry", f"points to {place.physical}, where no record begins",
                           severity=WARNING)  # if it should point elsewhere, an entry is missing there
             self._next = next(self._walk, None)
 
     def _entries_at(self, physical_offset: int) -> Iterator[_Entry]:
         self._orphans(physical_offset)
-        while (place := self._next) is not None and place.entry.physical_offset == physical_offset:
+        while (place := self._next) is not None and place.physical == physical_offset:
             yield place
             self._next = next(self._walk, None)
+
+    def _in_order(self) -> Iterator[_Entry]:
+        """Every entry but those that lead past their neighbours, which would hide all behind them."""
+        held, last = None, 0
+        for place in self._all():
+            if held is not None:
+                if last <= held.physical and not last <= place.physical < held.physical:
+                    last = held.physical
+                    yield held
+                else:
+                    self._add(held, "orphan_entry", stray_entry_text(held.physical, last, place.physical),
+                              severity=WARNING)
+            held = place
+        if held is not None:
+            yield held
 
     def _all(self) -> Iterator[_Entry]:
         """Every entry of every file; on the way, chains and slots of each file are built again and compared."""
@@ -110,7 +182,10 @@ class IndexCheck:
                             slots_used_text(header.slots_used, len(newest)))
         for slot, number in file.used_slots():
             expected = newest.pop(slot, 0)
-            if number != expected and number < header.index_count:  # a higher one is not counted yet: empty
+            # a higher one is of an entry that is on its way, or never came and stands for an empty slot
+            higher = number >= header.index_count
+            harmless = higher and (number < file.entries if self._in_use else expected == 0)
+            if number != expected and not harmless:
                 self._found.add(ERROR, "wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
                                 slot_text(slot, number, expected))
         for slot, number in newest.items():
@@ -124,12 +199,13 @@ class IndexCheck:
         if place.entry.time_diff_s != expected:
             self._add(place, "wrong_time", seconds_text(place.entry.time_diff_s, expected))
 
-    def _report_missing(self, message: StoredMessage, key: str, *, in_use: bool) -> None:
-        file, header = self._files[-1]
-        behind = in_use and message.physical_offset > header.end_physical
-        text = f"no entry for key {key[:60]!r} of the record at {message.physical_offset}"
-        self._found.add(NOTE if behind else ERROR, "behind" if behind else "missing_entry", f"index/{file.name}",
-                        message.physical_offset, text)
+    def _report_missing(self, message: StoredMessage, key: str) -> None:
+        at = message.physical_offset
+        behind = self._in_use and (not self._files or at > self._files[-1][1].end_physical)
+        names = [file.name for file, header in self._files if header.begin_physical <= at] or [
+            file.name for file, _ in self._files[:1]]
+        self._found.add(NOTE if behind else ERROR, "behind" if behind else "missing_entry",
+                        "/".join(["index", *names[-1:]]), at, f"no entry for key {key[:60]!r} of the record at {at}")
 
     def _say_none(self, has_keys: bool) -> None:
         if has_keys and not self._said_none:
@@ -139,3 +215,10 @@ class IndexCheck:
     def _add(self, place: _Entry, code: str, text: str, *, severity: str = ERROR) -> None:
         self._found.add(severity, code, f"index/{place.file.name}", place.file.entry_position(place.number),
                         f"entry {place.number}: {text}")
+
+
+def _wanted(message: StoredMessage) -> dict[int, str]:
+    """The keys it has to have entries for, by their hashes."""
+    if sys_flag.transaction(message.sys_flag) == sys_flag.TRANSACTION_ROLLBACK:
+        return {}
+    return {key_hash_of(message.topic, key): key for key in keys_of(message)}

@@ -12,6 +12,7 @@ from sandbox.store.config import MessageStoreConfig
 from sandbox.store.consume_queue import has_a_place
 from sandbox.store.reput import ReputMessageService
 from sandbox.store.results import PutMessageStatus, PutResult
+from sandbox.store.stats import StoreStats
 
 log = logging.getLogger(__name__)
 
@@ -30,12 +31,13 @@ class MessageWriter:
     """
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, reput: ReputMessageService,
-                 cleaning: CleaningService, *, refuses: bool) -> None:
+                 cleaning: CleaningService, stats: StoreStats, *, refuses: bool) -> None:
         self._max_message_bytes = config.max_message_bytes
         self._max_record_bytes = config.commit_log_file_bytes - record.BLANK_BYTES
         self._log = commit_log
         self._reput = reput
         self._cleaning = cleaning
+        self._stats = stats
         self._topic_parts: dict[str, bytes] = {}
         self.next_offset: dict[tuple[str, int], int] = {}
         self._refuses = refuses  # a slave: its log comes from the master alone
@@ -73,6 +75,7 @@ class MessageWriter:
         if counted:
             self.next_offset[key] = queue_offset + 1
         self._reput.add(key, queue_offset, sys_flag, now_ms, physical, size, text)
+        self._stats.calls += 1
         return _result(PutResult, (_PUT_OK, physical, size, now_ms, queue_offset, 1, ()))
 
     def put_batch(self, batch: InboundBatch) -> PutResult:
@@ -100,6 +103,7 @@ class MessageWriter:
             return PutResult(PutMessageStatus.CREATE_MAPEDFILE_FAILED)
         self.next_offset[key] = queue_offset + len(sizes)
         self._reput.add_batch(key, queue_offset, sys_flag, now_ms, physicals, sizes, texts)
+        self._stats.calls += 1
         return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(sizes), tuple(physicals)))
 
     def _topic_part(self, topic: str) -> bytes | None:

@@ -34,6 +34,7 @@ class StoreOptions(NamedTuple):
     key: str | None = None
     begin_ms: int = 0
     end_ms: int = MAX_MS
+    index_slots: int | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key", help="index: look this key up (needs --topic)")
     parser.add_argument("--begin", type=int, default=0, dest="begin_ms", help="index: stored not before (ms)")
     parser.add_argument("--end", type=int, default=MAX_MS, dest="end_ms", help="index: stored not after (ms)")
+    parser.add_argument("--index-slots", type=_count, help="of index files that do not tell (maxHashSlotNum)")
 
 
 def _count(text: str) -> int:
@@ -69,7 +71,7 @@ def run(options: StoreOptions, write: Write) -> int:
     if options.what == "index" and options.key is not None and options.topic is None:
         raise StoreError("a key is looked up within its topic: give --topic too")
     try:
-        with StoreReader(options.directory) as store:
+        with StoreReader(options.directory, index_slots=options.index_slots) as store:
             return _VIEWS[options.what](store, options, write)
     except (PermissionError, IsADirectoryError, NotADirectoryError) as why:
         raise StoreError(f"{options.directory} cannot be read: {why.strerror}") from why

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from queueviz.pages.keep import DEEDS
+from queueviz.pages.keep import OPERATIONS
 from sandbox.control.actions import BY_NAME as ACTIONS
 
 ADMIN = "admin/"
@@ -47,7 +47,8 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/part/runs/": SEE,
     "s/<slug:slug>/part/freshness/<str:job>/": [Ask("GET", "see", {"job": "latency"}, finds=False)],
     "s/<slug:slug>/part/<slug:name>/": [Ask("GET", "see", {"name": "locks"})],
-    "s/<slug:slug>/keep/<slug:what>/": [Ask("POST", deed.verb, {"what": what}) for what, deed in DEEDS.items()],
+    "s/<slug:slug>/keep/<slug:what>/": [Ask("POST", operation.verb, {"what": what})
+                                        for what, operation in OPERATIONS.items()],
     "s/<slug:slug>/clients/<str:client>/": [Ask("GET", "see", {"client": "A"})],
     "s/<slug:slug>/messages/<str:id>/": [Ask("GET", "see", {"id": "0" * 32})],
     "s/<slug:slug>/audit/": SEE,

@@ -3,14 +3,18 @@
 import os
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
+from twisted.internet.abstract import FileDescriptor
 from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
+from twisted.web.http import HTTPChannel
 
-from queueviz.doorkeeper import FULL, Doorkeeper, Pages
+from queueviz.doorkeeper import FULL, Connection, Doorkeeper, Pages, unread
 from sandbox.control.limits import HostLimits
 
 MOST = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -136,6 +140,40 @@ def test_a_body_that_fits_is_kept(connect: Callable[..., Line], server: Server) 
     line.say(HEAD + b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n" % MOST)
     line.say(b"a&" * (MOST // 2))
     assert server.asked == [(b"%d" % MOST, MOST)]
+
+
+class Pipe(FileDescriptor):
+    """A connection as the machine's: what the client does not read waits in it."""
+
+    def __init__(self) -> None:
+        super().__init__(Mock())
+        self.connected = 1
+        self.is_aborted = False
+
+    def abortConnection(self) -> None:
+        self.is_aborted = True
+
+
+@pytest.mark.parametrize(("kind", "cut"), [(WebSocketProtocol, True), (HTTPChannel, False)])
+def test_a_live_socket_that_is_not_read_is_cut(kind: type, cut: bool) -> None:
+    """A client may acknowledge frames it never took; an HTTP answer may be longer, for it ends."""
+    limits = HostLimits(unread_bytes=1_000)
+    line = Connection(Doorkeeper(Mock(), limits), kind())
+    line.transport = pipe = Pipe()
+    line.write(b"x" * 600)
+    line.writeSequence([b"x" * 200, b"x" * 200])
+    assert not pipe.is_aborted
+    line.write(b"x")
+    assert pipe.is_aborted is cut
+
+
+def test_what_was_read_counts_no_more() -> None:
+    pipe = Pipe()
+    pipe.write(b"x" * 900)
+    pipe.writeSomeData = lambda data: 800
+    pipe.doWrite()
+    pipe.write(b"x" * 50)
+    assert unread(pipe) == 150
 
 
 def test_of_one_customer_so_many_connections_are_taken(connect: Callable[..., Line]) -> None:

@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 from tests.browser.test_axe_in_a_browser import violations
-from tests.unit.hosting.stranger import abroad
+from tests.unit.hosting.wire_client import abroad
 
 
 def test_a_client_connects_is_seen_and_is_cut_off(site: Site) -> None:

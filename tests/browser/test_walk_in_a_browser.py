@@ -40,10 +40,10 @@ class Walk:
     def end(self) -> None:
         self.page.goto("about:blank")
 
-    def go(self, seconds: float, deeds: dict[float, Callable[[], None]]) -> None:
-        """Do each deed at its second, compare every ten."""
+    def go(self, seconds: float, steps: dict[float, Callable[[], None]]) -> None:
+        """Do each step at its second, compare every ten."""
         begun_s = time.monotonic()
-        todo = sorted(deeds.items(), key=lambda item: item[0])
+        todo = sorted(steps.items(), key=lambda item: item[0])
         due_s = 0.0
         while (now_s := time.monotonic() - begun_s) < seconds or todo:
             while todo and todo[0][0] <= now_s:
@@ -99,9 +99,9 @@ class Walk:
 
 @pytest.mark.nightly  # the API and a page of one machine that others share may be two seconds apart for nobody's fault
 def test_a_short_walk_finds_no_number_that_disagrees_with_the_api(walk: Walk) -> None:
-    for deed in walk.add, walk.burst, walk.crash_and_restart, walk.stop, walk.kill:
-        deed()
-        walk.look(f"after {deed.__name__}")
+    for step in walk.add, walk.burst, walk.crash_and_restart, walk.stop, walk.kill:
+        step()
+        walk.look(f"after {step.__name__}")
     walk.stand_still()
     assert walk.comparison.numbers > 600
 

@@ -10,8 +10,12 @@ import grimp
 ROOT = Path(__file__).parents[2]
 
 # What the web floor may know of the engine.
-DOORS = ("sandbox.hosting", "sandbox.control", "sandbox.journal.events", "sandbox.kernel", "sandbox.pipeline.launch",
-         "sandbox.pipeline.results", "sandbox.pipeline.jobs")
+DOORS = ("sandbox.hosting", "sandbox.control", "sandbox.kernel", "sandbox.journal.events",
+         "sandbox.journal.event_filter", "sandbox.attached.settings", "sandbox.attached.undo_point",
+         "sandbox.cluster.config", "sandbox.cluster.disk_full", "sandbox.cluster.templates",
+         "sandbox.cluster.actors.feeds", "sandbox.cluster.actors.table_feed",
+         "sandbox.tools.reference", "sandbox.tools.store_feed", "sandbox.commands.reset.apply.UNDO_MS",
+         "sandbox.pipeline.launch", "sandbox.pipeline.results", "sandbox.pipeline.jobs")
 
 LARGEST_CIRCLE = 5  # modules
 

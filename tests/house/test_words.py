@@ -14,8 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
-FLOORS = ("sandbox/control", "sandbox/hosting", "sandbox/kernel", "sandbox/client", "sandbox/broker", "sandbox/store",
-          "queueviz")
+FLOORS = ("sandbox/control", "sandbox/kernel", "sandbox/client", "sandbox/broker", "sandbox/store", "sandbox/journal",
+          "sandbox/cluster", "sandbox/queries", "sandbox/commands", "sandbox/attached", "sandbox/hosting",
+          "sandbox/simulation", "sandbox/tools", "sandbox/notebook", "queueviz")
 SAYING = {  # what raises or tells a refusal -> which arguments people read
     "ActionRefused": {1: "message", 2: "hint"}, "TooManyOwned": {1: "message", 2: "hint"},
     "Refusal": {0: "message", 1: "hint"}, "EngineBusy": {0: "message"},
@@ -34,7 +35,7 @@ PASSED_ON = {  # arguments that are read where they are made
     "refusal.hint": "of a Refusal, read where it is made",
     "slot.state if slot.state in ('failed', 'waking') else 'asleep'": "a code of the live protocol, no sentence",
 }
-CODES = {"unknown", "failed", "asleep"}  # of the live protocol: hosting.port.Refusal has a reason instead of a sentence
+CODES = {"unknown", "failed", "asleep"}  # live protocol: control.readings.Refusal has a reason, no sentence
 
 WORDS = {  # that stand in sentences as values: refusals.SPOKEN
     "starting", "running", "hung", "stopping", "stopped", "crashed", "refused", "removed",  # of an actor
@@ -205,7 +206,7 @@ def test_words_within_sentences_have_chinese_words(read: list[Module], chinese: 
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.Call):
                 continue
-            if ast.unparse(node.func).endswith("walls.check") and isinstance(node.args[0], ast.Constant):
+            if ast.unparse(node.func).endswith("limit_guard.check") and isinstance(node.args[0], ast.Constant):
                 words.add(str(node.args[0].value).replace("_", " "))
             if _name(node) == "Rate":
                 words |= {str(keyword.value.value) for keyword in node.keywords

@@ -14,6 +14,7 @@ JAVA_CAN = frozenset({
     "auto-create", "sync", "async", "oneway", "batch", "selector", "delay", "transaction", "request", "members",
     "compression", "large", "unicode", "push", "orderly", "broadcasting", "tags", "sql", "retry", "says-how-often",
     "tags beyond ASCII", "pull", "commit", "held-pull", "lite", "query", "query-unique", "offset-by-time", "reset",
+    "very many queues", "long headers",
 })
 
 

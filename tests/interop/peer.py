@@ -17,6 +17,7 @@ from typing import Any
 
 PATIENCE_S = 40.0  # a first rebalance may take 20 s; other work may share the machine
 GOODBYE_S = 10.0
+MOST_SAID = 500  # characters of an order, in the message of a failure
 
 Fact = dict[str, Any]
 
@@ -99,7 +100,7 @@ class Peer:
     def order(self, verb: str, **arguments: object) -> Order:
         number = str(len(self._orders) + 1)
         given = {**self._defaults, **arguments}
-        order = self._orders[number] = Order(self, number, f"{self.name}: {verb} {arguments}")
+        order = self._orders[number] = Order(self, number, f"{self.name}: {verb} {arguments}"[:MOST_SAID])
         self.say(number, verb, *(f"{key}={value}" for key, value in given.items()))
         return order
 
@@ -127,6 +128,10 @@ class Peer:
 
     def last_words(self) -> str:
         return self.log.read_bytes()[-2_000:].decode(errors="replace")
+
+    def client_log(self) -> str:
+        """Warnings and errors of a Java client."""
+        return "".join(path.read_text() for path in self.log.parent.glob("logs/rocketmqlogs/*.log"))
 
     def _read(self) -> None:
         assert self._process.stdout is not None

@@ -38,8 +38,8 @@ def troubled(home: Path, seed: int) -> Recorded:
                   work_ms=[10, 200])
         world.act("ChangeActor", actor="A", fail_percent=chance.choice((0, 3, 10)))
         world.run(chance.between(8, 15))
-        for deed in ["crash", *(chance.choice(("crash", "hang", "stop", "add", "reset", "fail")) for _ in range(4))]:
-            do(world, chance, deed)
+        for step in ["crash", *(chance.choice(("crash", "hang", "stop", "add", "reset", "fail")) for _ in range(4))]:
+            do(world, chance, step)
             world.run(chance.between(0.5, 30))
         world.run(chance.choice((20, 130)))  # a hung member is forgotten after 120 s
         world.act("ChangeActor", actor="shop", rate_per_s=0)
@@ -47,11 +47,11 @@ def troubled(home: Path, seed: int) -> Recorded:
         return record(world, home)
 
 
-def do(world: World, chance: Chance, deed: str) -> None:
+def do(world: World, chance: Chance, step: str) -> None:
     members = world.cluster.actors.consumers()
     actor, group = chance.choice(members).label, chance.choice((GROUP, ORDERLY))
     try:
-        match deed:
+        match step:
             case "crash":
                 world.act("CrashActor", actor=actor)
                 world.run(chance.between(0.5, 25))

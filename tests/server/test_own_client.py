@@ -1,7 +1,7 @@
 """A client in a process of its own meets a server's sandbox over real sockets."""
 
 from tests.server.server import Server
-from tests.unit.hosting.stranger import abroad
+from tests.unit.hosting.wire_client import abroad
 
 
 def test_a_client_is_let_in_seen_cut_off_and_locked_out(server: Server) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.control.group_state import Flow, Standing
 from sandbox.control.limits import AttachedLimits
-from sandbox.queries.snapshot.group_state import Flow, Standing
 from sandbox.remoting.bodies import ConsumeStats
 from sandbox.simulation.world import World
 from tests.sim.attached_stage import SLUG, CountingBell, Office

@@ -33,7 +33,7 @@ def crash_all(world: World) -> int:
     """Every member dies in one turn; returns what the board said in that very turn."""
 
     async def turn() -> int:
-        said: int = read_board(world.sandbox, GROUP, "orders")["header"]["redelivered_on_crash"]
+        said: int = read_board(world.cluster, GROUP, "orders")["header"]["redelivered_on_crash"]
         for actor in world.cluster.actors.consumers(GROUP):
             world.sandbox.act(CrashActor(actor=actor.label), "owner world")
         return said

@@ -86,8 +86,10 @@ def test_many_ask_at_once_and_each_gets_its_own(world: World, asker: Producer, a
     assert len(world.run(all_of_them())) == 20
 
 
-def test_no_reply_in_time_is_a_timeout_and_a_late_one_harms_nobody(
-        world: World, asker: Producer, answering: Answering) -> None:
+def test_no_reply_in_time_is_a_timeout_and_a_late_one_is_not_even_unpacked(
+        world: World, asker: Producer, answering: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
+    unpacked: list[object] = []
+    monkeypatch.setattr("sandbox.client.incoming.pushed", lambda *given: unpacked.append(given))
     answering.wait_s = 5
     began_s = world.now_s
     with pytest.raises(SendTimeout, match=r"OK, but wait reply message timeout, 2000 ms"):
@@ -95,6 +97,7 @@ def test_no_reply_in_time_is_a_timeout_and_a_late_one_harms_nobody(
     assert world.now_s - began_s == pytest.approx(2.0, abs=0.01)
     world.pass_s(10)
     assert answering.producer.sent == 1, "the requester took it, and dropped it"
+    assert unpacked == []
 
 
 def test_what_cannot_be_sent_is_not_waited_for(world: World, asker: Producer) -> None:

@@ -41,13 +41,13 @@ def test_a_seed_is_a_run_to_the_last_byte_of_its_journal(seed: int) -> None:
 def test_a_script_is_its_seed_its_profile_and_its_minutes() -> None:
     assert write_script(5) == write_script(5)
     assert write_script(5) != write_script(6)
-    assert write_script(5).deeds != write_script(5, profile="orderly").deeds
+    assert write_script(5).steps != write_script(5, profile="orderly").steps
     assert write_script(5, profile="power", minutes=10).ends_s > write_script(5, profile="power", minutes=1).ends_s
 
 
 def test_every_trouble_is_drawn_and_every_shape_of_cluster() -> None:
     scripts = [write_script(seed) for seed in range(200)]
-    assert {deed.kind for script in scripts for deed in script.deeds} >= KINDS.keys()
+    assert {step.kind for script in scripts for step in script.steps} >= KINDS.keys()
     stages = [script.stage for script in scripts]
     assert {len(stage.brokers) for stage in stages} == {1, 2}
     assert {len(stage.name_servers) for stage in stages} == {1, 2}

@@ -20,7 +20,7 @@ ROUNDS = 5
 CONCURRENT, ORDERLY = "order-svc", "order-fifo"
 GROUPS = (CONCURRENT, ORDERLY)
 BROKERS = ("broker-a", "broker-b")
-DEEDS = ("add", "crash", "hang", "hang", "resume", "stop", "restart", "slow", "reset", "strategy", "kill", "start",
+STEPS = ("add", "crash", "hang", "hang", "resume", "stop", "restart", "slow", "reset", "strategy", "kill", "start",
          "start", "burst")
 LOST_LOCKS_MS = 65_000  # a restarted broker has forgotten its locks; until then two members may trust theirs
 SPREAD = [5, 1_500]  # so that later messages are done before earlier ones
@@ -67,7 +67,7 @@ class Mischief:
         group = chance.choice(GROUPS)
         actor = chance.choice([actor.label for actor in self._world.cluster.actors.consumers()])
         try:
-            match chance.choice(DEEDS):
+            match chance.choice(STEPS):
                 case "add":
                     act("StartConsumer", group=group)
                 case "crash":

@@ -118,12 +118,12 @@ def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(visitor: C
     assert "Nobody has connected yet" in text
 
 
-@pytest.mark.parametrize(("deed", "verb"), [("listen", "open_listener"), ("unlisten", "close_listener")])
-def test_the_owner_opens_and_closes_and_that_is_kept_on_record(visitor: Client, mine: str, deed: str,
+@pytest.mark.parametrize(("operation", "verb"), [("listen", "open_listener"), ("unlisten", "close_listener")])
+def test_the_owner_opens_and_closes_and_that_is_kept_on_record(visitor: Client, mine: str, operation: str,
                                                                verb: str) -> None:
-    answer = visitor.post(f"/s/{mine}/keep/{deed}/")
+    answer = visitor.post(f"/s/{mine}/keep/{operation}/")
     assert (answer.status_code, answer["Location"]) == (302, f"/s/{mine}/connect/")
-    assert AuditRecord.objects.filter(slug=mine, what=deed).count() == 1
+    assert AuditRecord.objects.filter(slug=mine, what=operation).count() == 1
 
 
 def test_a_port_that_is_taken_is_said_on_the_page(visitor: Client, mine: str, port: FakePort) -> None:

@@ -181,7 +181,7 @@ def test_what_the_dialogs_send_is_what_actions_are_made_of() -> None:
 
 def offered(states: dict[tuple[str, int], str]) -> dict[str, list[str]]:
     brokers = [{"broker": name, "broker_id": broker_id, "state": state} for (name, broker_id), state in states.items()]
-    return {row.node: [deed.action for deed in row.deeds] for row in faults_of({"brokers": brokers})["brokers"]}
+    return {row.node: [offered.action for offered in row.buttons] for row in faults_of({"brokers": brokers})["brokers"]}
 
 
 def test_a_slave_can_be_promoted_only_while_its_master_is_down() -> None:

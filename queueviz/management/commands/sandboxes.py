@@ -16,27 +16,27 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        deeds = parser.add_subparsers(dest="deed", required=True, metavar="list|wake|sleep")
-        deeds.add_parser("list", help="address, template, owner and dates of every sandbox")
+        commands = parser.add_subparsers(dest="command", required=True, metavar="list|wake|sleep")
+        commands.add_parser("list", help="address, template, owner and dates of every sandbox")
         for name, what in (("wake", "open it, as a visit does"), ("sleep", "stop it cleanly until the next visit")):
-            deed = deeds.add_parser(name, help=what)
-            deed.add_argument("slug")
-            deed.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
-            deed.add_argument("--token", default=environment.text("QUEUEVIZ_TOKEN"),
+            command = commands.add_parser(name, help=what)
+            command.add_argument("slug")
+            command.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
+            command.add_argument("--token", default=environment.text("QUEUEVIZ_TOKEN"),
                               help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)")  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["deed"] == "list":
+        if options["command"] == "list":
             self._list()
             return
         sandbox = RemoteSandbox(options["url"], options["slug"], options["token"])
         try:
-            (sandbox.wake if options["deed"] == "wake" else sandbox.sleep)()
+            (sandbox.wake if options["command"] == "wake" else sandbox.sleep)()
         except RemoteRefused as refused:
             raise CommandError(str(refused)) from refused
         finally:
             sandbox.close()
-        self.stdout.write(f"{options['slug']} is {'awake' if options['deed'] == 'wake' else 'asleep'}.")
+        self.stdout.write(f"{options['slug']} is {'awake' if options['command'] == 'wake' else 'asleep'}.")
 
     def _list(self) -> None:
         try:

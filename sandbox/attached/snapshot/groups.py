@@ -5,8 +5,8 @@ from typing import Any
 from sandbox.attached.picture import Picture
 from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
 from sandbox.attached.snapshot.queues import Lag, lag_of, queue_rows, text
+from sandbox.control.group_state import Flow, Standing
 from sandbox.message.topic_names import retry_topic
-from sandbox.queries.snapshot.group_state import Flow, Standing
 from sandbox.queries.snapshot.groups import worst_topic
 
 Row = dict[str, Any]

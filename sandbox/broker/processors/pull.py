@@ -66,6 +66,7 @@ class PullProcessor:
         client_id = parts.consumers.client_id(group, channel)
         count = max(1, min(header.max_messages, MAX_MESSAGES))
         result = parts.store.get_message(topic, queue_id, header.queue_offset, count, wanted)
+        parts.stats.get(group, topic, result.count, len(result.records))
         code = self._code(header, result)
         next_offset = result.next_offset
         uncorrected = code == ResponseCode.PULL_OFFSET_MOVED and not self._corrects
@@ -93,7 +94,7 @@ class PullProcessor:
         return ResponseCode.PULL_OFFSET_MOVED if header.queue_offset != 0 else ResponseCode.PULL_NOT_FOUND
 
     def _suspend(self, c: RemotingCommand, channel: Channel, header: PullHeader, mq: MessageQueue, client_id: str,
-                 wanted: MessageFilter | None) -> bool:
+                 wanted: MessageFilter) -> bool:
         """Park it; False: there are too many, it is answered like one that does not wait."""
         parts = self._parts
         c.body = None  # nobody reads it, and it is not kept
@@ -119,14 +120,10 @@ class PullProcessor:
 
     def _note(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult, code: ResponseCode,
               next_offset: int, held: HeldPull | None) -> None:
-        """Statistics, the table of pulls and the journal."""
+        """The table of pulls and the journal."""
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))
-        if result.count:
-            parts.stats.get(header.group, header.topic, result.count, len(result.records))
-        else:
-            parts.stats.missed()
         if parts.journal.tracing:
             parts.journal.write(PullAnswered(
                 group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,

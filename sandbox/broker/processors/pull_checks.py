@@ -6,7 +6,7 @@ from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
 from sandbox.broker.parts import BrokerParts
 from sandbox.kernel.errors import BadExpression, BrokerRefused
-from sandbox.message.filter import ALL, EVERYTHING, SQL92, TAG, MessageFilter, TagFilter, parse_tags
+from sandbox.message.filter import SQL92, TAG, MessageFilter, parse_tags
 from sandbox.remoting.bodies import SubscriptionGroupConfig
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
@@ -14,8 +14,10 @@ from sandbox.remoting.headers import PullHeader
 
 FLAG_SUBSCRIPTION = 4
 
-MAX_REMEMBERED_CHARS = 1_024  # of a tag expression; of longer ones a thousand would fill the memory
-_remembered = lru_cache(maxsize=1024)(parse_tags)
+MAX_SHORT_CHARS = 1_024  # of a tag expression; of longer ones a thousand would fill the memory
+MAX_LONG_CHARS = 128 * 1024  # taken apart it may be 10 MB
+_short = lru_cache(maxsize=1024)(parse_tags)
+_long = lru_cache(maxsize=4)(parse_tags)
 
 
 class PullChecks:
@@ -61,7 +63,8 @@ class PullChecks:
         try:
             if kind == SQL92:
                 return compiled(text)
-            return _remembered(text) if len(text) <= MAX_REMEMBERED_CHARS else parse_tags(text)
+            parse = _short if len(text) <= MAX_SHORT_CHARS else _long if len(text) <= MAX_LONG_CHARS else parse_tags
+            return parse(text)
         except (ValueError, BadExpression):
             raise parse_failed from None
 
@@ -80,10 +83,7 @@ class PullChecks:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, remarks.SUBSCRIPTION_NOT_LATEST)
         if (sub.expression_type or TAG) != TAG:
             return self._compiled_at_heartbeat(header, sub.expression_type)
-        if sub.sub_string == ALL:
-            return EVERYTHING
-        # The hashes it sent (spec broker-behaviour 3.3): Go hashes bytes, so its members see no tag beyond ASCII.
-        return TagFilter(sub.sub_string, frozenset(sub.tags), frozenset(sub.codes))
+        return members.tag_filters[header.topic]
 
     def _compiled_at_heartbeat(self, header: PullHeader, kind: str) -> MessageFilter:
         data = self._parts.filters.get(header.topic, header.group)

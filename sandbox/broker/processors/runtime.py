@@ -1,5 +1,7 @@
 """What the broker says of itself, and its files when an administrator asks for cleaning."""
 
+from math import ceil
+
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.remoting.bodies import KVTable
 from sandbox.remoting.channel import Channel
@@ -15,7 +17,7 @@ NO_QUEUE = ("sendThreadPoolQueueSize", "pullThreadPoolQueueSize", "queryThreadPo
 # What RocketMQ says where it is set up as it comes; nothing here is limited or measured so.
 CONSTANTS = {"sendThreadPoolQueueCapacity": "10000", "pullThreadPoolQueueCapacity": "100000",
              "queryThreadPoolQueueCapacity": "20000", "EndTransactionThreadPoolQueueCapacity": "100000",
-             "putLatency99": "0.00", "putLatency999": "0.00", "putMessageDistributeTime": "null",
+             "putLatency99": "0.00", "putLatency999": "0.00",
              "remainTransientStoreBufferNumbs": "2147483647"}  # fmt: skip
 UNITS = "KMGTPE"
 
@@ -39,30 +41,33 @@ class RuntimeProcessor:
     def figures(self) -> dict[str, str]:
         """All values are texts.  There are no thread pools here, so nothing ever queues in them."""
         parts, store, stats = self._parts, self._parts.store, self._parts.stats
-        at_s = stats.now_s()
-        put, got = stats.messages_put, stats.messages_got
-        up_s = (parts.clock.now_ms() - stats.boot_ms) // 1000
-        ratio = "1.0" if store.disk_state == "full" else str(round(store.cleaning.used_ratio(), 4))
+        at_s, taken = stats.now_s(), store.stats
+        put_tps = taken.puts.means(taken.now_s())
+        put, got = taken.puts, stats.messages_got
+        puts = put.value or 1  # as RocketMQ, which divides by it
+        up_s = (parts.clock.now_ms() - taken.boot_ms) // 1000
+        ratio = "1.0" if store.disk_state == "full" else str(ceil(store.cleaning.used_ratio() * 100) / 100)
         texts = {**dict.fromkeys(NO_QUEUE, "0"), **CONSTANTS}
         texts.update({
             "brokerVersionDesc": VERSION_NAME, "brokerVersion": "409", "brokerActive": "true",
-            "bootTimestamp": str(stats.boot_ms), "runtime": _span(up_s),
+            "bootTimestamp": str(taken.boot_ms), "runtime": _span(up_s),
             "startAcceptSendRequestTimeStamp": str(parts.config.start_accept_send_ms),
-            "putTps": put.means(at_s), "getTransferedTps": got.means(at_s), "getTransferredTps": got.means(at_s),
+            "putTps": put_tps, "getTransferedTps": got.means(at_s), "getTransferredTps": got.means(at_s),
             "getFoundTps": stats.pulls_found.means(at_s), "getMissTps": stats.pulls_missed.means(at_s),
             "getTotalTps": _sums(stats.pulls_found.means(at_s), stats.pulls_missed.means(at_s)),
-            "msgPutTotalYesterdayMorning": str(stats.mornings_put.yesterday),
-            "msgPutTotalTodayMorning": str(stats.mornings_put.today), "msgPutTotalTodayNow": str(put.value),
+            "msgPutTotalYesterdayMorning": str(taken.mornings.yesterday),
+            "msgPutTotalTodayMorning": str(taken.mornings.today), "msgPutTotalTodayNow": str(put.value),
             "msgGetTotalYesterdayMorning": str(stats.mornings_got.yesterday),
             "msgGetTotalTodayMorning": str(stats.mornings_got.today), "msgGetTotalTodayNow": str(got.value),
-            "putMessageTimesTotal": str(put.value), "putMessageFailedTimes": str(stats.puts_failed),
-            "putMessageSizeTotal": str(stats.bytes_put),
-            "putMessageAverageSize": str(stats.bytes_put / put.value if put.value else 0.0),
-            "commitLogMinOffset": str(store.min_physical_offset),
+            "putMessageTimesTotal": str(puts), "putMessageFailedTimes": str(stats.puts_failed),
+            "putMessageSizeTotal": str(taken.bytes), "putMessageAverageSize": str(taken.bytes / puts),
+            "putMessageDistributeTime": taken.put_times(),
+            "commitLogMinOffset": str(store.min_physical_offset if store.log.files.files else -1),
             "commitLogMaxOffset": str(store.max_physical_offset),
             "dispatchBehindBytes": str(store.max_physical_offset - store.dispatched_offset),
             "remainHowManyDataToFlush": _human(store.max_physical_offset - store.flushed_offset),
             "commitLogDiskRatio": ratio, f"commitLogDiskRatio_{self._log_path()}": ratio,
+            "totalMemKBytes": str(store.config.memory_bytes // 1024),  # `exportMetrics` reads it; RocketMQ has none
             "consumeQueueDiskRatio": ratio, "earliestMessageTimeStamp": str(self._earliest_ms())})
         space = store.cleaning.space()
         if space is not None:

@@ -64,17 +64,21 @@ class SendProcessor:
                 messages = self._batch(c, header, queue_id, channel)
                 self._checks.count(len(messages.bodies) - 1)
                 result, wait = self._store.put_batch(messages), plain_text(header.properties, self._cluster)[1]
+                topic = messages.topic
             else:
                 message = self._message(c, header, queue_id, channel)
                 result, wait = self._store.put_message(message), message.wait_store_ok
+                topic = message.topic
             if result.status is not PutMessageStatus.PUT_OK:
                 raise BrokerRefused(*why_not_put(result.status, self._store))
-            if not header.batch and message.topic is names.HALF_TOPIC:
+            if topic is names.HALF_TOPIC:
                 self._prepared(message, result)
         except BrokerRefused as no:
             self._stats.puts_failed += 1
             return c.reply(no.code, dict(self._region), remark=no.remark)
-        self._stats.put(header.topic, result.count, result.store_bytes)
+        self._stats.put(topic, result.count, result.store_bytes)
+        if topic is names.SCHEDULE_TOPIC:
+            self._stats.postponed(message.queue_id + 1, result.store_bytes)
         if c.flag & FLAG_ONEWAY:
             if wait and self._waits:
                 self._store.safety.when_safe(result.physical_end, lambda status: None)  # the slave gets it at once

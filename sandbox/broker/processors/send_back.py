@@ -78,7 +78,7 @@ class SendBackProcessor:
             0, wait_store_ok=False))
         if result.status is not PutMessageStatus.PUT_OK:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, result.status.name)  # not the codes a send is answered with
-        parts.stats.sent_back(header.group, found[props.RETRY_TOPIC])
+        parts.stats.sent_back(header.group, found[props.RETRY_TOPIC], level, result.store_bytes)
         self._tell(header, stored, level, dead=dead)
 
     def _tell(self, header: SendBackHeader, stored: StoredMessage, level: int, *, dead: bool) -> None:

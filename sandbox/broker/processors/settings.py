@@ -28,6 +28,8 @@ class SettingsProcessor:
 
     def read(self, c: RemotingCommand, _: Channel) -> Answer:
         found = settings.as_settings(self._parts.config, self._parts.store.config)
+        if self._parts.name_servers:
+            found["namesrvAddr"] = ";".join(self._parts.name_servers)
         ext = {"version": dumps(self._version.to_json()).decode()}
         return c.reply(ResponseCode.SUCCESS, ext, Settings(found).encode())
 

@@ -7,6 +7,7 @@ from enum import Enum
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.producers import ProducerManager
+from sandbox.broker.stats import BrokerStats
 from sandbox.broker.stored_text import host_of
 from sandbox.broker.to_clients import ToClients
 from sandbox.broker.topics import TopicConfigManager
@@ -57,7 +58,7 @@ class TransactionCheckService:
 
     def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, topic_configs: TopicConfigManager,
                  offsets: ConsumerOffsetManager, producers: ProducerManager, to_clients: ToClients,
-                 transactions: OpenTransactions) -> None:
+                 transactions: OpenTransactions, stats: BrokerStats) -> None:
         self._config = config
         self._store = store
         self._clock = clock
@@ -66,6 +67,7 @@ class TransactionCheckService:
         self._producers = producers
         self._to_clients = to_clients
         self._transactions = transactions
+        self._stats = stats
         self._timer: TimerHandle | None = None
 
     def start(self) -> None:
@@ -85,8 +87,8 @@ class TransactionCheckService:
         offset = self._offsets.get(topics.TRANSACTION_GROUP, topics.HALF_TOPIC, HALF_QUEUE_ID)
         if offset is None:
             offset = self._store.min_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)
-        self._go_on(_Walk(offset, EndedHalves(self._store, self._offsets, offset), self._clock.now_ms(),
-                          self._store.max_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)))
+        self._go_on(_Walk(offset, EndedHalves(self._store, self._offsets, self._stats, offset),
+                          self._clock.now_ms(), self._store.max_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)))
 
     def _go_on(self, walk: "_Walk") -> None:
         """Look at what is due, some of it in this turn; then note how far it went."""
@@ -122,6 +124,7 @@ class TransactionCheckService:
     def _look(self, walk: "_Walk") -> Next:
         """One half message nobody has ended as far as the op queue was read."""
         read = self._store.get_message(topics.HALF_TOPIC, HALF_QUEUE_ID, walk.offset, 1, None)
+        self._stats.get(topics.TRANSACTION_GROUP, topics.HALF_TOPIC, read.count, len(read.records))
         if not read.records:
             walk.misses += 1
             if walk.misses >= MISSES_PER_RUN or read.status in ABOUT_NOW:

@@ -1,6 +1,7 @@
 """What the op queue says: which half messages have ended."""
 
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
+from sandbox.broker.stats import BrokerStats
 from sandbox.broker.transaction.half_messages import HALF_QUEUE_ID, REMOVED_TAG, whole
 from sandbox.message import properties as names
 from sandbox.message import record
@@ -19,8 +20,10 @@ class EndedHalves:
     that is not.  RocketMQ: `fillOpRemoveMap`, `calculateOpOffset`.
     """
 
-    def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, first_half_offset: int) -> None:
+    def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, stats: BrokerStats,
+                 first_half_offset: int) -> None:
         self._store = store
+        self._stats = stats
         self._offsets = offsets
         self._first_half_offset = first_half_offset
         known = offsets.get(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, HALF_QUEUE_ID)
@@ -34,6 +37,7 @@ class EndedHalves:
     def read_on(self) -> None:
         """Take in the next batch."""
         read = self._store.get_message(topics.OP_HALF_TOPIC, HALF_QUEUE_ID, self._next, READ_AT_ONCE, None)
+        self._stats.get(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, read.count, len(read.records))
         self._last_born_ms = None
         if read.status is not GetMessageStatus.FOUND:
             if read.status not in NOTHING_NEW:  # the place is none (any more): note where it goes on

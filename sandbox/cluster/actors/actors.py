@@ -263,7 +263,8 @@ class Actors:
                               stream=isinstance(actor, ConsumerActor) and actor.settings.kind != "push",
                               rebalance_ms=context.preset.client_rebalance_interval_ms,
                               lock_renew_ms=context.preset.client_lock_interval_ms,
-                              lock_max_live_ms=context.preset.client_lock_max_live_ms)
+                              lock_max_live_ms=context.preset.client_lock_max_live_ms,
+                              body_bytes=context.limits.body_bytes)
         return ClientInstance(config, clock=context.clock, chance=context.chance.fork(actor.label),
                               connector=context.network.connector(ip), journal=context.journal,
                               files=self.files_of(actor))

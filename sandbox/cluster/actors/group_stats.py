@@ -7,13 +7,13 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.broker.stats import Rate
 from sandbox.client.offset_runs import OffsetRuns, Run
 from sandbox.client.process_queue import offset_of
 from sandbox.cluster.actors.redelivery import CRASH, RETRY, UNKNOWN, Held, Hold, Holdings
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
+from sandbox.store.totals import Rate
 
 DELAYS_KEPT = 200  # end-to-end times the percentiles are drawn from
 RUNS_SAVED = 16  # of each queue: enough to know again what was just given

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.broker.stats import Rate
 from sandbox.client.config import ProducerConfig
 from sandbox.client.producer import Producer
 from sandbox.client.queue_selectors import QueueSelector, by_key
@@ -17,6 +16,7 @@ from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
+from sandbox.store.totals import Rate
 
 LATE_S = 1.0  # a producer that fell behind by more does not make up for it
 IDLE_LOOK_S = 0.5  # how often a producer at rate 0 looks whether it has one again

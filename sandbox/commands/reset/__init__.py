@@ -1,1 +1,1 @@
-"""TODO"""
+"""Resets of offsets, carried out and undone."""

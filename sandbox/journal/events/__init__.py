@@ -45,6 +45,7 @@ from sandbox.journal.events.members import (
     SubscriptionChanged,
 )
 from sandbox.journal.events.messages import (
+    BodyLeftPacked,
     CrashRepeated,
     DelayedMessageDue,
     FlowControlChanged,
@@ -99,7 +100,8 @@ Event = (
     | LifecycleStep | MemberStateChanged | MemberJoined | MemberLeft | MembersNotified | SubscriptionChanged
     | QueuesAssigned | QueueTaken | QueueDropped | QueueLocked | LockDenied | QueueUnlocked | LockLapsed | LocksLost
     | OffsetCommitted | OffsetsPersisted | OffsetsReset | ResetStepDone | OffsetMoved | MinOffsetMoved
-    | MessagesStored | SendFailed | PullSuspended | PullAnswered | MessagesFiltered | MessagesConsumed | CrashRepeated
+    | MessagesStored | SendFailed | PullSuspended | PullAnswered | MessagesFiltered | BodyLeftPacked
+    | MessagesConsumed | CrashRepeated
     | FlowControlChanged | MessagePinned | MessageRetried | MessageDeadLettered | MessageConsumedOnce
     | DelayedMessageDue
     | TransactionPrepared | TransactionEnded | TransactionChecked
@@ -133,6 +135,7 @@ __all__ = [
     "BY_NAME",
     "FLOW",
     "ActionTaken",
+    "BodyLeftPacked",
     "BrokerConfigChanged",
     "BrokerRegistered",
     "BrokerStarted",

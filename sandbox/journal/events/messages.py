@@ -70,6 +70,18 @@ class MessagesFiltered(NamedTuple):
     tags: Labels
 
 
+class BodyLeftPacked(NamedTuple):
+    """A listener is given a body as it is stored, because it cannot be unpacked; once a second and member at most."""
+
+    group: str
+    client_id: str
+    topic: str
+    broker: str
+    queue_id: int
+    offset: Long
+    why: str
+
+
 class MessagesConsumed(NamedTuple):
     """flow; one per batch a listener was given, once it has ended"""
 

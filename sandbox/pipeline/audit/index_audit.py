@@ -18,17 +18,30 @@ from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.lost import Lost
 from sandbox.pipeline.audit.store_log import StoreLog
 from sandbox.pipeline.sources.places import Longs
-from sandbox.store.findings import seconds_text
+from sandbox.store.findings import (
+    NO_HEADER_TEXT,
+    UNKNOWN_SHAPE_TEXT,
+    miscounted_text,
+    missing_file_text,
+    seconds_text,
+)
 from sandbox.store.reader_files import OpenFiles
-from sandbox.store.reader_index import ENTRY_BYTES, HEADER_BYTES, IndexFileReader, IndexHeader, index_files
-from sandbox.store.verify_index import MAX_SECONDS
+from sandbox.store.reader_index import (
+    COUNT_AT,
+    ENTRY_BYTES,
+    HEADER_BYTES,
+    MAX_SECONDS,
+    IndexFileReader,
+    IndexHeader,
+    index_files,
+)
 
 ENTRY = np.dtype([("hash", ">i4"), ("physical", ">i8"), ("seconds", ">i4"), ("previous", ">i4")])
 AHEAD = 4_096  # entries looked at beyond those expected
 CHUNK = 65_536
 EDGE = 64  # entries where two files touch
 
-_BEGIN_AT, _END_MS_AT, _BEGIN_PHYSICAL_AT, _END_PHYSICAL_AT, _COUNT_AT = 0, 8, 16, 24, 36
+_BEGIN_AT, _END_MS_AT, _BEGIN_PHYSICAL_AT, _END_PHYSICAL_AT = 0, 8, 16, 24
 
 
 class Missing(NamedTuple):
@@ -43,14 +56,14 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
     """These index files."""
     notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
-        every = _of_one_shape(place, opened)
-        miscounted = {file.name for file in every if not place.open and _is_miscounted(file)}
+        every = index_files(place.root / "index", opened, place.index_slots)
+        miscounted = {file.name for file in every if not place.open and file.is_miscounted()}
         for file in every:
             if file.name in names and file.size_bytes < HEADER_BYTES and not place.open:
-                notes.add(Found("file_sizes", f"index/{file.name}", file.size_bytes, "the file ends within its header"))
+                notes.add(Found("file_sizes", f"index/{file.name}", file.size_bytes, NO_HEADER_TEXT))
             elif file.name in names and file.name in miscounted:
-                notes.add(Found("wrong_header", f"index/{file.name}", _COUNT_AT, "by the header the next entry is "
-                                f"{file.header_as_it_stands().index_count}, in a file with room for {file.entries}"))
+                notes.add(Found("wrong_header", f"index/{file.name}", COUNT_AT,
+                                miscounted_text(file.header_as_it_stands().index_count, file.entries)))
         filled = [(file, header) for file in every
                   if (header := file.header()).index_count > 1 or file.name in miscounted]
         files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
@@ -63,8 +76,7 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
                 torn = set[int]()  # records whose keys may be in a file that is missing
                 if number and _is_one_missing(log, *files[number - 1], file, header):
                     notes.add(Found("missing_file", f"index/{file.name}", file.entry_position(1),
-                                    f"a file is missing behind {files[number - 1][0].name}: entry 1 does not count "
-                                    "from its end, and the log has keys between the two"))
+                                    missing_file_text(files[number - 1][0].name)))
                     torn.add(header.begin_physical)
                 if number + 1 < len(files) and _is_one_missing(log, file, header, *files[number + 1]):
                     torn.add(header.end_physical)
@@ -72,36 +84,16 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
             elif place.open:
                 notes.counts["index_files_unread"] += 1  # an entry is on its way into a file that has hardly any
             else:
-                notes.add(Found("unknown_shape", f"index/{file.name}", 0, "nothing in the file tells how many slots it "
-                                "has; say it with --option index_slots=N, as the broker's maxHashSlotNum"))
+                notes.add(Found("unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT))
     return notes.part(place.name, into=into)
-
-
-def _is_miscounted(file: IndexFileReader) -> bool:
-    """Its header counts entries the file has no room for, or none though slots lead to some."""
-    count = file.header_as_it_stands().index_count
-    if count < 0 or file.slots <= 1:
-        return count < 0
-    return count > file.entries or (count <= 1 and next(file.used_slots(), None) is not None)
 
 
 def _is_one_missing(log: StoreLog, before: IndexFileReader, end: IndexHeader, after: IndexFileReader,
                     begin: IndexHeader) -> bool:
-    """A file's first entry counts its seconds from the end of the file before, also when that one is gone."""
-    first = after.entry(1)
-    if _is_miscounted(before) or _is_miscounted(after) or first is None or (
-            first.time_diff_s == min(max(0, begin.begin_ms - end.end_ms) // 1_000, MAX_SECONDS)):
+    if before.is_miscounted() or after.is_miscounted() or after.counts_from(end):
         return False
     between = keys_between(log, end.end_physical + 1, begin.begin_physical - 1)
     return any(len(keys.hash) for keys in between)
-
-
-def _of_one_shape(place: Place, opened: OpenFiles) -> list[IndexFileReader]:
-    """A file that does not tell its number of slots has as many as the others of its size."""
-    files = index_files(place.root / "index", opened, place.index_slots)
-    told = {file.size_bytes: file.slots for file in files if file.slots > 1}
-    return [file if file.slots > 1 or file.size_bytes not in told else
-            IndexFileReader(file.path, file.size_bytes, opened, told[file.size_bytes]) for file in files]
 
 
 def _edges(file: IndexFileReader, header: IndexHeader) -> set[tuple[int, int]]:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from sandbox.pipeline.audit.around import around, length_of
-from sandbox.pipeline.audit.found import Part
+from sandbox.pipeline.audit.found import Found, Part
 from sandbox.pipeline.audit.index_audit import audit_index
 from sandbox.pipeline.audit.log_audit import Place, audit_log
 from sandbox.pipeline.audit.lost import Lost
@@ -13,6 +12,7 @@ from sandbox.pipeline.audit.queue_audit import QueueFile, audit_queues
 from sandbox.pipeline.sources.places import Log
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import files_in, named_files_in, queues_in
+from sandbox.store.verify_around import around, length_of
 
 PIECE_BYTES = 64 * 1024 * 1024  # of log files; smaller files share a piece
 QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which looks into the log
@@ -66,7 +66,8 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
     size = length_of(files)
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
     is_open = (root / "abort").exists()
-    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, tuple(around(root, is_open=is_open)))
+    told = tuple(Found(one.code, one.where, one.position, one.text) for one in around(root, is_open=is_open))
+    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, told)
 
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:

@@ -70,7 +70,7 @@ def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
         orderly = actor.settings.listener == "orderly"
         hands = max(1, queues // len(view.actors)) if orderly else actor.settings.threads
         can_per_s += hands * 1000 / max(1.0, (low + high) / 2)
-    come_per_s = sum(broker.stats.put_per_s(wish.topic) for broker in view.masters.values())
+    come_per_s = sum(broker.store.stats.put_per_s(wish.topic) for broker in view.masters.values())
     if lag == 0:
         return 0
     return round(lag / (can_per_s - come_per_s) * 1000) if can_per_s > come_per_s else None

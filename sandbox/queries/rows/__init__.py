@@ -1,1 +1,1 @@
-"""TODO"""
+"""Shapes that several snapshots and questions share."""

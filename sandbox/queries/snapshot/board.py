@@ -123,7 +123,7 @@ def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:
 
 
 def _in_per_s(view: GroupView, topic: str) -> float:
-    return round(sum(broker.stats.put_per_s(topic) for broker in view.masters.values()), 1)
+    return round(sum(broker.store.stats.put_per_s(topic) for broker in view.masters.values()), 1)
 
 
 def lag_of(queues: Mapping[Any, Row]) -> str | None:

@@ -2,8 +2,8 @@
 
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.control.group_state import Flow
 from sandbox.queries.rows.groups import GroupView, topics_of
-from sandbox.queries.snapshot.group_state import Flow
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.remoting.channel import LOOPBACK
 

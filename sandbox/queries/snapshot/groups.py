@@ -3,12 +3,12 @@
 from typing import Any
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.control.group_state import Standing
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.groups import GroupView, topics_of
 from sandbox.queries.snapshot.board import known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.calm import SECOND_MS, whole
 from sandbox.queries.snapshot.flow import flow_of, members_there
-from sandbox.queries.snapshot.group_state import Standing
 from sandbox.queries.snapshot.retries import retrying
 
 Row = dict[str, Any]

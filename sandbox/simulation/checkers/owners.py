@@ -26,7 +26,7 @@ def check_owners(observed: Observed) -> list[Violation]:
     """As we saw members trust, and as they worked."""
     stops = [(entry.at_ms, entry.event.broker) for entry in observed.entries
              if isinstance(entry.event, BrokerStopped) and entry.event.broker_id == 0]
-    stops += [(deed.at_ms, deed.fields["broker"]) for deed in observed.played if deed.action == "SkewClock"]
+    stops += [(step.at_ms, step.fields["broker"]) for step in observed.played if step.action == "SkewClock"]
     return [*_trusting(observed, stops), *_working(observed, stops)]
 
 

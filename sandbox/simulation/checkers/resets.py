@@ -12,16 +12,16 @@ CARRIED_OUT_MS = 45_000  # 10 s of waiting at each member, a round of dividing, 
 def check_resets(observed: Observed) -> list[Violation]:
     """Back: the group gets every message again.  Forward: it goes on from there (spec client-behaviour 9)."""
     found: list[Violation] = []
-    for deed in observed.played:
-        if deed.kind == "calm reset":
-            entry = next((entry for entry in observed.entries if entry.cause == deed.seq
+    for step in observed.played:
+        if step.kind == "calm reset":
+            entry = next((entry for entry in observed.entries if entry.cause == step.seq
                           and isinstance(entry.event, OffsetsReset)), None)
             if entry is not None:
-                found += _one(observed, deed, entry)
+                found += _one(observed, step, entry)
     return found
 
 
-def _one(observed: Observed, deed: Played, entry: Entry) -> list[Violation]:
+def _one(observed: Observed, step: Played, entry: Entry) -> list[Violation]:
     reset = entry.event
     assert isinstance(reset, OffsetsReset)
     later = [other for other in observed.entries if other.seq > entry.seq]
@@ -29,7 +29,7 @@ def _one(observed: Observed, deed: Played, entry: Entry) -> list[Violation]:
     for key, before, after in reset.rows:
         queue = MessageQueue.from_key(key)
         if after < before:
-            begun = _begun_again(later, reset, queue, deed)
+            begun = _begun_again(later, reset, queue, step)
             missing = sorted(_wanted(observed, reset.group, queue, after, before) - begun)
             if missing:
                 found.append(Violation("reset", (
@@ -53,10 +53,10 @@ def _wanted(observed: Observed, group: str, queue: MessageQueue, first: int, end
             if (stored := held.get((queue, offset))) is not None and wants(shape, queue.topic, stored.tags)}
 
 
-def _begun_again(later: list[Entry], reset: OffsetsReset, queue: MessageQueue, deed: Played) -> set[int]:
+def _begun_again(later: list[Entry], reset: OffsetsReset, queue: MessageQueue, step: Played) -> set[int]:
     return {offset for entry in later if isinstance(entry.event, MessagesConsumed) and entry.event.group == reset.group
             and (entry.event.topic, entry.event.broker, entry.event.queue_id) == queue
-            and entry.event.started_ms >= deed.at_ms and entry.event.outcome != "IGNORED"
+            and entry.event.started_ms >= step.at_ms and entry.event.outcome != "IGNORED"
             for offset in entry.event.offsets}
 
 

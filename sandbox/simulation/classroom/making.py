@@ -43,7 +43,7 @@ class Made(NamedTuple):
 
     name: str
     template: str
-    deeds: int
+    steps: int
     entries: int
     messages: int
     killed: bool

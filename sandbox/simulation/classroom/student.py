@@ -9,7 +9,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
 
 TEMPLATES = ("orders", "payments", "flights", "cluster", "retries", "shrink")
-TEMPOS_S = (15.0, 30.0, 60.0)  # between two deeds, on the average: some try everything, some look on
+TEMPOS_S = (15.0, 30.0, 60.0)  # between two steps, on the average: some try everything, some look on
 FIRST_S = 5.0
 MOST_MEMBERS = 6  # of a group; who has as many adds no more
 NO_NEWS = (404, 409, 422)  # it cannot be done now: a student hears so and goes on
@@ -34,7 +34,7 @@ class Student:
         self._world = world
         self._chance = chance
         self._tempo_s = chance.choice(TEMPOS_S)
-        self._liked = [deed for deed, weight in DEEDS for _ in range(chance.below(weight + 1))] or [_crash]
+        self._liked = [step for step, weight in DEEDS for _ in range(chance.below(weight + 1))] or [_crash]
         self._todo: list[Todo] = []
         self._number = 0
         self._now_s = 0.0
@@ -96,16 +96,16 @@ class Student:
         return self._chance.below(bound)
 
 
-Deed = Callable[[Student], None]
+Step = Callable[[Student], None]
 
 
-def _there_and_back(action: str, back: str, low_s: float, high_s: float) -> Deed:
-    def deed(student: Student) -> None:
+def _there_and_back(action: str, back: str, low_s: float, high_s: float) -> Step:
+    def step(student: Student) -> None:
         if (who := student.member()) is not None:
             student.plan(0.0, action, actor=who)
             student.plan(student.soon(low_s, high_s), back, actor=who)
 
-    return deed
+    return step
 
 
 _crash = _there_and_back("CrashActor", "RestartActor", 3.0, 90.0)
@@ -168,7 +168,7 @@ def _kill_broker(student: Student) -> None:
     student.plan(student.soon(3.0, 40.0), "StartBroker", **where)
 
 
-DEEDS: tuple[tuple[Deed, int], ...] = (
+DEEDS: tuple[tuple[Step, int], ...] = (
     (_crash, 5), (_slow, 4), (_reset, 4), (_burst, 4), (_stop, 3), (_add, 3), (_hang, 3), (_fail, 3), (_remove, 2),
     (_divide, 1), (_kill_broker, 1),
 )

@@ -44,7 +44,7 @@ function start() {
   });
 
   const running = () => Object.values(members).find((member) => member.state === "running" && member.actor);
-  const deeds = {
+  const operations = {
     send: () => ({ action: "SendMessages", topic: config.topic, count: 50 }),
     slow: () => running() && { action: "ChangeActor", actor: running().actor, work_ms: "2000,4000" },
     crash: () => running() && { action: "CrashActor", actor: running().actor },
@@ -52,8 +52,8 @@ function start() {
   $("#hs-do").addEventListener("click", ({ target }) => {
     const button = target.closest("[data-do]");
     if (!button) return;
-    const deed = deeds[button.dataset.do]();
-    if (deed) act(deed, button);
+    const operation = operations[button.dataset.do]();
+    if (operation) act(operation, button);
     else refuse(button, t("act.nobody"));
   });
   live.connect();

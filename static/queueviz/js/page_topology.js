@@ -5,7 +5,7 @@ import { bytes } from "./format.js";
 import { Fields } from "./live_fields.js";
 import { drawRing } from "./ring.js";
 import { show, startShell } from "./shell.js";
-import { deedsKey, panelOf, ringOf, shapeOf } from "./topology.js";
+import { offeredKey, panelOf, ringOf, shapeOf } from "./topology.js";
 import { Lines } from "./topology_lines.js";
 import { t } from "./words.js";
 
@@ -14,7 +14,7 @@ const map = $("#map"), panel = $("#panel"), routes = $("#route-form");
 const page = startShell({ onFacts: (facts) => facts.some((fact) => ROUTES.has(fact.type)) && askRoutes() });
 const { clock, config, painter } = page;
 const lines = new Lines(map, config), fields = new Fields(panel, clock, { names: config.names });
-let latest = null, asked = null, deeds = null, rings = [], pending = null;
+let latest = null, asked = null, offered = null, rings = [], pending = null;
 
 reset();
 if (config.channels.topology) show(page, config.channels.topology, paint);
@@ -84,9 +84,9 @@ function chosen(data) {
   const name = choice(), found = name && panelOf(data, name);
   if (!found) return;
   fields.paint(found);
-  const key = deedsKey(data, name);
-  if (deeds !== null && deeds !== key) open(name, { quietly: true });
-  deeds = key;
+  const key = offeredKey(data, name);
+  if (offered !== null && offered !== key) open(name, { quietly: true });
+  offered = key;
 }
 
 /** `name`: a node, a link `a~b`, or clients that stand together. */
@@ -108,7 +108,7 @@ document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
     if (latest) paint(latest, true);
     $(`[data-box="${CSS.escape(map._at ?? "")}"] .node`, map)?.focus();
   } else if (target === panel) {
-    deeds = null;
+    offered = null;
     mark();
     if (latest) chosen(latest);
     if (!pending?.quietly) $("#panel-h")?.focus({ preventScroll: matchMedia("(min-width: 1181px)").matches });

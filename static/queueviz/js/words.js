@@ -35,7 +35,7 @@ export function sentence(fact, who, queue) {
     if (name === "queue" && fact.broker !== undefined) return queueOf(fact, queue);
     if (name === "who") return who(fact.client_id ?? fact.who ?? UNKNOWN);
     if (name === "holder" || name === "previous") return value && who(value);
-    if (name === "what") return deed(fact.action, fact.fields ?? {});
+    if (name === "what") return actionText(fact.action, fact.fields ?? {});
     if (name === "by") return doer(value);
     return null;
   });
@@ -62,7 +62,7 @@ function plain(name, value) {
   return (given.valued?.includes(name) && given.values[value]) || (value ?? UNKNOWN);
 }
 
-function deed(action, fields) {
+function actionText(action, fields) {
   const known = entry(given.actions, action, fields);
   return known ? filled(known, fields, () => null) : action;
 }

@@ -102,7 +102,7 @@ def test_a_connection_produces_in_so_many_groups_in_however_many_heartbeats(stag
 
 
 def test_groups_subscribe_to_so_much_together(stage: Stage, narrow: Narrow) -> None:
-    narrow(consumers, MAX_SUBSCRIPTION_BYTES=100_000)
+    narrow(consumers, MAX_SUBSCRIPTION_BYTES=180_000)
     client = stage.client()
     much = "||".join(f"tag{n}" for n in range(400))
     codes = [client.call(RequestCode.HEART_BEAT, None, beat("c", f"g{n}", expression=much)).code for n in range(4)]
@@ -111,6 +111,16 @@ def test_groups_subscribe_to_so_much_together(stage: Stage, narrow: Narrow) -> N
     client.close()
     again = stage.client()
     assert again.call(RequestCode.HEART_BEAT, None, beat("c", "g3", expression=much)).code == 0
+
+
+def test_hashes_without_tags_weigh_as_much(stage: Stage, narrow: Narrow) -> None:
+    narrow(consumers, MAX_SUBSCRIPTION_BYTES=180_000)
+    client = stage.client()
+    rows = [[{"groupName": f"g{n}", "subscriptionDataSet": [
+        {"topic": "orders", "subString": "A", "subVersion": 1, "tagsSet": [], "codeSet": [*range(1_000)]}]}]
+        for n in range(3)]  # fmt: skip
+    bodies = [json.dumps({"clientID": "c", "producerDataSet": [], "consumerDataSet": row}).encode() for row in rows]
+    assert [client.call(RequestCode.HEART_BEAT, None, body).code for body in bodies] == [0, 1, 1]
 
 
 def test_so_many_pulls_wait_and_no_body_waits_with_them(stage: Stage, narrow: Narrow) -> None:
@@ -127,6 +137,20 @@ def test_so_many_pulls_wait_and_no_body_waits_with_them(stage: Stage, narrow: Na
     assert other.park("g", "orders", 0) not in other.answers, "there is room again"
     other.send("orders")
     assert other.park("g", "orders", 1) not in other.answers
+
+
+def test_parked_pulls_weigh_what_they_want_once_for_all_that_want_the_same(stage: Stage, narrow: Narrow) -> None:
+    narrow(hold, MAX_HELD_BYTES=1024 * 1024)
+    client, held = stage.client(), stage.broker.hold
+    for n in range(4):
+        client.heartbeat("c", "g", "orders", expression="||".join(f"{n}-{tag}" for tag in range(2_000)), version=n)
+        client.park("g", "orders", 0, flags=0, subscription=None)
+    assert len(held.held) == 2, "each keeps the filter of its time"
+    assert all(client.park("g", "orders", 0, subscription="0-7") not in client.answers for _ in range(20))
+    client.send("orders", properties="TAGS\x010-7")
+    assert len(held.held) == 1
+    client.park("g", "orders", 0, flags=0, subscription=None, queue=1)
+    assert len(held.held) == 2, "there is room again"
 
 
 def test_the_last_pulls_of_so_many_queues_are_known(stage: Stage, narrow: Narrow) -> None:

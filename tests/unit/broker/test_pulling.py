@@ -113,6 +113,18 @@ def test_an_expression_may_be_long() -> None:
     assert [m.properties["TAGS"] for m in messages(answer)] == ["tag-4999"]
 
 
+def test_the_pulls_of_a_subscription_share_its_filter(client: Client, stage: Stage) -> None:
+    """A member may hold very many queues, and want very many tags."""
+    client.heartbeat("c1", "g", "orders", expression="A || B")
+    for queue in range(4):
+        client.park("g", "orders", 0, queue=queue, flags=0, subscription=None)
+    [first, *others] = [pull.wanted for pull in stage.broker.hold.held]
+    assert all(each is first for each in others)
+    client.heartbeat("c1", "g", "orders", expression="C", version=2)
+    client.send("orders", queue=0, properties="TAGS\x01C")
+    assert len(messages(client.pull("g", "orders", 0, flags=0, subscription=None, sub_version=2))) == 1
+
+
 def test_an_expression_that_does_not_parse_is_refused(client: Client) -> None:
     answer = client.pull("g", "orders", 0, subscription="||")
     assert (answer.code, answer.remark) == (23, "parse the consumer's subscription failed")

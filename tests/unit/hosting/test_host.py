@@ -71,9 +71,9 @@ def test_whoever_wakes_a_sandbox_while_it_is_deleted_finds_none(tmp_path: Path) 
     host = opened(tmp_path, environment, "doomed")
 
     async def story() -> list[object]:
-        deeds = (host.sleep("doomed", "test"), host.wake("doomed"), host.delete("doomed"), host.wake("doomed"),
+        steps = (host.sleep("doomed", "test"), host.wake("doomed"), host.delete("doomed"), host.wake("doomed"),
                  host.wake("doomed"))  # fmt: skip
-        return await asyncio.gather(*deeds, return_exceptions=True)
+        return await asyncio.gather(*steps, return_exceptions=True)
 
     outcomes = environment.sim.run(story())
     assert states(host) == {}

@@ -197,13 +197,13 @@ def test_arrivals_are_told_for_awaited_queues_alone() -> None:
     stores = Stores()
     store = stores.opened()
     heard: list[tuple[object, ...]] = []
-    store.on_arrival = lambda *arrival: heard.append(arrival)
-    store.awaited = {("orders", 1)}
+    store.reput.on_arrival = lambda *arrival: heard.append(arrival)
+    store.reput.awaited = {("orders", 1)}
     store.put_message(message(0, queue_id=0))
     store.put_message(message(1, queue_id=1))
     store.dispatch()
     assert heard == [("orders", 1, 1, message().tags_code, stores.clock.now_ms(), {"KEYS": "k1", "TAGS": "TagA"})]
-    store.awaited = None
+    store.reput.awaited = None
     stores.put(store, message(2, queue_id=0))
     assert heard[-1][:3] == ("orders", 0, 2)
 
@@ -211,7 +211,8 @@ def test_arrivals_are_told_for_awaited_queues_alone() -> None:
 def test_a_message_put_by_who_is_woken_is_dispatched_in_the_same_turn() -> None:
     stores = Stores()
     store = stores.opened()
-    store.on_arrival = lambda topic, *_: store.put_message(message(9, topic="moved")) if topic == "orders" else None
+    moved = message(9, topic="moved")
+    store.reput.on_arrival = lambda topic, *_: store.put_message(moved) if topic == "orders" else None
     stores.put(store, message(0))
     assert store.max_offset("moved", 0) == 1
 
@@ -219,7 +220,8 @@ def test_a_message_put_by_who_is_woken_is_dispatched_in_the_same_turn() -> None:
 def test_all_that_is_put_in_one_turn_is_stored_at_one_moment_and_what_comes_later_later() -> None:
     stores = Stores()
     store = stores.opened()
-    store.on_arrival = lambda topic, *_: store.put_message(message(9, topic="moved")) if topic == "orders" else None
+    moved = message(9, topic="moved")
+    store.reput.on_arrival = lambda topic, *_: store.put_message(moved) if topic == "orders" else None
     start_ms = stores.clock.now_ms()
     first = [store.put_message(message(n)).store_ms for n in range(3)]
     store.dispatch()

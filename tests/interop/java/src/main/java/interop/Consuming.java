@@ -28,6 +28,7 @@ final class Consuming {
         if (order.get("model", "clustering").equals("broadcasting")) {
             consumer.setMessageModel(Enum.valueOf(consumer.getMessageModel().getDeclaringClass(), "BROADCASTING"));
         }
+        consumer.setHeartbeatBrokerInterval(order.number("heartbeat_ms", consumer.getHeartbeatBrokerInterval()));
         if (order.has("max_reconsume")) {
             consumer.setMaxReconsumeTimes(order.number("max_reconsume", 16));
         }

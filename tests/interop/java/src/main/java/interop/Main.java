@@ -31,6 +31,7 @@ public final class Main {
         VERBS.put("consume", Consuming::consume);
         VERBS.put("pull", Pulling::pull);
         VERBS.put("lite", LitePulling::lite);
+        VERBS.put("beside", LongHeaders::beside);
         VERBS.put("query", Queries::query);
         VERBS.put("mqadmin", Tools::mqadmin);
         System.setOut(System.err); // what others print is no fact

@@ -13,7 +13,10 @@ final class Pulling {
     static DefaultMQPullConsumer consumer(Order order) throws Exception {
         var consumer = new DefaultMQPullConsumer(order.get("group"));
         consumer.setNamesrvAddr(order.get("namesrv"));
-        consumer.setInstanceName("puller-" + ProcessHandle.current().pid() + "-" + order.number);
+        consumer.setInstanceName(order.get("name", "puller-" + ProcessHandle.current().pid() + "-" + order.number));
+        if (order.has("name")) {
+            consumer.setEnableStreamRequestType(false); // its client id is that of every other one of this name
+        }
         consumer.start();
         return consumer;
     }

@@ -17,13 +17,16 @@ final class Sending {
     static DefaultMQProducer producer(Order order) throws Exception {
         var producer = new DefaultMQProducer(order.get("group", "senders"), Keys.of(order));
         producer.setNamesrvAddr(order.get("namesrv"));
+        if (order.has("name")) {
+            producer.setInstanceName(order.get("name"));
+        }
         producer.setSendMsgTimeout(order.number("timeout_ms", 10_000));
         producer.setCompressMsgBodyOverHowmuch(order.number("compress_over", producer.getCompressMsgBodyOverHowmuch()));
         producer.start();
         return producer;
     }
 
-    /** how: sync, async, oneway, selector (queue = number of the key, modulo the queues), queue (a fixed one). */
+    /** how: sync, async, each (async, queue = number of the message), oneway, selector (queue = number of the key). */
     static void send(Order order) throws Exception {
         var producer = producer(order);
         try {
@@ -50,19 +53,10 @@ final class Sending {
         var message = Bodies.message(order, i);
         switch (order.get("how", "sync")) {
             case "async":
-                producer.send(message, new SendCallback() {
-                    @Override
-                    public void onSuccess(SendResult result) {
-                        sent(order, i, result);
-                        left.countDown();
-                    }
-
-                    @Override
-                    public void onException(Throwable why) {
-                        order.fact("refused", "number", i, "why", why.toString());
-                        left.countDown();
-                    }
-                });
+                producer.send(message, telling(order, i, left));
+                return;
+            case "each":
+                producer.send(message, (queues, m, arg) -> queues.get((Integer) arg % queues.size()), i, telling(order, i, left));
                 return;
             case "oneway":
                 producer.sendOneway(message);
@@ -76,6 +70,22 @@ final class Sending {
                 sent(order, i, producer.send(message));
         }
         left.countDown();
+    }
+
+    static SendCallback telling(Order order, int i, CountDownLatch left) {
+        return new SendCallback() {
+            @Override
+            public void onSuccess(SendResult result) {
+                sent(order, i, result);
+                left.countDown();
+            }
+
+            @Override
+            public void onException(Throwable why) {
+                order.fact("refused", "number", i, "why", why.toString());
+                left.countDown();
+            }
+        };
     }
 
     static void batch(Order order) throws Exception {

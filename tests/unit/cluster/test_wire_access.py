@@ -14,7 +14,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.signature import sign
-from tests.unit.hosting.test_listening import SLUG, Hall, free_port, route
+from tests.unit.hosting.test_listeners import SLUG, Hall, free_port, route
 from tests.unit.transport.tcp_stage import Raw
 
 KEYS = Keys("otter-key", "a long secret")

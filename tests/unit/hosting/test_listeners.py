@@ -22,7 +22,7 @@ from sandbox.remoting.command import RemotingCommand
 from sandbox.simulation.world import World
 from sandbox.transport.tcp_guard import REASONS
 from tests.unit.hosting.loop_bell import LoopBell
-from tests.unit.hosting.stranger import WITHIN_S, Stranger
+from tests.unit.hosting.wire_client import WITHIN_S, Stranger
 from tests.unit.transport.tcp_stage import Raw, request
 
 OWNER = Actor("owner", "otter")

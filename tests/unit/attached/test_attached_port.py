@@ -15,7 +15,7 @@ from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused
-from tests.unit.hosting.test_listening import free_port
+from tests.unit.hosting.test_listeners import free_port
 
 SLUG, SANDBOX = "k.prod", "demo"
 WITHIN_S = 20.0

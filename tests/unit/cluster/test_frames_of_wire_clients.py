@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.control.questions import parse_question
 from sandbox.remoting.frame import FrameDecoder
-from tests.unit.hosting.test_listening import SLUG, Hall, free_port
+from tests.unit.hosting.test_listeners import SLUG, Hall, free_port
 from tests.unit.transport.tcp_stage import Raw
 
 OTHERS_WAY = b'{ "opaque": 7, "code": 105 ,"flag":0,"language":"GO","version":317,"extFields":{"topic":"orders"}}'

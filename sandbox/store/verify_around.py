@@ -1,5 +1,5 @@
 """What names, sizes and the small files of a store tell, before its log is read: entries that are no store's, files of
-another length than the others, a checkpoint or a configuration that nobody can read.
+another length than the others, a checkpoint or a configuration that no broker can read.  `store_audit` says the same.
 """
 
 import os
@@ -9,8 +9,7 @@ from pathlib import Path
 from struct import Struct
 
 from sandbox.kernel.loose_json import LooseJsonError, loads
-from sandbox.pipeline.audit.found import Found
-from sandbox.store.findings import FILE_SIZES_TEXT
+from sandbox.store.findings import ERROR, FILE_SIZES_TEXT, WARNING, Finding
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
 
@@ -21,13 +20,13 @@ NO_FILE = b"?"  # neither times nor JSON
 LAST_MS = 1 << 43  # in the year 2248: no store's time
 
 
-def around(root: Path, *, is_open: bool) -> Iterator[Found]:
-    """What is not as it must be."""
+def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
+    """What is not as it must be; `where` is a file, and the position in it."""
     files, odd = files_in(root / "commitlog")
     size = length_of(files)
     for file in files:
         if file.size_bytes > size:
-            yield Found("file_sizes", f"commitlog/{file.start:020}", size, FILE_SIZES_TEXT)
+            yield Finding(WARNING, "file_sizes", f"commitlog/{file.start:020}", size, FILE_SIZES_TEXT)
     queues, strange = queues_in(root)
     odd += strange + named_files_in(root / "index", NAME_DIGITS)[1]
     queue_files: list[StoreFile] = []
@@ -36,7 +35,7 @@ def around(root: Path, *, is_open: bool) -> Iterator[Found]:
             found, strange = files_in(root / kind / topic / str(queue_id))
             odd += strange
             queue_files += found if kind == "consumequeue" else []
-    yield from (Found("odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
+    yield from (Finding(WARNING, "odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
     if is_open:
         return  # files may be on their way
     if queue_files:
@@ -49,21 +48,21 @@ def length_of(files: Sequence[StoreFile]) -> int:
     return commonest_length((file.start, file.size_bytes) for file in files)
 
 
-def _queue_sizes(root: Path, files: Sequence[StoreFile]) -> Iterator[Found]:
+def _queue_sizes(root: Path, files: Sequence[StoreFile]) -> Iterator[Finding]:
     sizes = Counter(file.size_bytes for file in files)
     size = max(sizes, key=lambda one: (sizes[one], one))
     for file in files:
         if file.size_bytes != size:
-            yield Found("file_sizes", _shown(root, file.path), min(size, file.size_bytes), FILE_SIZES_TEXT)
+            yield Finding(WARNING, "file_sizes", _shown(root, file.path), min(size, file.size_bytes), FILE_SIZES_TEXT)
 
 
-def _small_files(root: Path) -> Iterator[Found]:
+def _small_files(root: Path) -> Iterator[Finding]:
     """A checkpoint and configurations; one that is not there is no finding, because a young store has none."""
     if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
-        yield Found("garbled", "checkpoint", 0, "it holds no times of messages")
+        yield Finding(ERROR, "garbled", "checkpoint", 0, "it holds no times of messages")
     for name in (f"config/{name}.json{end}" for name in CONFIGS for end in ("", ".bak")):
         if (data := _content(root / name)) is not None and not _is_object(data):
-            yield Found("garbled", name, 0, "it holds no JSON object")
+            yield Finding(ERROR, "garbled", name, 0, "it holds no JSON object")
 
 
 def _content(path: Path) -> bytes | None:

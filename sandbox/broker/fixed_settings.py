@@ -1,0 +1,30 @@
+"""Settings of RocketMQ that have one value here: what is built in, and switches of what we do not have, which are off.
+
+What is about Java's threads, buffers, locks, paths and native libraries has no meaning here and is left out, as are the
+sizes and times of what is switched off.
+"""
+
+from sandbox.broker.consumer_filters import KEEP_DEAD_MS
+from sandbox.message.topic_names import TRACE_TOPIC
+from sandbox.store.ha_wire import TRANSFER_BYTES
+from sandbox.store.index_service import MAX_FOUND
+from sandbox.transport.tcp_limits import TcpLimits
+
+BUILT_IN = {
+    "autoDeleteUnusedStats": "true",  # with their topic or group; RocketMQ keeps them by default
+    "brokerTopicEnable": "true", "clusterTopicEnable": "true", "msgTraceTopicName": TRACE_TOPIC,
+    "clientCallbackExecutorThreads": "1",  # all of a broker runs in one; `exportMetrics` takes it for the processors
+    "compressedRegister": "false", "connectTimeoutMillis": str(int(TcpLimits.connect_s * 1000)),
+    "configBlackList": "configBlackList;brokerConfigPath", "forceRegister": "true",
+    "enableDetailStat": "true", "enableScheduleMessageStats": "true",
+    "filterDataCleanTimeSpan": str(KEEP_DEAD_MS), "filterServerNums": "0",
+    "flushCommitLogTimed": "true", "haTransferBatchSize": str(TRANSFER_BYTES), "maxMsgsNumBatch": str(MAX_FOUND),
+    "transferMsgByHeap": "true",
+}  # fmt: skip
+OFF = dict.fromkeys((
+    "brokerFastFailureEnable", "commercialEnable", "disableConsumeIfConsumerReadSlowly", "diskFallRecorded",
+    "duplicationEnable", "enableCalcFilterBitMap", "enableConsumeQueueExt", "enableDLegerCommitLog", "enableLmq",
+    "enableMultiDispatch", "enableScheduleAsyncDeliver", "fastFailIfNoBufferInStorePool",
+    "fetchNamesrvAddrByAddressServer", "filterSupportRetry", "isolateLogEnable", "traceTopicEnable",
+    "transientStorePoolEnable", "useTLS", "warmMapedFileEnable"), "false")  # fmt: skip
+FIXED = BUILT_IN | OFF

@@ -1,0 +1,75 @@
+"""What a store takes in: the totals of all records, and the speed of each topic they stand under."""
+
+from sandbox.kernel.clock import Clock
+from sandbox.store.totals import Mornings, Rate, Total, Turn
+
+MINUTE_S = 60
+PUT_TIMES = ("<=0ms", "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms", "500ms~1s", "1~2s", "2~3s", "3~4s",
+             "4~5s", "5~10s", "10s~")  # fmt: skip
+
+
+class StoreStats:
+    """Every record counts as it is dispatched, whoever put it; of a slave, those it took over.
+
+    RocketMQ: `StoreStatsService`.
+
+    A delayed message counts for SCHEDULE_TOPIC_XXXX, and when it is delivered, a record more, for its own topic.
+    """
+
+    def __init__(self, clock: Clock, utc_offset_minutes: int) -> None:
+        self._clock = clock
+        self._turn = Turn()
+        self.note = self._turn.note  # messages of this turn as they are dispatched; `settle` counts them
+        self.calls = 0  # puts of this process; a batch is one
+        self._rates: dict[str, Rate] = {}
+        self.boot_ms = clock.now_ms()
+        boot_s = clock.monotonic()
+        self.puts = Total(boot_s)
+        self.mornings = Mornings(clock, utc_offset_minutes)
+        self.bytes = 0
+        self._minute_end_s = boot_s + MINUTE_S
+        self._settled_calls = self._calls_before = 0  # in this life, and before this minute
+        self._in_last_minute: int | None = None
+
+    def settle(self) -> None:
+        """The turn is over."""
+        if not self._turn:
+            return
+        at_s, total = self.now_s(), 0
+        for topic, (count, size, _) in self._turn.items():
+            rate = self._rates.get(topic)
+            if rate is None:
+                rate = self._rates[topic] = Rate()
+            rate.add(int(at_s), count, size)
+            total += count
+            self.bytes += size
+        self.puts.add(at_s, total)
+        self._settled_calls = self.calls
+        self._turn.clear()
+
+    def now_s(self) -> float:
+        """The clock's seconds; the first count or look after the end of a minute or a day settles what that ends."""
+        at_s = self._clock.monotonic()
+        self.mornings.catch_up(at_s, self.puts.value)
+        if at_s >= self._minute_end_s:
+            minutes = int((at_s - self._minute_end_s) // MINUTE_S) + 1
+            self._in_last_minute = self._settled_calls - self._calls_before if minutes == 1 else 0
+            self._calls_before = self._settled_calls
+            self._minute_end_s += minutes * MINUTE_S
+        return at_s
+
+    def put_per_s(self, topic: str) -> float:
+        """Messages stored per second under a topic."""
+        rate = self._rates.get(topic)
+        return rate.per_s(int(self._clock.monotonic())) if rate else 0.0
+
+    def put_times(self) -> str:
+        """How long puts of the last whole minute took; none takes any time here.  `null` before there was a minute."""
+        self.now_s()
+        if self._in_last_minute is None:
+            return "null"
+        counts = [self._in_last_minute, *[0] * (len(PUT_TIMES) - 1)]
+        return "".join(f"[{name}]:{count} " for name, count in zip(PUT_TIMES, counts, strict=True))
+
+    def forget_topic(self, topic: str) -> None:
+        self._rates.pop(topic, None)

@@ -1,0 +1,112 @@
+"""Numbers that only grow: their means of 10 s, 60 s and 600 s, how they stood in the morning, what comes a second."""
+
+from bisect import bisect_right
+from collections import deque
+
+from sandbox.kernel.clock import Clock
+
+SPANS_S = (10, 60, 600)
+DAY_S = 86_400
+WINDOW_S = 10
+
+
+class Total:
+    """A number that only grows.  RocketMQ: the lists of `StoreStatsService`, one sample a second.
+
+    A second in which nothing happened needs no sample: the one before it still says how the number stood.
+    """
+
+    __slots__ = ("_boot_s", "_samples", "value")
+
+    def __init__(self, boot_s: float) -> None:
+        self.value = 0
+        self._boot_s = boot_s
+        self._samples: deque[tuple[int, int]] = deque()  # a second since the start, and the number when it began
+
+    def add(self, at_s: float, count: int) -> None:
+        second = int(at_s - self._boot_s)
+        if not self._samples or self._samples[-1][0] != second:
+            self._samples.append((second, self.value))
+            while self._samples[0][0] < second - SPANS_S[-1] - 1:
+                self._samples.popleft()
+        self.value += count
+
+    def means(self, at_s: float) -> str:
+        """Three figures, blank-separated; what the broker is too young for is left out, but not the first."""
+        second = int(at_s - self._boot_s)
+        known = [self._mean(second, span_s) if span_s == SPANS_S[0] or second >= span_s else "" for span_s in SPANS_S]
+        return " ".join(known)
+
+    def _mean(self, second: int, span_s: int) -> str:
+        """Of the last whole seconds; the running one does not count."""
+        return str((self._at(second) - self._at(second - span_s)) / span_s)
+
+    def _at(self, second: int) -> int:
+        """How it stood when that second began: as the first sample from there on says."""
+        place = bisect_right(self._samples, second - 1, key=lambda sample: sample[0])
+        return self._samples[place][1] if place < len(self._samples) else self.value
+
+
+class Mornings:
+    """How a total stood when today and yesterday began.  RocketMQ: `BrokerStats.record`, at midnight."""
+
+    def __init__(self, clock: Clock, utc_offset_minutes: int) -> None:
+        self.today = 0
+        self.yesterday = 0
+        local_s = clock.now_ms() / 1000 + utc_offset_minutes * 60
+        self._midnight_s = clock.monotonic() + DAY_S - local_s % DAY_S
+
+    def catch_up(self, at_s: float, total: int) -> None:
+        """To be called before the total grows, and before it is read."""
+        while at_s >= self._midnight_s:
+            self.yesterday, self.today = self.today, total
+            self._midnight_s += DAY_S
+
+
+class Turn(dict[str, list[int]]):
+    """Messages, bytes and requests of one turn by topic, so that counting asks the time once a turn."""
+
+    __slots__ = ()
+
+    def note(self, topic: str, count: int, size: int) -> None:
+        noted = self.get(topic)
+        if noted is None:
+            self[topic] = [count, size, 1]
+        else:
+            noted[0] += count
+            noted[1] += size
+            noted[2] += 1
+
+
+class Rate:
+    """Counts per second for the last ten whole seconds and the one that runs."""
+
+    __slots__ = ("_bytes", "_counts", "_second", "bytes", "count")
+
+    def __init__(self) -> None:
+        self._counts = [0] * (WINDOW_S + 1)
+        self._bytes = [0] * (WINDOW_S + 1)
+        self._second = 0
+        self.count = 0
+        self.bytes = 0
+
+    def add(self, now_s: int, count: int, size: int) -> None:
+        if now_s != self._second:
+            self._turn(now_s)
+        slot = now_s % (WINDOW_S + 1)
+        self._counts[slot] += count
+        self._bytes[slot] += size
+        self.count += count
+        self.bytes += size
+
+    def per_s(self, now_s: int) -> float:
+        """Mean of the last ten whole seconds; the running one is left out, so the figure does not flicker."""
+        if now_s != self._second:
+            self._turn(now_s)
+        return (sum(self._counts) - self._counts[now_s % (WINDOW_S + 1)]) / WINDOW_S
+
+    def _turn(self, now_s: int) -> None:
+        for second in range(max(self._second + 1, now_s - WINDOW_S), now_s + 1):
+            slot = second % (WINDOW_S + 1)
+            self._counts[slot] = self._bytes[slot] = 0
+        self._second = now_s
