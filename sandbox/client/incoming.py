@@ -8,7 +8,7 @@ from sandbox.client.connections import answer
 from sandbox.client.consume_directly import Listeners
 from sandbox.client.members import Consumer, Publisher
 from sandbox.client.received import message_of
-from sandbox.client.request_reply import Requests, pushed
+from sandbox.client.request_reply import ReplyFutures, pushed
 from sandbox.client.tasks import Tasks
 from sandbox.kernel.errors import CorruptRecord, SandboxError
 from sandbox.kernel.process_clock import ProcessClock
@@ -42,7 +42,7 @@ class Incoming:
     """
 
     def __init__(
-        self, consumers: Mapping[str, Consumer], producers: Mapping[str, Publisher], requests: Requests, *,
+        self, consumers: Mapping[str, Consumer], producers: Mapping[str, Publisher], requests: ReplyFutures, *,
         clock: ProcessClock, tasks: Tasks, wake_rebalance: Callable[[str], None], body_bytes: int,
     ) -> None:
         self._consumers = consumers

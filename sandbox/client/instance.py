@@ -13,7 +13,7 @@ from sandbox.client.local_offset_store import FileStore
 from sandbox.client.members import Consumer, Member
 from sandbox.client.name_servers import NameServers
 from sandbox.client.producer import Producer
-from sandbox.client.request_reply import Requests
+from sandbox.client.request_reply import ReplyFutures
 from sandbox.client.routes import MASTER_ID, RouteTable
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Alarm, Job, Periodic, Tasks, TimerRow
@@ -57,7 +57,7 @@ class ClientInstance:
         self.tasks = Tasks(self.client_id)
         self._rebalance_task = Tasks(self.client_id)  # apart: it ends last
         self._rebalance_alarm = Alarm(self.clock)
-        self.requests = Requests(self.chance.fork("requests"))
+        self.requests = ReplyFutures(self.chance.fork("requests"))
         self.incoming = Incoming(
             self.consumers, self.producers, self.requests, clock=self.clock, tasks=self.tasks,
             wake_rebalance=self.wake_rebalance, body_bytes=config.body_bytes,

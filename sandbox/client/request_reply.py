@@ -1,4 +1,4 @@
-"""Asking and answering with messages (spec remoting 6).  RocketMQ: `DefaultMQProducer.request`, `MessageUtil`."""
+"""A message as a request, another one as its reply (spec remoting 6).  RocketMQ: `MessageUtil`."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ REPLY_SUFFIX = "_REPLY_TOPIC"
 MAX_REQUESTS = 10_000  # of one process, waiting for their replies
 
 
-class Requests:
+class ReplyFutures:
     """The requests of one process that wait for a reply, by CORRELATION_ID.  RocketMQ: `RequestFutureHolder`."""
 
     def __init__(self, chance: Chance) -> None:

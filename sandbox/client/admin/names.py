@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from sandbox.client.asking import Asking, Fields, RequestHeader
+from sandbox.client.requests import Fields, RequestHeader, Requests
 from sandbox.client.routes import MASTER_ID
 from sandbox.kernel.errors import ConnectFailed, RemotingError, UnreadableAnswer
 from sandbox.remoting.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
@@ -20,13 +20,13 @@ class NameServerQuestions:
     A name server never answers a request it does not know: that ends with SendTimeout.
     """
 
-    def __init__(self, asking: Asking, addresses: tuple[str, ...], *, at: int = 0) -> None:
-        self.asking = asking
+    def __init__(self, requests: Requests, addresses: tuple[str, ...], *, at: int = 0) -> None:
+        self.requests = requests
         self.addresses = addresses
         self._at = at
 
     def within(self, timeout_ms: int) -> "NameServerQuestions":
-        return NameServerQuestions(Asking(self.asking.connections, timeout_ms), self.addresses, at=self._at)
+        return NameServerQuestions(Requests(self.requests.connections, timeout_ms), self.addresses, at=self._at)
 
     async def cluster(self) -> ClusterInfo:
         """Every broker with its nodes, and who belongs to which cluster (106)."""
@@ -60,15 +60,15 @@ class NameServerQuestions:
     async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
         """Forget the topic's registrations (216) at every name server; brokers that still have it register it again."""
         for address in self.addresses:
-            await self.asking.ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV,
-                                  DeleteTopicInNamesrvHeader(topic, cluster))
+            await self.requests.ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV,
+                                    DeleteTopicInNamesrvHeader(topic, cluster))
 
     async def _read(self, code: RequestCode, of: Callable[[RemotingCommand], T],
                     header: RequestHeader | None = None) -> T:
         failures: list[RemotingError] = []
         for _ in self.addresses:
             try:
-                return await self.asking.read(self.addresses[self._at], code, header, of)
+                return await self.requests.read(self.addresses[self._at], code, header, of)
             except UnreadableAnswer:
                 raise
             except RemotingError as why:
