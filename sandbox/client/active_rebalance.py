@@ -104,7 +104,7 @@ class ActiveRebalance:
         store.remove_offset(mq)
 
     async def _take(self, mq: MessageQueue) -> bool:
-        """What memory said of the queue is forgotten first.  False: nobody says where to begin, not this round."""
+        """What memory said of the queue is forgotten first.  False: no start offset is known, not this round."""
         member = self._member
         clock = member.instance.clock
         member.offset_store.remove_offset(mq)

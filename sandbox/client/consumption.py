@@ -40,7 +40,7 @@ class ConsumeService(Protocol):
     def submit(self, messages: list[Message], pq: ProcessQueue, *, wake: bool) -> None: ...
     async def shutdown(self) -> None: ...
     def stop(self) -> None:
-        """At once, without a word."""
+        """At once; nothing is waited for."""
 
 
 class Working(NamedTuple):
@@ -128,7 +128,7 @@ class ListenerCalls:
         self, listener: Callable[[], Awaitable[Status | None]], messages: list[Message], pq: ProcessQueue, thread: int,
         successes: Collection[Status],
     ) -> Status | None:
-        """What the listener says; None when it failed, which is the application's affair.
+        """What the listener says; None when it failed, which concerns the application only.
 
         A process stopped meanwhile learns it when it is resumed; a cancelled batch is unfinished again, and the
         journal says that a listener had begun it.

@@ -54,7 +54,7 @@ class Incoming:
         self._body_bytes = body_bytes
         self._resets: deque[tuple[ResetOffsetHeader, dict[MessageQueue, int]]] = deque()
         self._resetting = False
-        self._direct = 0  # messages being consumed because somebody asked
+        self._direct = 0  # messages being consumed on request
         self._served: dict[int, Answerer] = {
             RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: self._members_changed,
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET: self._reset,
@@ -122,7 +122,7 @@ class Incoming:
         return command.reply(ResponseCode.SUCCESS, body=consumer.running_info())
 
     def _check_transaction(self, command: RemotingCommand, channel: Channel) -> None:
-        """The producer of the message's group answers, if it has a listener for that; nobody else does."""
+        """The producer of the message's group answers, if it has a listener for that; no other does."""
         header = CheckTransactionHeader.from_ext(command.ext)
         message = message_of(record.decode(command.body or b""), self._body_bytes)
         producer = self._producers.get(message.properties.get(properties.PGROUP, ""))

@@ -38,7 +38,7 @@ ADJUST_POOL_MS = 60_000
 class ClientInstance:
     """Everything the clients of one process share, as long as one of them lives.  RocketMQ: `MQClientInstance`.
 
-    Time, luck and wires are given; `files` is where broadcasting members keep their offsets.
+    Clock, chance and connector are given; `files` is where broadcasting members keep their offsets.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class ClientInstance:
             await self._rebalance_task.close()
 
     def crash(self) -> None:
-        """As `kill -9`: everything ends in this turn, nobody is told, connections just close."""
+        """As `kill -9`: everything ends in this turn, nothing is sent, connections just close."""
         self.state = "crashed"
         self.clock.stop()  # nothing of this process may run any more
         self.tasks.cancel()
@@ -135,7 +135,7 @@ class ClientInstance:
                 member.life.process_became("hung")
 
     def resume(self) -> None:
-        """As SIGCONT: first hear what came in, then run what fell due."""
+        """As SIGCONT: first handle what came in, then run what fell due."""
         if self.state == "running" and self.clock.stopped:
             self.clock.wake()
             for member in self._members():
@@ -185,7 +185,7 @@ class ClientInstance:
     # Routes and addresses.
 
     async def update_routes(self) -> None:
-        """Refresh every topic somebody here subscribes to or publishes on."""
+        """Refresh every topic a member here subscribes to or publishes on."""
         topics = {topic for consumer in self.consumers.values() for topic in consumer.topics()}
         topics |= {topic for producer in self.producers.values() for topic in producer.topics()}
         for topic in sorted(topics):
@@ -217,7 +217,7 @@ class ClientInstance:
         return await self.api.search_offset(await self.master_or_any(mq), mq, timestamp_ms)
 
     async def fetch_readable_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read, by a fresh look.  Raises ClientError when nobody knows it."""
+        """All queues of the topic that can be read, by a fresh look.  Raises ClientError for an unknown one."""
         await self.name_servers.learn_route(topic)
         queues = self.routes.subscribe_queues(topic)
         if queues is None:
@@ -260,7 +260,7 @@ class ClientInstance:
             self._beating = False
 
     async def unregister(self, *, producer_group: str | None = None, consumer_group: str | None = None) -> None:
-        """Say goodbye for one group at every known broker."""
+        """Unregister one group at every known broker."""
         for _, _, address in self.routes.all_addresses(masters_only=False):
             try:
                 await self.api.unregister(

@@ -34,10 +34,10 @@ EXCLUSIVE = "Subscribe and assign are mutually exclusive."
 class LitePullConsumer:
     """Fetches ahead from its queues and hands batches out on `poll`.  RocketMQ: `DefaultLitePullConsumer`.
 
-    Either `subscribe` (queues are divided among the group) or `assign` (these queues, whoever else reads them).
+    Either `subscribe` (queues are divided among the group) or `assign` (these queues, also when others read them).
     What a `poll` gave counts as done with a later one: at most every 5 s a poll notes what the polls before it gave
-    out, and the 5 s timer of the process tells the broker.  Nobody hears of a failure: there is no retry topic and
-    no sending back.  A reset of the group (220) is not heard.
+    out, and the 5 s timer of the process tells the broker.  A failure goes unreported: there is no retry topic and
+    no sending back.  A reset of the group (220) is ignored.
     """
 
     def __init__(self, config: LitePullConsumerConfig, instance: ClientInstance) -> None:
@@ -96,7 +96,7 @@ class LitePullConsumer:
             self._pulls.update(wanted)
 
     def subscription_of(self, topic: str) -> Subscription:
-        """What pulls of the topic ask for.  Raises ClientError when nobody wants it any more."""
+        """What pulls of the topic ask for.  Raises ClientError when it is no longer wanted."""
         if self._by_hand:
             return Subscription(topic, "*", version=0)
         if topic not in self.subscriptions:
@@ -198,7 +198,7 @@ class LitePullConsumer:
             await self.offset_store.persist_all(wanted, by="timer")
 
     async def committed(self, mq: MessageQueue) -> int | None:
-        """Where the group has got to; None when nobody has said so."""
+        """Where the group has got to; None when no offset is stored."""
         await self._ready()
         return await self.offset_store.read_offset(mq, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
 
@@ -238,7 +238,7 @@ class LitePullConsumer:
     # Queues.
 
     async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read.  Raises ClientError when nobody knows the topic."""
+        """All queues of the topic that can be read.  Raises ClientError for an unknown topic."""
         return await self.instance.fetch_readable_queues(topic)
 
     async def listen_to_topic(self, topic: str, listener: TopicListener) -> None:
@@ -292,7 +292,7 @@ class LitePullConsumer:
 
     @property
     def may_rebalance(self) -> bool:
-        """Queues chosen by hand are nobody else's affair."""
+        """Queues chosen by hand are not divided."""
         return self.life.is_active and not self._by_hand
 
     async def rebalance(self, trigger: str) -> None:

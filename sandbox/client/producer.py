@@ -28,7 +28,7 @@ class Producer:
     """Sends messages of one group, over a client instance it may share.  RocketMQ: `DefaultMQProducer`.
 
     A send without a chosen queue goes round all queues and is tried up to three times, within one budget of time;
-    the message keeps its UNIQ_KEY, so a duplicate can be told.
+    the message keeps its UNIQ_KEY, so a duplicate can be recognised.
     """
 
     def __init__(self, config: ProducerConfig, instance: "ClientInstance") -> None:
@@ -66,7 +66,7 @@ class Producer:
             await self.instance.heartbeat()
 
     async def shutdown(self) -> None:
-        """Leave the group; the instance ends with its last user.  A hung process goes on first."""
+        """Leave the group; the instance ends with its last user.  A hung process is resumed first."""
         await self.life.stop(self._stop)
 
     async def _stop(self, steps: Steps) -> None:
@@ -148,7 +148,7 @@ class Producer:
     async def send_oneway(
         self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None
     ) -> None:
-        """Send without waiting to hear; nobody learns whether it arrived."""
+        """Send without waiting for an answer; whether it arrived stays unknown."""
         await self._ready()
         check(message, self.config.max_message_bytes)
         self._mark(message)
@@ -193,7 +193,7 @@ class Producer:
         self, message: Message, timeout_ms: int, *, selector: QueueSelector | None = None,
         queue: MessageQueue | None = None,
     ) -> Message:
-        """Send, and wait for what somebody replies (`request_reply.reply_to`).
+        """Send, and wait for the reply to it (`request_reply.reply_to`).
 
         Raises ClientError when the message could not be sent, SendTimeout when no reply came in time.
         """

@@ -65,8 +65,8 @@ class PullConsumer:
 
     Two things run on their own, for topics that were registered or pulled once: queues are divided among the group's
     members (`fetch_queues_in_balance`, and a listener), and what `update_consume_offset` noted of queues in our share
-    goes to the broker every 5 s.  Nobody has to keep to the share; a note about another queue is never sent, and
-    one that is older than the share is forgotten with it.  A reset of the group (220) is not heard.
+    goes to the broker every 5 s.  The application need not keep to the share; a note about another queue is never
+    sent, and one that is older than the share is forgotten with it.  A reset of the group (220) is ignored.
     """
 
     def __init__(self, config: PullConsumerConfig, instance: ClientInstance) -> None:
@@ -141,7 +141,7 @@ class PullConsumer:
     # Queues and offsets.
 
     async def fetch_subscribe_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read, whoever else reads them.  Raises ClientError for an unknown one."""
+        """All queues of the topic that can be read, also those others read.  Raises ClientError for an unknown one."""
         return await self.instance.fetch_readable_queues(topic)
 
     def fetch_queues_in_balance(self, topic: str) -> list[MessageQueue]:
@@ -149,7 +149,7 @@ class PullConsumer:
         return [mq for mq in sorted(self.process_queues) if mq.topic == topic]
 
     async def consume_offset(self, mq: MessageQueue, *, from_store: bool = False) -> int | None:
-        """Where the group has got to; None when nobody has said so.  RocketMQ: `fetchConsumeOffset`."""
+        """Where the group has got to; None when no offset is stored.  RocketMQ: `fetchConsumeOffset`."""
         how = ReadOffsetType.READ_FROM_STORE if from_store else ReadOffsetType.MEMORY_FIRST_THEN_STORE
         return await self.offset_store.read_offset(mq, how)
 
@@ -178,7 +178,7 @@ class PullConsumer:
     ) -> PullResult:  # fmt: skip
         """Ask for messages from `offset` on, within 10 s; with `block` the broker waits up to 20 s for the first.
 
-        RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an expression nobody can read.
+        RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an unreadable expression.
         """
         await self.instance.clock.going_on()
         if self.state != "running":
@@ -232,7 +232,7 @@ class PullConsumer:
             await self.rebalancer.run(trigger)
 
     async def beginning(self, mq: MessageQueue) -> StartOffset:
-        """The application's affair."""
+        """The application decides."""
         return StartOffset(0, ())
 
     def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
@@ -252,7 +252,7 @@ class PullConsumer:
     # Inside.
 
     def _subscribe_by_itself(self, topic: str) -> None:
-        """Whoever pulls a topic takes part in dividing it.  RocketMQ: `subscriptionAutomatically`."""
+        """A member that pulls a topic takes part in dividing it.  RocketMQ: `subscriptionAutomatically`."""
         if topic not in self.subscriptions:
             self.subscriptions[topic] = Subscription(topic, "*", version=self.instance.clock.now_ms())
 

@@ -111,7 +111,7 @@ class PushConsumer:
     def subscribe(self, topic: str, expression: str = "*", *, expression_type: str = TAG) -> None:
         """Want a topic; while running, brokers learn it with the next heartbeat, which this asks for.
 
-        Raises ClientError for an expression nobody can read.
+        Raises ClientError for an unreadable expression.
         """
         topic = with_namespace(self.config.namespace, topic)
         self.subscriptions[topic] = Subscription(
@@ -162,7 +162,7 @@ class PushConsumer:
     async def shutdown(self) -> None:
         """Leave cleanly, in RocketMQ's order (spec 2.3): what was not finished is delivered again elsewhere.
 
-        A hung process hears of it when it goes on, so it goes on first.
+        A hung process is resumed first.
         """
         await self.life.stop(self._stop)
 
@@ -185,11 +185,11 @@ class PushConsumer:
                 self._queues.remove(mq, pq, "shutdown")
 
     def crash(self) -> None:
-        """As `kill -9`: no commit, no unlock, no goodbye; the whole process dies."""
+        """As `kill -9`: no commit, no unlock, no unregistering; the whole process dies."""
         self.instance.crash()
 
     def hang(self) -> None:
-        """As SIGSTOP of the whole process: connections stay open and nobody answers."""
+        """As SIGSTOP of the whole process: connections stay open, requests stay unanswered."""
         self.instance.hang()
 
     def resume(self) -> None:

@@ -46,7 +46,7 @@ class ReplyFutures:
         self._waiting.pop(reply.properties[props.CORRELATION_ID]).set_result(reply)
 
     def close(self) -> None:
-        """The process ends; nobody waits any more."""
+        """The process ends, and so do all waits."""
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             future.cancel()

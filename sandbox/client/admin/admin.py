@@ -63,4 +63,4 @@ class Admin:
 
 
 def _not_for_us(command: RemotingCommand, channel: Channel) -> None:
-    """What brokers ask clients is no administrator's affair."""
+    """Requests of brokers to clients do not concern an administrator."""

@@ -44,7 +44,7 @@ class GroupQuestions:
         return {MessageQueue(*queue): row for queue, row in found.queues.items()}
 
     async def members(self, address: str, group: str) -> ConsumerConnection:
-        """Members and what they want (203).  BrokerRefused with code 206 when nobody is online."""
+        """Members and what they want (203).  BrokerRefused with code 206 when no member is online."""
         return await self._requests.read(address, RequestCode.GET_CONSUMER_CONNECTION_LIST, GroupHeader(group),
                                          lambda c: ConsumerConnection.decode(c.body))
 
@@ -54,7 +54,7 @@ class GroupQuestions:
                                          lambda c: ConsumerList.decode(c.body).client_ids)
 
     async def producers(self, address: str, group: str) -> tuple[Connection, ...]:
-        """Who produces in the name of that group (204).  BrokerRefused with code 1 when nobody is."""
+        """Who produces in the name of that group (204).  BrokerRefused with code 1 when no one does."""
         return await self._requests.read(address, RequestCode.GET_PRODUCER_CONNECTION_LIST,
                                          Fields(producerGroup=group),
                                          lambda c: ProducerConnection.decode(c.body).connections)
@@ -78,7 +78,7 @@ class GroupQuestions:
                                 client_id: str | None = None) -> dict[str, dict[MessageQueue, int]]:
         """What members would commit now, by client id (223, which asks each with 221).
 
-        BrokerRefused with code 1 when nobody is online, or one of them is no Java client.
+        BrokerRefused with code 1 when no member is online, or one of them is no Java client.
         """
         found = await self._requests.read(address, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
                                           TopicGroupHeader(topic, group, client_id or ""),

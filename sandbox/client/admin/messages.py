@@ -84,7 +84,7 @@ class MessageQuestions:
 
     async def pull(self, address: str, mq: MessageQueue, offset: int, *, count: int = 1,
                    expression: str = ALL) -> PulledRecords:
-        """Records from an offset on (11), in the tools' own group: nobody's offset moves."""
+        """Records from an offset on (11), in the tools' own group: no other group's offset moves."""
         header = PullHeader(group=self._group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset,
                             max_messages=min(count, MAX_PULLED), sys_flag=SYS_SUBSCRIPTION, commit_offset=0,
                             suspend_timeout_ms=0, subscription=expression, sub_version=0, expression_type=TAG,

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class NameServerQuestions:
-    """Asks the one that answered last, and the others in turn while nobody does.
+    """Asks the one that answered last, and the others in turn while it does not.
 
     A name server never answers a request it does not know: that ends with SendTimeout.
     """
@@ -37,7 +37,7 @@ class NameServerQuestions:
         return _masters((await self.cluster()).brokers.values())
 
     async def topics(self) -> tuple[str, ...]:
-        """Every topic somebody registered, those of the system included (206)."""
+        """Every registered topic, those of the system included (206)."""
         return (await self._read(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, _topics)).topics
 
     async def topics_of(self, cluster: str) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class OffsetQuestions:
     async def committed(self, address: str, group: str, mq: MessageQueue) -> int | None:
         """What the group has committed (14).
 
-        None: nothing, and the queue no longer begins at 0; before that brokers answer 0 to whoever never committed.
+        None: nothing, and the queue no longer begins at 0; before that brokers answer 0 when it never committed.
         """
         try:
             return await self._offset(address, RequestCode.QUERY_CONSUMER_OFFSET,
@@ -72,7 +72,7 @@ class OffsetQuestions:
         """Send a group to a time, or to the end with TO_THE_END (222); returns where each queue goes on.
 
         Without `force` no queue goes forward.  4.9 tells the members only and writes nothing down: BrokerRefused with
-        code 206 when nobody is online, with 1 for a queue the group never committed in.  5.3 writes the offsets down
+        code 206 when no member is online, with 1 for a queue the group never committed in.  5.3 writes the offsets down
         at once, online or not (unless its setting useServerSideResetOffset is off), and turns each member away at its
         next pull, which may have been held for 15 s; refused with 26 and 17 are groups and topics it does not have.
         """
