@@ -80,6 +80,12 @@ class ActiveRebalance:
             reason=reason, offset=pq.released_offset, unfinished=pq.unfinished_runs(),
         ))  # fmt: skip
 
+    def drop_all(self) -> None:
+        """The member stops; what it committed last is written with each queue."""
+        for mq, pq in self._held():
+            pq.released_offset = self._member.offset_store.read_memory(mq)
+            self.remove(mq, pq, "shutdown")
+
     async def _apply(self, topic: str, division: Division, trigger: str) -> None:
         member = self._member
         mine, dropped = set(division.mine), []

@@ -155,6 +155,14 @@ class ClientInstance:
             raise ClientError(f"the producer group {producer.group} has been created before in {self.client_id}")
         self.producers[producer.group] = producer
 
+    async def leave(self, consumer: Consumer, steps: Steps) -> None:
+        """The steps every consumer stops with: what is done is committed, then the brokers learn of it."""
+        with steps.step("persist offsets"):
+            await self._persist(consumer, "shutdown")
+        with steps.step("unregister"):
+            self.consumers.pop(consumer.group, None)
+            await self.unregister(consumer_group=consumer.group)
+
     async def withdraw(self, life: LifeCycle) -> None:
         """A member whose start was refused leaves; the process ends with its last member."""
         for group, consumer in list(self.consumers.items()):
@@ -297,7 +305,13 @@ class ClientInstance:
 
     async def _persist_offsets(self) -> None:
         for consumer in list(self.consumers.values()):
-            await consumer.persist_offsets()
+            await self._persist(consumer, "timer")
+
+    async def _persist(self, consumer: Consumer, by: str) -> None:
+        try:
+            await consumer.offset_store.persist_all(list(consumer.process_queues), by=by)
+        except SandboxError as why:
+            log.info("offsets of %s not persisted: %s", consumer.group, why)
 
     async def _adjust_thread_pools(self) -> None:
         """Every minute Java's client compares what has piled up with a threshold; what it then calls is empty."""

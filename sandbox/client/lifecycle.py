@@ -94,7 +94,7 @@ class LifeCycle:
             raise
 
     def running(self) -> None:
-        """All that can refuse a start is done."""
+        """From here on it takes part in its group."""
         self.since_ms = self._process.clock.now_ms()
         self._become("running")
 

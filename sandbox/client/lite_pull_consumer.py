@@ -1,6 +1,5 @@
 """Consuming by polling: messages are fetched ahead, the application takes them when it likes."""
 
-import logging
 from collections.abc import Iterable
 
 from sandbox.client.active_rebalance import ActiveRebalance, write_taken
@@ -20,13 +19,11 @@ from sandbox.client.start_offset import StartOffset, compute_pull_from_where
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Tasks
 from sandbox.client.topic_watch import TopicListener, TopicWatch
-from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.kernel.errors import ClientError
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
-
-log = logging.getLogger(__name__)
 
 EXCLUSIVE = "Subscribe and assign are mutually exclusive."
 
@@ -135,17 +132,11 @@ class LitePullConsumer:
         await self.life.stop(self._stop)
 
     async def _stop(self, steps: Steps) -> None:
-        with steps.step("persist offsets"):
-            await self._persist("shutdown")
-        with steps.step("unregister"):
-            self.instance.consumers.pop(self.group, None)
-            await self.instance.unregister(consumer_group=self.group)
+        await self.instance.leave(self, steps)
         with steps.step("stop pulling"):
             await self.tasks.close()
         await self.instance.shutdown(steps)
-        for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
-            pq.released_offset = self.offset_store.read_memory(mq)
-            self.rebalancer.remove(mq, pq, "shutdown")
+        self.rebalancer.drop_all()
 
     def crash(self) -> None:
         """As `kill -9` of the whole process."""
@@ -271,9 +262,6 @@ class LitePullConsumer:
     def topics(self) -> list[str]:
         return list(self.subscriptions)
 
-    async def persist_offsets(self) -> None:
-        await self._persist("timer")
-
     @property
     def model(self) -> MessageModel:
         return self.config.model
@@ -362,9 +350,3 @@ class LitePullConsumer:
         await self.instance.clock.going_on()
         if self.state != "running":
             raise ClientError(f"consumer {self.group} is {self.state}, not running")
-
-    async def _persist(self, by: str) -> None:
-        try:
-            await self.offset_store.persist_all(list(self.process_queues), by=by)
-        except SandboxError as why:
-            log.info("offsets of %s not persisted: %s", self.group, why)

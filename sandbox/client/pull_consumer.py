@@ -1,6 +1,5 @@
 """Consuming by hand: the application says which queue, from where, how much."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,14 +18,12 @@ from sandbox.client.running_info import active_running_info
 from sandbox.client.send_back import SendBack
 from sandbox.client.start_offset import StartOffset
 from sandbox.client.subscription import Subscription
-from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.kernel.errors import ClientError
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
 from sandbox.remoting.codes import ResponseCode
-
-log = logging.getLogger(__name__)
 
 BROKER_SUSPEND_MS = 20_000
 BLOCKING_TIMEOUT_MS = 30_000
@@ -118,15 +115,9 @@ class PullConsumer:
         await self.life.stop(self._stop)
 
     async def _stop(self, steps: Steps) -> None:
-        with steps.step("persist offsets"):
-            await self._persist("shutdown")
-        with steps.step("unregister"):
-            self.instance.consumers.pop(self.group, None)
-            await self.instance.unregister(consumer_group=self.group)
+        await self.instance.leave(self, steps)
         await self.instance.shutdown(steps)
-        for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
-            pq.released_offset = self.offset_store.read_memory(mq)
-            self.rebalancer.remove(mq, pq, "shutdown")
+        self.rebalancer.drop_all()
 
     def crash(self) -> None:
         """As `kill -9` of the whole process."""
@@ -212,9 +203,6 @@ class PullConsumer:
     def topics(self) -> list[str]:
         return list(self.registered)
 
-    async def persist_offsets(self) -> None:
-        await self._persist("timer")
-
     @property
     def model(self) -> MessageModel:
         return self.config.model
@@ -255,9 +243,3 @@ class PullConsumer:
         """A member that pulls a topic takes part in dividing it.  RocketMQ: `subscriptionAutomatically`."""
         if topic not in self.subscriptions:
             self.subscriptions[topic] = Subscription(topic, "*", version=self.instance.clock.now_ms())
-
-    async def _persist(self, by: str) -> None:
-        try:
-            await self.offset_store.persist_all(list(self.process_queues), by=by)
-        except SandboxError as why:
-            log.info("offsets of %s not persisted: %s", self.group, why)

@@ -1,6 +1,5 @@
 """Consuming as an application does: subscribe, start, and the listener is called."""
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -33,14 +32,12 @@ from sandbox.client.running_info import running_info
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Tasks, TimerRow
 from sandbox.journal.events import ResetStepDone
-from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.kernel.errors import ClientError
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.namespaces import with_namespace
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
-
-log = logging.getLogger(__name__)
 
 
 class PushConsumer:
@@ -169,11 +166,7 @@ class PushConsumer:
     async def _stop(self, steps: Steps) -> None:
         with steps.step("stop consume service"):
             await self.service.shutdown()
-        with steps.step("persist offsets"):
-            await self._persist("shutdown")
-        with steps.step("unregister"):
-            self.instance.consumers.pop(self.group, None)
-            await self.instance.unregister(consumer_group=self.group)
+        await self.instance.leave(self, steps)
         with steps.step("stop pulling"):
             self._watch.close()
             await self.tasks.close()
@@ -212,9 +205,6 @@ class PushConsumer:
 
     def topics(self) -> list[str]:
         return list(self.subscriptions)
-
-    async def persist_offsets(self) -> None:
-        await self._persist("timer")
 
     @property
     def model(self) -> MessageModel:
@@ -302,12 +292,6 @@ class PushConsumer:
 
     def _reset_step_done(self, step: str) -> None:
         self.journal.write(ResetStepDone(reset_id=self.reset_id, client_id=self.client_id, step=step))
-
-    async def _persist(self, by: str) -> None:
-        try:
-            await self.offset_store.persist_all(list(self.process_queues), by=by)
-        except SandboxError as why:
-            log.info("offsets of %s not persisted: %s", self.group, why)
 
     @property
     def _clustering(self) -> bool:
