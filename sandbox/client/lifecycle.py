@@ -54,7 +54,7 @@ class Steps:
 
 
 class LifeCycle:
-    """The state of one producer or consumer; `halt` ends at once what it runs by itself.
+    """The state of one producer or consumer; `halt` ends at once what it runs by itself.  RocketMQ: `ServiceState`.
 
     `state`: created, starting, running, hung, stopping, stopped, crashed, refused.  `paused`: a reset is under way,
     it neither pulls nor takes queues.
