@@ -32,7 +32,7 @@ class Reach:
     def __init__(self, settings: AttachedSettings, connector: Connector, clock: Clock, limits: AttachedLimits) -> None:
         self.admin = Admin(settings.name_servers, clock=clock, connector=connector, access_key=settings.access_key,
                            secret_key=settings.secret_key, timeout_ms=limits.request_timeout_ms)
-        self._asking = self.admin.names.asking
+        self._requests = self.admin.names.requests
         self._patient = self.admin.within(limits.member_timeout_ms)
         self.lanes = Lanes(limits)
 
@@ -41,7 +41,7 @@ class Reach:
 
     def name_server(self, address: str) -> NameServerQuestions:
         """This one, and no other in its place."""
-        return NameServerQuestions(self._asking, (address,))
+        return NameServerQuestions(self._requests, (address,))
 
     async def cluster_info(self, address: str) -> ClusterInfo:
         return await self.lanes.through(address, self.name_server(address).cluster)
@@ -105,7 +105,7 @@ class Reach:
 
     async def record(self, address: str, physical_offset: int) -> bytes | None:
         """The bytes of a record (33)."""
-        return await self.lanes.through(address, lambda: self._asking.read(
+        return await self.lanes.through(address, lambda: self._requests.read(
             address, RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageHeader(physical_offset), lambda answer: answer.body))
 
     async def route(self, address: str, topic: str) -> TopicRouteData:
@@ -116,7 +116,7 @@ class Reach:
 
     async def consume_stats(self, address: str, group: str) -> ConsumeStats:
         """With the messages it pulls a second."""
-        return await self.lanes.through(address, lambda: self._asking.read(
+        return await self.lanes.through(address, lambda: self._requests.read(
             address, RequestCode.GET_CONSUME_STATS, ConsumeStatsHeader(group),
             lambda answer: ConsumeStats.decode(answer.body)))
 
@@ -126,7 +126,7 @@ class Reach:
 
     async def producers(self, address: str) -> dict[str, dict[str, Connection]]:
         """By group and client id (328; 4.9 from its later releases on)."""
-        return await self.lanes.through(address, lambda: self._asking.read(
+        return await self.lanes.through(address, lambda: self._requests.read(
             address, RequestCode.GET_ALL_PRODUCER_INFO, None, lambda answer: _producers(answer.body)))
 
 

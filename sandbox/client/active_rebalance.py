@@ -1,4 +1,4 @@
-"""The share of a consumer that pulls by itself: queues come and go, and somebody else is told."""
+"""The share of a consumer that pulls by itself: queues come and go, and the application is notified."""
 
 import logging
 from typing import Protocol
@@ -80,6 +80,12 @@ class ActiveRebalance:
             reason=reason, offset=pq.released_offset, unfinished=pq.unfinished_runs(),
         ))  # fmt: skip
 
+    def drop_all(self) -> None:
+        """The member stops; what it committed last is written with each queue."""
+        for mq, pq in self._held():
+            pq.released_offset = self._member.offset_store.read_memory(mq)
+            self.remove(mq, pq, "shutdown")
+
     async def _apply(self, topic: str, division: Division, trigger: str) -> None:
         member = self._member
         mine, dropped = set(division.mine), []
@@ -104,7 +110,7 @@ class ActiveRebalance:
         store.remove_offset(mq)
 
     async def _take(self, mq: MessageQueue) -> bool:
-        """What memory said of the queue is forgotten first.  False: nobody says where to begin, not this round."""
+        """What memory said of the queue is forgotten first.  False: no start offset is known, not this round."""
         member = self._member
         clock = member.instance.clock
         member.offset_store.remove_offset(mq)
@@ -117,14 +123,14 @@ class ActiveRebalance:
         member.process_queues[mq] = pq
         if start.trace:
             member.offset_store.note_safe(mq, start.offset)
-            tell_taken(member, mq, start)
+            write_taken(member, mq, start)
         return True
 
     def _held(self) -> list[tuple[MessageQueue, ProcessQueue]]:
         return sorted(self._member.process_queues.items(), key=lambda item: item[0])
 
 
-def tell_taken(member: ActiveMember, mq: MessageQueue, start: StartOffset) -> None:
+def write_taken(member: ActiveMember, mq: MessageQueue, start: StartOffset) -> None:
     """A queue is ours and we know where we begin."""
     member.instance.journal.write(QueueTaken(
         group=member.group, client_id=member.client_id, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id,

@@ -17,7 +17,7 @@ LEAST_WAIT_S = 0.001  # Java counts milliseconds; less may be too little to move
 class AssignedQueue:
     """One queue.  RocketMQ: `AssignedMessageQueue.MessageQueueState`.
 
-    Offsets are None until somebody says: `pull_offset` where the next pull begins, `consume_offset` what a commit
+    Offsets are None until they are known: `pull_offset` where the next pull begins, `consume_offset` what a commit
     would note, `seek_offset` where the application wants to go on.
     """
 
@@ -59,7 +59,7 @@ class AssignedQueues:
                 self._table[mq] = AssignedQueue(mq, queue_of(mq))
 
     def forget(self, topic: str) -> None:
-        """Nobody wants the topic any more."""
+        """The topic is no longer wanted."""
         for mq in [mq for mq in self._table if mq.topic == topic]:
             del self._table[mq]
 

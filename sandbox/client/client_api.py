@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from sandbox.client.asking import Asking, RequestHeader, refusal
 from sandbox.client.config import ClientConfig
 from sandbox.client.connections import Connections
 from sandbox.client.request_reply import is_reply
+from sandbox.client.requests import RequestHeader, Requests, refusal
 from sandbox.message import record
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
@@ -77,7 +77,7 @@ class ClientApi:
 
     def __init__(self, connections: Connections, config: ClientConfig) -> None:
         self._connections = connections
-        self._asking = Asking(connections, config.api_timeout_ms)
+        self._requests = Requests(connections, config.api_timeout_ms)
 
     # Routes and membership.
 
@@ -199,7 +199,7 @@ class ClientApi:
         self, address: str, code: RequestCode, header: RequestHeader | None = None, *, body: bytes | None = None,
         timeout_ms: int | None = None,
     ) -> RemotingCommand:
-        return await self._asking.ask(address, code, header, body=body, timeout_ms=timeout_ms)
+        return await self._requests.ask(address, code, header, body=body, timeout_ms=timeout_ms)
 
 
 def _send(header: SendHeader, body: bytes) -> RemotingCommand:

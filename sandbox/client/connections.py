@@ -82,15 +82,10 @@ class Connections:
             self._waiting.pop(command.opaque, None)
 
     async def send_oneway(self, address: str, command: RemotingCommand) -> None:
-        """Send and forget.  Raises ConnectFailed when there is nobody to send to."""
+        """Send and forget.  Raises ConnectFailed when no connection can be opened."""
         channel = await self._channel(address)
         command = self._numbered(command)
         command.flag |= FLAG_ONEWAY
-        channel.send(command)
-
-    def answer(self, command: RemotingCommand, channel: Channel) -> None:
-        """Send the answer to a request of the other side."""
-        command.language = Language.PYTHON
         channel.send(command)
 
     @property
@@ -112,7 +107,7 @@ class Connections:
         return [waiting.pending for waiting in self._waiting.values()]
 
     def close(self) -> None:
-        """Close every connection without a word; what waits for answers fails."""
+        """Close every connection at once; what waits for answers fails."""
         self._closed = True
         channels, self._channels = list(self._channels.values()), {}
         self._arrived_while_stopped.clear()
@@ -122,10 +117,10 @@ class Connections:
             _fail(waiting, "the client is closing")
 
     def deliver_held(self) -> None:
-        """The process goes on: hear everything that came in meanwhile, in order."""
+        """The process is resumed: handle everything that came in meanwhile, in order."""
         held, self._arrived_while_stopped = self._arrived_while_stopped, []
-        for hear in held:
-            hear()
+        for handle in held:
+            handle()
 
     def _numbered(self, command: RemotingCommand) -> RemotingCommand:
         command.opaque = self._opaque
@@ -166,7 +161,7 @@ class Connections:
             return channel
         except BaseException as why:
             opening.set_exception(ConnectFailed(str(why) or f"connecting to {address} was given up"))
-            opening.exception()  # nobody need have waited for it
+            opening.exception()  # it may be that no one waited for it
             raise
         finally:
             del self._opening[address]
@@ -193,6 +188,12 @@ class Connections:
         for waiting in list(self._waiting.values()):
             if waiting.channel is channel:
                 _fail(waiting, f"the connection to {waiting.pending.address} closed")
+
+
+def answer(command: RemotingCommand, channel: Channel) -> None:
+    """Send the answer to a request of the other side."""
+    command.language = Language.PYTHON
+    channel.send(command)
 
 
 def _fail(waiting: _Waiting, why: str) -> None:

@@ -44,7 +44,7 @@ async def consumed_directly(
     try:
         status = await listener([message], context)
         result = "CR_RETURN_NULL" if status is None else RESULTS[status]
-    except Exception as why:  # the application's affair, and what is asked for
+    except Exception as why:  # the application's own, and what was asked for
         log.info("the listener failed with %s", message.unique_key, exc_info=True)
         result, remark = "CR_THROW_EXCEPTION", f"{type(why).__name__}: {why}"
     answer: dict[str, object] = {

@@ -2,19 +2,17 @@
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
 
-from sandbox.client.config import MessageModel
-from sandbox.client.consumption import Batch, Threads, begin_batch, end_batch, hear
+from sandbox.client.config import MessageModel, PushConsumerConfig
+from sandbox.client.consumption import ListenerCalls
+from sandbox.client.instance import ClientInstance
 from sandbox.client.listeners import ConsumeOrderlyContext, OrderlyListener
+from sandbox.client.owned_queues import OwnedQueues
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.results import ConsumeOrderlyStatus
-from sandbox.client.send_back import send_to_retry_topic
-from sandbox.client.tasks import Periodic
+from sandbox.client.send_back import SendBack
+from sandbox.client.tasks import Periodic, Tasks
 from sandbox.message.message import Message
-
-if TYPE_CHECKING:
-    from sandbox.client.push_consumer import PushConsumer
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +25,7 @@ LONGEST_RUN_MS = 60_000
 GO_ON_AFTER_LONG_RUN_MS = 10
 SUSPEND_RANGE_MS = (10, 30_000)
 
-SUCCESS = ConsumeOrderlyStatus.SUCCESS
+SUCCESSES = (ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.COMMIT)
 SUSPEND = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
 
 
@@ -37,10 +35,21 @@ class ConsumeMessageOrderlyService:
     A failure blocks its queue until it succeeds: that is the price of order.
     """
 
-    def __init__(self, consumer: "PushConsumer", listener: OrderlyListener) -> None:
-        self._consumer = consumer
+    def __init__(
+        self, config: PushConsumerConfig, instance: ClientInstance, tasks: Tasks, queues: OwnedQueues,
+        calls: ListenerCalls, listener: OrderlyListener,
+    ) -> None:
+        self._config = config
+        self._clustering = config.model is MessageModel.CLUSTERING
+        self._clock = instance.clock
+        self._lock_renew_ms = instance.config.lock_renew_ms
+        self._tasks = tasks
+        self._offset_store = queues.offset_store
+        self._locks = queues.locks
+        self._calls = calls
         self._listener = listener
-        self.threads = Threads(consumer.config.threads, f"{consumer.client_id} consume {consumer.group}")
+        self._send_back = SendBack(config.group, instance, config.most_reconsume_times)
+        self.threads = calls.threads
         self.lock_round: Periodic | None = None
         self._running: set[ProcessQueue] = set()
         self.suspended_until_ms: dict[ProcessQueue, int] = {}
@@ -48,12 +57,10 @@ class ConsumeMessageOrderlyService:
     def start(self) -> None:
         if not self._clustering:
             return
-        consumer = self._consumer
         self.lock_round = Periodic(
-            consumer.clock, first_ms=FIRST_LOCK_ROUND_MS, period_ms=consumer.instance.config.lock_renew_ms,
-            job=consumer.locks.lock_all,
-        )  # fmt: skip
-        consumer.tasks.spawn(self.lock_round.run(), "renew locks")
+            self._clock, first_ms=FIRST_LOCK_ROUND_MS, period_ms=self._lock_renew_ms, job=self._locks.lock_all
+        )
+        self._tasks.spawn(self.lock_round.run(), "renew locks")
 
     def submit(self, messages: list[Message], pq: ProcessQueue, *, wake: bool) -> None:
         if wake:
@@ -61,24 +68,19 @@ class ConsumeMessageOrderlyService:
 
     async def shutdown(self) -> None:
         """Let running listeners finish for the configured time, interrupt them, then give all locks back."""
-        await self._consumer.let_finish(self.threads)
-        await self.threads.close()
+        await self._calls.close()
         if self._clustering:
-            await self._consumer.locks.unlock_all()
+            await self._locks.unlock_all()
 
     def stop(self) -> None:
         self.threads.cancel()
-        self._consumer.locks.close()
-
-    @property
-    def _clustering(self) -> bool:
-        return self._consumer.config.model is MessageModel.CLUSTERING
+        self._locks.close()
 
     async def _consume(self, pq: ProcessQueue, thread: int) -> None:
         """One run over a queue; a second one that comes meanwhile finds its work being done."""
         if pq.dropped or pq in self._running:
             return
-        if self._clustering and not self._consumer.locks.trusts(pq):
+        if self._clustering and not self._locks.trusts(pq):
             self._lock_again(pq, LOCK_AGAIN_AT_START_S)
             return
         self._running.add(pq)
@@ -89,42 +91,32 @@ class ConsumeMessageOrderlyService:
             self._running.discard(pq)
 
     async def _run(self, pq: ProcessQueue, thread: int) -> None:
-        consumer = self._consumer
-        began_ms = consumer.clock.now_ms()
+        began_ms = self._clock.now_ms()
         while not pq.dropped:
-            if self._clustering and not consumer.locks.trusts(pq):
+            if self._clustering and not self._locks.trusts(pq):
                 self._lock_again(pq, LOCK_AGAIN_IN_LOOP_S)
                 return
-            if consumer.clock.now_ms() - began_ms > LONGEST_RUN_MS:
+            if self._clock.now_ms() - began_ms > LONGEST_RUN_MS:
                 self._go_on_later(pq, GO_ON_AFTER_LONG_RUN_MS)
                 return
-            messages = pq.take(consumer.config.consume_batch)
+            messages = pq.take(self._config.consume_batch)
             if not messages or not await self._one_batch(messages, pq, thread):
                 return
 
     async def _one_batch(self, messages: list[Message], pq: ProcessQueue, thread: int) -> bool:
         """True when the run may go on with the next batch."""
-        consumer = self._consumer
         context = ConsumeOrderlyContext(pq.mq, thread)
-        batch = begin_batch(consumer, messages, pq, thread)
-        status = await hear(consumer, partial(self._listener, messages, context), batch)
-        end_batch(consumer, batch, self._outcome(batch, status))
-        return await self._settle(batch, context, status or SUSPEND)
+        status = await self._calls.call(partial(self._listener, messages, context), messages, pq, thread, SUCCESSES)
+        return await self._settle(messages, pq, context, status or SUSPEND)
 
-    def _outcome(self, batch: Batch, status: ConsumeOrderlyStatus | None) -> str:
-        if status is None:
-            return "FAILED"
-        if self._consumer.clock.now_ms() - batch.started_ms >= self._consumer.config.consume_timeout_ms:
-            return "TIMEOUT"
-        return "SUCCESS" if status in (SUCCESS, ConsumeOrderlyStatus.COMMIT) else "LATER"
-
-    async def _settle(self, batch: Batch, context: ConsumeOrderlyContext, status: ConsumeOrderlyStatus) -> bool:
+    async def _settle(
+        self, messages: list[Message], pq: ProcessQueue, context: ConsumeOrderlyContext, status: ConsumeOrderlyStatus
+    ) -> bool:
         """What the answer means for the taken messages; True when the run may go on."""
-        pq = batch.pq
         commit = False
         if status is SUSPEND:
-            if await self._must_suspend(batch.messages):
-                pq.again(batch.messages)
+            if await self._must_suspend(messages):
+                pq.again(messages)
                 self._go_on_later(pq, context.suspend_ms)
                 return False
             commit = context.auto_commit
@@ -137,31 +129,31 @@ class ConsumeMessageOrderlyService:
         elif status is ConsumeOrderlyStatus.COMMIT:
             commit = True
         if commit and (offset := pq.commit()) >= 0 and not pq.dropped:
-            self._consumer.offset_store.update_offset(pq.mq, offset, increase_only=False)
+            self._offset_store.update_offset(pq.mq, offset, increase_only=False)
         return True
 
     async def _must_suspend(self, messages: list[Message]) -> bool:
         """Count one more try; those that had their last go to the retry topic, where the broker buries them."""
         suspend = False
         for message in messages:
-            exhausted = message.reconsume_times >= self._consumer.config.most_reconsume_times
-            if exhausted and await send_to_retry_topic(self._consumer, message):
+            exhausted = message.reconsume_times >= self._config.most_reconsume_times
+            if exhausted and await self._send_back.send_to_retry_topic(message):
                 continue
             message.reconsume_times += 1
             suspend = True
         return suspend
 
     def _lock_again(self, pq: ProcessQueue, delay_s: float) -> None:
-        self._consumer.tasks.spawn(self._lock_story(pq, delay_s), f"lock {pq.mq.key} again")
+        self._tasks.spawn(self._lock_after(pq, delay_s), f"lock {pq.mq.key} again")
 
-    async def _lock_story(self, pq: ProcessQueue, delay_s: float) -> None:
-        await self._consumer.clock.sleep(delay_s)
-        locked = await self._consumer.locks.lock(pq.mq)
+    async def _lock_after(self, pq: ProcessQueue, delay_s: float) -> None:
+        await self._clock.sleep(delay_s)
+        locked = await self._locks.lock(pq.mq)
         self._go_on_later(pq, GO_ON_LOCKED_MS if locked else GO_ON_NOT_LOCKED_MS)
 
     def _go_on_later(self, pq: ProcessQueue, suspend_ms: int) -> None:
         """Run over the queue again after a while; −1 takes the consumer's setting."""
         low, high = SUSPEND_RANGE_MS
-        wait_ms = min(max(self._consumer.config.suspend_ms if suspend_ms == -1 else suspend_ms, low), high)
-        self.suspended_until_ms[pq] = self._consumer.clock.now_ms() + wait_ms
-        self._consumer.clock.call_later(wait_ms / 1000, lambda: self.submit([], pq, wake=True))
+        wait_ms = min(max(self._config.suspend_ms if suspend_ms == -1 else suspend_ms, low), high)
+        self.suspended_until_ms[pq] = self._clock.now_ms() + wait_ms
+        self._clock.call_later(wait_ms / 1000, lambda: self.submit([], pq, wake=True))

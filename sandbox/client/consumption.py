@@ -1,12 +1,15 @@
-"""What both ways of consuming share: threads, the story of one batch, and the second chance."""
+"""What both ways of consuming share: threads, and the calls of the listener."""
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from sandbox.client.config import PushConsumerConfig
+from sandbox.client.instance import ClientInstance
+from sandbox.client.pin_watch import PinWatch
 from sandbox.client.process_queue import ProcessQueue, offset_of
 from sandbox.client.tasks import Tasks
 from sandbox.journal.events import MessagesConsumed
@@ -16,13 +19,11 @@ from sandbox.message import properties
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 
-if TYPE_CHECKING:
-    from sandbox.client.push_consumer import PushConsumer
-
 log = logging.getLogger(__name__)
 
 Status = TypeVar("Status")
 
+TERMINATION_STEP_S = 0.01
 SHARDING_KEY = "__SHARDINGKEY"
 INTERRUPTED = "INTERRUPTED"  # the process ended, or would wait no longer, while the listener worked
 
@@ -39,7 +40,7 @@ class ConsumeService(Protocol):
     def submit(self, messages: list[Message], pq: ProcessQueue, *, wake: bool) -> None: ...
     async def shutdown(self) -> None: ...
     def stop(self) -> None:
-        """At once, without a word."""
+        """At once; nothing is waited for."""
 
 
 class Working(NamedTuple):
@@ -108,62 +109,81 @@ class Threads:
             heappush(self._free, number)
 
 
-class Batch(NamedTuple):
-    """One call of the listener: what it was given, when, and by which thread."""
+class ListenerCalls:
+    """One consumer's calls of its listener, batch by batch on its threads, each written to the journal.
 
-    messages: list[Message]
-    pq: ProcessQueue
-    thread: int
-    started_ms: int
-
-
-def begin_batch(consumer: "PushConsumer", messages: list[Message], pq: ProcessQueue, thread: int) -> Batch:
-    """Restore topics of retried messages, note the start, and mark the messages as being worked on."""
-    now_ms = consumer.clock.now_ms()
-    for message in messages:
-        origin = message.properties.get(properties.RETRY_TOPIC)
-        if origin is not None and message.topic == consumer.config.retry_topic:
-            message.topic = origin
-        message.properties[properties.CONSUME_START_TIME] = str(now_ms)
-    pq.begin(messages, now_ms)
-    pq.last_consume_ms = now_ms
-    first = messages[0]
-    consumer.service.threads.working[thread] = Working(pq.mq, offset_of(first), first.keys, now_ms)
-    consumer.watch.begin()
-    return Batch(messages, pq, thread, now_ms)
-
-
-async def hear(consumer: "PushConsumer", listener: Callable[[], Awaitable[Status]], batch: Batch) -> Status | None:
-    """What the listener says; None when it failed, which is the application's affair.
-
-    A process stopped meanwhile hears it when it goes on; a cancelled batch is unfinished again, and the journal says
-    that a listener had begun it.
+    `handler` is a label the journal carries with every batch; `consumed` counts messages a listener has returned from.
     """
-    status: Status | None = None
-    try:
+
+    def __init__(self, config: PushConsumerConfig, instance: ClientInstance, watch: PinWatch) -> None:
+        self.threads = Threads(config.threads, f"{instance.client_id} consume {config.group}")
+        self.handler = ""
+        self.consumed = 0
+        self._config = config
+        self._retry_topic = config.retry_topic
+        self._instance = instance
+        self._watch = watch
+
+    async def call(
+        self, listener: Callable[[], Awaitable[Status | None]], messages: list[Message], pq: ProcessQueue, thread: int,
+        successes: Collection[Status],
+    ) -> Status | None:
+        """What the listener says; None when it failed, which concerns the application only.
+
+        A process stopped meanwhile learns it when it is resumed; a cancelled batch is unfinished again, and the
+        journal says that a listener had begun it.
+        """
+        clock, status = self._instance.clock, None
+        started_ms = self._begin(messages, pq, thread)
         try:
-            status = await listener()
-        except Exception:
-            log.debug("the listener of %s failed", consumer.group, exc_info=True)
-        await consumer.clock.going_on()
-    except asyncio.CancelledError:
-        batch.pq.end(batch.messages)
-        _tell_end(consumer, batch, INTERRUPTED)
-        raise
-    return status
+            try:
+                status = await listener()
+            except Exception:
+                log.debug("the listener of %s failed", self._config.group, exc_info=True)
+            await clock.going_on()
+        except asyncio.CancelledError:
+            pq.end(messages)
+            self._write(messages, pq, INTERRUPTED, started_ms, thread)
+            raise
+        if status is None:
+            outcome = "FAILED"
+        elif clock.now_ms() - started_ms >= self._config.consume_timeout_ms:
+            outcome = "TIMEOUT"
+        else:
+            outcome = "SUCCESS" if status in successes else "LATER"
+        pq.end(messages)
+        self.threads.working.pop(thread, None)
+        self.consumed += len(messages)
+        self._write(messages, pq, "IGNORED" if pq.dropped else outcome, started_ms, thread)
+        return status
 
+    async def close(self) -> None:
+        """Let running listeners finish for the configured time, then interrupt them."""
+        clock = self._instance.clock
+        ends_ms = clock.now_ms() + self._config.await_termination_ms
+        while self.threads.busy and clock.now_ms() < ends_ms:
+            await clock.sleep(TERMINATION_STEP_S)
+        await self.threads.close()
 
-def end_batch(consumer: "PushConsumer", batch: Batch, outcome: str) -> None:
-    """The listener has returned; tell the journal, once per batch."""
-    batch.pq.end(batch.messages)
-    consumer.service.threads.working.pop(batch.thread, None)
-    consumer.consumed += len(batch.messages)
-    _tell_end(consumer, batch, "IGNORED" if batch.pq.dropped else outcome)
+    def _begin(self, messages: list[Message], pq: ProcessQueue, thread: int) -> int:
+        """Restore topics of retried messages and mark all as being worked on since the time returned, in ms."""
+        now_ms = self._instance.clock.now_ms()
+        for message in messages:
+            origin = message.properties.get(properties.RETRY_TOPIC)
+            if origin is not None and message.topic == self._retry_topic:
+                message.topic = origin
+            message.properties[properties.CONSUME_START_TIME] = str(now_ms)
+        pq.begin(messages, now_ms)
+        pq.last_consume_ms = now_ms
+        first = messages[0]
+        self.threads.working[thread] = Working(pq.mq, offset_of(first), first.keys, now_ms)
+        self._watch.begin()
+        return now_ms
 
-
-def _tell_end(consumer: "PushConsumer", batch: Batch, outcome: str) -> None:
-    tell_consumed(consumer.journal, batch.pq.mq, batch.messages, group=consumer.group, client_id=consumer.client_id,
-                  outcome=outcome, started_ms=batch.started_ms, thread=batch.thread, handler=consumer.handler)
+    def _write(self, messages: list[Message], pq: ProcessQueue, outcome: str, started_ms: int, thread: int) -> None:
+        tell_consumed(self._instance.journal, pq.mq, messages, group=self._config.group,
+                      client_id=self._instance.client_id, outcome=outcome, started_ms=started_ms, thread=thread,
+                      handler=self.handler)  # fmt: skip
 
 
 def tell_consumed(

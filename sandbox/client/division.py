@@ -26,7 +26,7 @@ class Division(NamedTuple):
 class Round(NamedTuple):
     """What a member holds for true of one topic, since it last divided it.
 
-    `missed_ms`, `missed_why`: a later round that came to nothing; without a reason, nobody told the members.
+    `missed_ms`, `missed_why`: a later round that came to nothing; without a reason, no broker gave the members.
     """
 
     division: Division | None

@@ -2,13 +2,16 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
+from sandbox.client.connections import answer
 from sandbox.client.consume_directly import Listeners
+from sandbox.client.members import Consumer, Publisher
 from sandbox.client.received import message_of
-from sandbox.client.request_reply import pushed
+from sandbox.client.request_reply import ReplyFutures, pushed
+from sandbox.client.tasks import Tasks
 from sandbox.kernel.errors import CorruptRecord, SandboxError
+from sandbox.kernel.process_clock import ProcessClock
 from sandbox.message import properties, record
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
@@ -25,9 +28,6 @@ from sandbox.remoting.headers import (
     TopicGroupHeader,
 )
 
-if TYPE_CHECKING:
-    from sandbox.client.instance import ClientInstance
-
 log = logging.getLogger(__name__)
 
 MAX_DIRECT = 64  # messages at a time
@@ -41,11 +41,20 @@ class Incoming:
     Resets take ten seconds and run one after the other, as they would in Java's one thread for broker requests.
     """
 
-    def __init__(self, instance: "ClientInstance") -> None:
-        self._instance = instance
+    def __init__(
+        self, consumers: Mapping[str, Consumer], producers: Mapping[str, Publisher], requests: ReplyFutures, *,
+        clock: ProcessClock, tasks: Tasks, wake_rebalance: Callable[[str], None], body_bytes: int,
+    ) -> None:
+        self._consumers = consumers
+        self._producers = producers
+        self._requests = requests
+        self._clock = clock
+        self._tasks = tasks
+        self._wake_rebalance = wake_rebalance
+        self._body_bytes = body_bytes
         self._resets: deque[tuple[ResetOffsetHeader, dict[MessageQueue, int]]] = deque()
         self._resetting = False
-        self._direct = 0  # messages being consumed because somebody asked
+        self._direct = 0  # messages being consumed on request
         self._served: dict[int, Answerer] = {
             RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: self._members_changed,
             RequestCode.RESET_CONSUMER_CLIENT_OFFSET: self._reset,
@@ -64,20 +73,20 @@ class Incoming:
         """One request; a bad one is answered with SYSTEM_ERROR and ends nothing."""
         serve = self._served.get(command.code)
         if serve is None:
-            answer: RemotingCommand | None = command.reply(
+            reply: RemotingCommand | None = command.reply(
                 ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {command.code} not supported"
             )
         else:
             try:
-                answer = serve(command, channel)
+                reply = serve(command, channel)
             except SandboxError as why:
                 log.info("request %d from %s not served: %s", command.code, channel.remote, why)
-                answer = command.reply(ResponseCode.SYSTEM_ERROR, remark=str(why))
-        if answer is not None and not command.is_oneway:
-            self._instance.connections.answer(answer, channel)
+                reply = command.reply(ResponseCode.SYSTEM_ERROR, remark=str(why))
+        if reply is not None and not command.is_oneway:
+            answer(reply, channel)
 
     def _members_changed(self, command: RemotingCommand, channel: Channel) -> None:
-        self._instance.wake_rebalance("notified")
+        self._wake_rebalance("notified")
 
     def _reset(self, command: RemotingCommand, channel: Channel) -> None:
         header = ResetOffsetHeader.from_ext(command.ext)
@@ -85,13 +94,13 @@ class Incoming:
         self._resets.append((header, {MessageQueue(*queue): offset for queue, offset in body.offsets.items()}))
         if not self._resetting:
             self._resetting = True
-            self._instance.tasks.spawn(self._reset_in_turn(), "reset offsets")
+            self._tasks.spawn(self._reset_in_turn(), "reset offsets")
 
     async def _reset_in_turn(self) -> None:
         try:
             while self._resets:
                 header, offsets = self._resets.popleft()
-                consumer = self._instance.consumers.get(header.group)
+                consumer = self._consumers.get(header.group)
                 if consumer is not None:
                     await consumer.reset_offsets(header.topic, offsets)
         finally:
@@ -99,7 +108,7 @@ class Incoming:
 
     def _status(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
         header = TopicGroupHeader.from_ext(command.ext)
-        consumer = self._instance.consumers.get(header.group)
+        consumer = self._consumers.get(header.group)
         if consumer is None:
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(header.group))
         status = ConsumerStatusBody(dict(consumer.status(header.topic).items()), {})
@@ -107,58 +116,57 @@ class Incoming:
 
     def _running_info(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
         header = RunningInfoHeader.from_ext(command.ext)
-        consumer = self._instance.consumers.get(header.group)
+        consumer = self._consumers.get(header.group)
         if consumer is None:
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(header.group))
         return command.reply(ResponseCode.SUCCESS, body=consumer.running_info())
 
     def _check_transaction(self, command: RemotingCommand, channel: Channel) -> None:
-        """The producer of the message's group answers, if it has a listener for that; nobody else does."""
+        """The producer of the message's group answers, if it has a listener for that; no other does."""
         header = CheckTransactionHeader.from_ext(command.ext)
-        message = message_of(record.decode(command.body or b""), self._instance.config.body_bytes)
-        producer = self._instance.producers.get(message.properties.get(properties.PGROUP, ""))
+        message = message_of(record.decode(command.body or b""), self._body_bytes)
+        producer = self._producers.get(message.properties.get(properties.PGROUP, ""))
         if producer is not None and producer.on_check is not None:
             producer.on_check(header, message, channel.remote)
 
     def _consume_directly(self, command: RemotingCommand, channel: Channel) -> RemotingCommand | None:
         """Answered once the listener has returned, however long that takes; the broker waits ten seconds."""
         group = text(command.ext, "consumerGroup")
-        consumer = self._instance.consumers.get(group)
+        consumer = self._consumers.get(group)
         if consumer is None:
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(group))
         if not isinstance(consumer, Listeners):
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
         if self._direct >= MAX_DIRECT:
             return command.reply(ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are being consumed so")
-        message = message_of(record.decode(command.body or b""), self._instance.config.body_bytes)
+        message = message_of(record.decode(command.body or b""), self._body_bytes)
         broker = text_or_none(command.ext, "brokerName") or ""
         self._direct += 1
-        self._instance.tasks.spawn(self._directly(consumer, message, broker, command, channel), "consume directly")
+        self._tasks.spawn(self._directly(consumer, message, broker, command, channel), "consume directly")
         return None
 
     async def _directly(self, consumer: Listeners, message: Message, broker: str, command: RemotingCommand,
                         channel: Channel) -> None:
         try:
             body = await consumer.consume_directly(message, broker)
-            await self._instance.clock.going_on()
+            await self._clock.going_on()
         finally:
             self._direct -= 1
-        self._instance.connections.answer(command.reply(ResponseCode.SUCCESS, body=body), channel)
+        answer(command.reply(ResponseCode.SUCCESS, body=body), channel)
 
     def _reply_arrived(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
         """A reply that no request waits for (any more) counts as taken, too, and is not unpacked."""
         header = PushReplyHeader.from_ext(command.ext)
         correlation_id = properties.decode(header.properties).get(properties.CORRELATION_ID, "")
-        if not self._instance.requests.waits_for(correlation_id):
+        if not self._requests.waits_for(correlation_id):
             log.info("no request waits for the reply %s", correlation_id)
             return command.reply(ResponseCode.SUCCESS)
         try:
-            reply = pushed(header, command.body or b"", self._instance.clock.now_ms(),
-                           self._instance.config.body_bytes)
+            reply = pushed(header, command.body or b"", self._clock.now_ms(), self._body_bytes)
         except CorruptRecord as why:
             log.info("a reply cannot be unpacked: %s", why)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
-        self._instance.requests.arrived(reply)
+        self._requests.arrived(reply)
         return command.reply(ResponseCode.SUCCESS)
 
 

@@ -3,17 +3,17 @@
 import logging
 from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import Protocol
 
 from sandbox.client.client_api import ClientApi
 from sandbox.client.config import INNER_PRODUCER_GROUP, ClientConfig, ProducerConfig
 from sandbox.client.connections import Connections
 from sandbox.client.incoming import Incoming
-from sandbox.client.lifecycle import Lifecycle
+from sandbox.client.lifecycle import LifeCycle, Steps
 from sandbox.client.local_offset_store import FileStore
+from sandbox.client.members import Consumer, Member
 from sandbox.client.name_servers import NameServers
 from sandbox.client.producer import Producer
-from sandbox.client.request_reply import Requests
+from sandbox.client.request_reply import ReplyFutures
 from sandbox.client.routes import MASTER_ID, RouteTable
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Alarm, Job, Periodic, Tasks, TimerRow
@@ -26,7 +26,7 @@ from sandbox.kernel.process_clock import ProcessClock
 from sandbox.message.filter import TAG
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import java_hash
-from sandbox.remoting.bodies import ConsumerData, HeartbeatData
+from sandbox.remoting.bodies import HeartbeatData
 from sandbox.remoting.channel import Connector
 
 log = logging.getLogger(__name__)
@@ -35,26 +35,10 @@ FIRST_ROUTE_MS = 10
 ADJUST_POOL_MS = 60_000
 
 
-class Consumer(Protocol):
-    """What an instance asks of the consumers it hosts."""
-
-    group: str
-
-    def data(self) -> ConsumerData: ...
-    def topics(self) -> list[str]: ...
-    async def persist_offsets(self) -> None: ...
-    async def rebalance(self, trigger: str) -> None: ...
-    async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None: ...
-    def status(self, topic: str) -> dict[MessageQueue, int]: ...
-    def running_info(self) -> bytes: ...
-    def told(self, state: str) -> None:
-        """The whole process crashed, hung or went on."""
-
-
 class ClientInstance:
     """Everything the clients of one process share, as long as one of them lives.  RocketMQ: `MQClientInstance`.
 
-    Time, luck and wires are given; `files` is where broadcasting members keep their offsets.
+    Clock, chance and connector are given; `files` is where broadcasting members keep their offsets.
     """
 
     def __init__(
@@ -70,7 +54,14 @@ class ClientInstance:
         self.consumers: dict[str, Consumer] = {}
         self.producers: dict[str, Producer] = {}
         self.state = "created"  # running, stopped, crashed
-        self.incoming = Incoming(self)
+        self.tasks = Tasks(self.client_id)
+        self._rebalance_task = Tasks(self.client_id)  # apart: it ends last
+        self._rebalance_alarm = Alarm(self.clock)
+        self.requests = ReplyFutures(self.chance.fork("requests"))
+        self.incoming = Incoming(
+            self.consumers, self.producers, self.requests, clock=self.clock, tasks=self.tasks,
+            wake_rebalance=self.wake_rebalance, body_bytes=config.body_bytes,
+        )  # fmt: skip
         self.connections = Connections(connector, self.clock, config, self.incoming.handle)
         self.api = ClientApi(self.connections, config)
         self.routes = RouteTable(self.chance.fork("routes"))
@@ -79,11 +70,7 @@ class ClientInstance:
             client_id=self.client_id,
         )  # fmt: skip
         self.keys = UniqueKeys(bytes(map(int, config.ip.split("."))), config.pid, java_hash(self.client_id))
-        self.tasks = Tasks(self.client_id)
-        self._rebalance_task = Tasks(self.client_id)  # apart: it ends last
-        self.requests = Requests(self.chance.fork("requests"))
         self.inner_producer = Producer(ProducerConfig(group=INNER_PRODUCER_GROUP), self)
-        self._rebalance_alarm = Alarm(self.clock)
         self._periodic: dict[str, Periodic] = {}
         self._beating = False
 
@@ -106,7 +93,7 @@ class ClientInstance:
         self._rebalance_task.spawn(self._rebalance_service(), "rebalance")
         self.producers[INNER_PRODUCER_GROUP] = self.inner_producer
 
-    async def shutdown(self, steps: Lifecycle | None = None) -> None:
+    async def shutdown(self, steps: Steps | None = None) -> None:
         """End the process, service by service, unless another member still lives in it (spec client-behaviour 2.3).
 
         `steps`: the phase of the member that stops; each service is a step of it.  RocketMQ also stops the pull thread
@@ -128,7 +115,7 @@ class ClientInstance:
             await self._rebalance_task.close()
 
     def crash(self) -> None:
-        """As `kill -9`: everything ends in this turn, nobody is told, connections just close."""
+        """As `kill -9`: everything ends in this turn, nothing is sent, connections just close."""
         self.state = "crashed"
         self.clock.stop()  # nothing of this process may run any more
         self.tasks.cancel()
@@ -136,7 +123,7 @@ class ClientInstance:
         self.requests.close()
         self.connections.close()
         for member in self._members():
-            member.told("crashed")
+            member.life.process_became("crashed")
         self.consumers.clear()
         self.producers.clear()
 
@@ -145,14 +132,14 @@ class ClientInstance:
         if self.state == "running" and not self.clock.stopped:
             self.clock.stop()
             for member in self._members():
-                member.told("hung")
+                member.life.process_became("hung")
 
     def resume(self) -> None:
-        """As SIGCONT: first hear what came in, then run what fell due."""
+        """As SIGCONT: first handle what came in, then run what fell due."""
         if self.state == "running" and self.clock.stopped:
             self.clock.wake()
             for member in self._members():
-                member.told("running")
+                member.life.process_became("running")
             self.connections.deliver_held()
             self.clock.ring_late()
 
@@ -167,6 +154,24 @@ class ClientInstance:
         if producer.group in self.producers:
             raise ClientError(f"the producer group {producer.group} has been created before in {self.client_id}")
         self.producers[producer.group] = producer
+
+    async def leave(self, consumer: Consumer, steps: Steps) -> None:
+        """The steps every consumer stops with: what is done is committed, then the brokers learn of it."""
+        with steps.step("persist offsets"):
+            await self._persist(consumer, "shutdown")
+        with steps.step("unregister"):
+            self.consumers.pop(consumer.group, None)
+            await self.unregister(consumer_group=consumer.group)
+
+    async def withdraw(self, life: LifeCycle) -> None:
+        """A member whose start was refused leaves; the process ends with its last member."""
+        for group, consumer in list(self.consumers.items()):
+            if consumer.life is life:
+                del self.consumers[group]
+        for group, producer in list(self.producers.items()):
+            if producer.life is life:
+                del self.producers[group]
+        await self.shutdown()
 
     @property
     def timers(self) -> dict[str, int]:
@@ -188,7 +193,7 @@ class ClientInstance:
     # Routes and addresses.
 
     async def update_routes(self) -> None:
-        """Refresh every topic somebody here subscribes to or publishes on."""
+        """Refresh every topic a member here subscribes to or publishes on."""
         topics = {topic for consumer in self.consumers.values() for topic in consumer.topics()}
         topics |= {topic for producer in self.producers.values() for topic in producer.topics()}
         for topic in sorted(topics):
@@ -220,7 +225,7 @@ class ClientInstance:
         return await self.api.search_offset(await self.master_or_any(mq), mq, timestamp_ms)
 
     async def fetch_readable_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read, by a fresh look.  Raises ClientError when nobody knows it."""
+        """All queues of the topic that can be read, by a fresh look.  Raises ClientError for an unknown one."""
         await self.name_servers.learn_route(topic)
         queues = self.routes.subscribe_queues(topic)
         if queues is None:
@@ -263,7 +268,7 @@ class ClientInstance:
             self._beating = False
 
     async def unregister(self, *, producer_group: str | None = None, consumer_group: str | None = None) -> None:
-        """Say goodbye for one group at every known broker."""
+        """Unregister one group at every known broker."""
         for _, _, address in self.routes.all_addresses(masters_only=False):
             try:
                 await self.api.unregister(
@@ -300,7 +305,13 @@ class ClientInstance:
 
     async def _persist_offsets(self) -> None:
         for consumer in list(self.consumers.values()):
-            await consumer.persist_offsets()
+            await self._persist(consumer, "timer")
+
+    async def _persist(self, consumer: Consumer, by: str) -> None:
+        try:
+            await consumer.offset_store.persist_all(list(consumer.process_queues), by=by)
+        except SandboxError as why:
+            log.info("offsets of %s not persisted: %s", consumer.group, why)
 
     async def _adjust_thread_pools(self) -> None:
         """Every minute Java's client compares what has piled up with a threshold; what it then calls is empty."""
@@ -314,5 +325,6 @@ class ClientInstance:
                 except SandboxError as why:
                     log.warning("rebalance of %s failed: %s", consumer.group, why)
 
-    def _members(self) -> "Iterable[Consumer | Producer]":
-        return [*self.consumers.values(), *self.producers.values()]
+    def _members(self) -> Iterable[Member]:
+        """All but the inner producer, which has no life of its own."""
+        return [*self.consumers.values(), *(p for p in self.producers.values() if p is not self.inner_producer)]

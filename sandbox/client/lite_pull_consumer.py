@@ -1,16 +1,15 @@
 """Consuming by polling: messages are fetched ahead, the application takes them when it likes."""
 
-import logging
 from collections.abc import Iterable
 
-from sandbox.client.active_rebalance import ActiveRebalance
+from sandbox.client.active_rebalance import ActiveRebalance, write_taken
 from sandbox.client.assigned_queues import AssignedQueue, AssignedQueues, FetchedBatches
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere, MessageModel
+from sandbox.client.flow_control import FlowControl
 from sandbox.client.instance import ClientInstance
-from sandbox.client.lifecycle import Lifecycle
+from sandbox.client.lifecycle import LifeCycle, Steps
 from sandbox.client.lite_pull_config import LitePullConsumerConfig
 from sandbox.client.lite_pull_tasks import LitePullTasks
-from sandbox.client.member_state import tell_state
 from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.client.plugged_offset_store import offset_store_for
 from sandbox.client.process_queue import ProcessQueue
@@ -20,13 +19,11 @@ from sandbox.client.start_offset import StartOffset, compute_pull_from_where
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Tasks
 from sandbox.client.topic_watch import TopicListener, TopicWatch
-from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.kernel.errors import ClientError
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
-
-log = logging.getLogger(__name__)
 
 EXCLUSIVE = "Subscribe and assign are mutually exclusive."
 
@@ -34,10 +31,10 @@ EXCLUSIVE = "Subscribe and assign are mutually exclusive."
 class LitePullConsumer:
     """Fetches ahead from its queues and hands batches out on `poll`.  RocketMQ: `DefaultLitePullConsumer`.
 
-    Either `subscribe` (queues are divided among the group) or `assign` (these queues, whoever else reads them).
+    Either `subscribe` (queues are divided among the group) or `assign` (these queues, also when others read them).
     What a `poll` gave counts as done with a later one: at most every 5 s a poll notes what the polls before it gave
-    out, and the 5 s timer of the process tells the broker.  Nobody hears of a failure: there is no retry topic and
-    no sending back.  A reset of the group (220) is not heard.
+    out, and the 5 s timer of the process tells the broker.  A failure goes unreported: there is no retry topic and
+    no sending back.  A reset of the group (220) is ignored.
     """
 
     def __init__(self, config: LitePullConsumerConfig, instance: ClientInstance) -> None:
@@ -46,8 +43,6 @@ class LitePullConsumer:
         self.instance = instance
         self.client_id = instance.client_id
         self.strategy = config.strategy
-        self.state = "created"
-        self.since_ms: int | None = None
         built_ms = instance.clock.now_ms() - TIMESTAMP_BACK_MS
         self.timestamp_ms = (built_ms if config.timestamp_ms is None else config.timestamp_ms) // 1000 * 1000
         self.subscriptions: dict[str, Subscription] = {}
@@ -55,11 +50,15 @@ class LitePullConsumer:
         self.fetched = FetchedBatches(instance.clock)
         self.process_queues: dict[MessageQueue, ProcessQueue] = {}
         self.tasks = Tasks(f"{instance.client_id} {config.group}")
+        self.life = LifeCycle("consumer", config.group, instance, self.process_queues, halt=self.tasks.cancel)
         self.offset_store: WatchedOffsetStore = offset_store_for(
             config.offset_store, config.group, config.model, instance
         )
         self._by_hand: bool | None = None  # assigned, subscribed, or neither yet
-        self._pulls = LitePullTasks(self)
+        self._pulls = LitePullTasks(
+            config, instance, self.tasks, self.assigned, self.fetched, FlowControl(self),
+            subscription_of=self.subscription_of, first_offset=self._first_offset,
+        )  # fmt: skip
         self.rebalancer = ActiveRebalance(self)
         self._commit_from_ms = 0
         self._watch = TopicWatch(self.fetch_message_queues)
@@ -88,12 +87,13 @@ class LitePullConsumer:
             raise ClientError("Message queues can not be null or empty.")
         self._choose(by_hand=True)
         self.assigned.update(wanted, self._queue_of)
-        self.process_queues = {state.mq: state.pq for state in self.assigned.states()}
+        self.process_queues.clear()
+        self.process_queues.update((state.mq, state.pq) for state in self.assigned.states())
         if self.state == "running":
             self._pulls.update(wanted)
 
     def subscription_of(self, topic: str) -> Subscription:
-        """What pulls of the topic ask for.  Raises ClientError when nobody wants it any more."""
+        """What pulls of the topic ask for.  Raises ClientError when it is no longer wanted."""
         if self._by_hand:
             return Subscription(topic, "*", version=0)
         if topic not in self.subscriptions:
@@ -102,56 +102,41 @@ class LitePullConsumer:
 
     # Life.
 
+    @property
+    def state(self) -> str:
+        return self.life.state
+
     async def start(self) -> None:
         """Raises ClientError for a second start, a group name in use, no name server, or a refused expression."""
-        if self.state != "created":
-            raise ClientError(f"consumer {self.group} is {self.state} and cannot start again")
-        self._become("starting")
-        steps = self._lifecycle("start")
-        try:
-            with steps.step("register in instance"):
-                self.instance.register_consumer(self)
-            with steps.step("load offsets"):
-                await self.offset_store.load()
-            with steps.step("start instance"):
-                await self.instance.start()
-            self.tasks.spawn(self._watch.run(self.instance.clock, self.config.topic_check_ms), "check topics")
-            self.since_ms = self.instance.clock.now_ms()
-            self._become("running")
-            with steps.step("fetch routes"):
-                await self._learn_routes()
-            if self._by_hand:
-                self._pulls.update(self.assigned.queues())
-            await self._watch.begin()
-            with steps.step("check subscriptions at a broker"):
-                await self.instance.check_subscriptions(self.group, list(self.subscriptions.values()))
-        except SandboxError:
-            if self.instance.consumers.get(self.group) is self:
-                del self.instance.consumers[self.group]
-            self._end_at_once("refused")
-            await self.instance.shutdown()
-            raise
+        await self.life.start(self._start)
+
+    async def _start(self, steps: Steps) -> None:
+        with steps.step("register in instance"):
+            self.instance.register_consumer(self)
+        with steps.step("load offsets"):
+            await self.offset_store.load()
+        with steps.step("start instance"):
+            await self.instance.start()
+        self.tasks.spawn(self._watch.run(self.instance.clock, self.config.topic_check_ms), "check topics")
+        self.life.running()
+        with steps.step("fetch routes"):
+            await self._learn_routes()
+        if self._by_hand:
+            self._pulls.update(self.assigned.queues())
+        await self._watch.begin()
+        with steps.step("check subscriptions at a broker"):
+            await self.instance.check_subscriptions(self.group, list(self.subscriptions.values()))
 
     async def shutdown(self) -> None:
-        """Commit what polls have noted, say goodbye; what the last polls gave out comes again."""
-        if self.state == "hung":
-            self.resume()
-        if self.state != "running":
-            return
-        self._become("stopping")
-        steps = self._lifecycle("stop")
-        with steps.step("persist offsets"):
-            await self._persist("shutdown")
-        with steps.step("unregister"):
-            self.instance.consumers.pop(self.group, None)
-            await self.instance.unregister(consumer_group=self.group)
+        """Commit what polls have noted, unregister; what the last polls gave out comes again."""
+        await self.life.stop(self._stop)
+
+    async def _stop(self, steps: Steps) -> None:
+        await self.instance.leave(self, steps)
         with steps.step("stop pulling"):
             await self.tasks.close()
         await self.instance.shutdown(steps)
-        for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
-            pq.released_offset = self.offset_store.read_memory(mq)
-            self.rebalancer.remove(mq, pq, "shutdown")
-        self._become("stopped")
+        self.rebalancer.drop_all()
 
     def crash(self) -> None:
         """As `kill -9` of the whole process."""
@@ -204,7 +189,7 @@ class LitePullConsumer:
             await self.offset_store.persist_all(wanted, by="timer")
 
     async def committed(self, mq: MessageQueue) -> int | None:
-        """Where the group has got to; None when nobody has said so."""
+        """Where the group has got to; None when no offset is stored."""
         await self._ready()
         return await self.offset_store.read_offset(mq, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
 
@@ -244,7 +229,7 @@ class LitePullConsumer:
     # Queues.
 
     async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read.  Raises ClientError when nobody knows the topic."""
+        """All queues of the topic that can be read.  Raises ClientError for an unknown topic."""
         return await self.instance.fetch_readable_queues(topic)
 
     async def listen_to_topic(self, topic: str, listener: TopicListener) -> None:
@@ -277,9 +262,6 @@ class LitePullConsumer:
     def topics(self) -> list[str]:
         return list(self.subscriptions)
 
-    async def persist_offsets(self) -> None:
-        await self._persist("timer")
-
     @property
     def model(self) -> MessageModel:
         return self.config.model
@@ -298,8 +280,8 @@ class LitePullConsumer:
 
     @property
     def may_rebalance(self) -> bool:
-        """Queues chosen by hand are nobody else's affair."""
-        return self.state == "running" and not self._by_hand
+        """Queues chosen by hand are not divided."""
+        return self.life.is_active and not self._by_hand
 
     async def rebalance(self, trigger: str) -> None:
         if self.may_rebalance:
@@ -324,13 +306,7 @@ class LitePullConsumer:
         return {}
 
     def running_info(self) -> bytes:
-        return active_running_info(self.group, self.since_ms, self.data())
-
-    def told(self, state: str) -> None:
-        if state == "crashed":
-            self._end_at_once("crashed")
-        elif self.state in ("running", "hung"):
-            self._become(state)
+        return active_running_info(self.group, self.life.since_ms, self.data())
 
     # Inside.
 
@@ -359,6 +335,13 @@ class LitePullConsumer:
         if state.consume_offset is not None and not state.pq.dropped:
             self.offset_store.update_offset(state.mq, state.consume_offset, increase_only=False)
 
+    async def _first_offset(self, mq: MessageQueue) -> int | None:
+        """Where the group has got to; of a queue chosen by hand no rebalance has written that we begin."""
+        start = await self.beginning(mq)
+        if start.offset is not None and not self.subscriptions:
+            write_taken(self, mq, start)
+        return start.offset
+
     async def _learn_routes(self) -> None:
         for topic in list(self.subscriptions):
             await self.instance.name_servers.learn_route(topic)
@@ -367,24 +350,3 @@ class LitePullConsumer:
         await self.instance.clock.going_on()
         if self.state != "running":
             raise ClientError(f"consumer {self.group} is {self.state}, not running")
-
-    async def _persist(self, by: str) -> None:
-        try:
-            await self.offset_store.persist_all(list(self.process_queues), by=by)
-        except SandboxError as why:
-            log.info("offsets of %s not persisted: %s", self.group, why)
-
-    def _end_at_once(self, state: str) -> None:
-        self.tasks.cancel()
-        self._become(state)
-        for pq in self.process_queues.values():
-            pq.dropped = True
-        self.process_queues.clear()
-
-    def _become(self, state: str) -> None:
-        self.state = state
-        tell_state(self.instance.journal, state, self.process_queues, group=self.group, client_id=self.client_id)
-
-    def _lifecycle(self, phase: str) -> Lifecycle:
-        return Lifecycle(self.instance.journal, self.instance.clock, group=self.group, client_id=self.client_id,
-                         phase=phase)  # fmt: skip

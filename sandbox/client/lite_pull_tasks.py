@@ -2,23 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable
 
-from sandbox.client.active_rebalance import tell_taken
-from sandbox.client.assigned_queues import AssignedQueue, Fetched
+from sandbox.client.assigned_queues import AssignedQueue, AssignedQueues, Fetched, FetchedBatches
 from sandbox.client.client_api import SYS_SUBSCRIPTION, SYS_SUSPEND, PullAnswer
 from sandbox.client.flow_control import FlowControl, Limit
+from sandbox.client.instance import ClientInstance
+from sandbox.client.lite_pull_config import LitePullConsumerConfig
 from sandbox.client.pull_api import PullApi, sent_as
 from sandbox.client.pull_consumer import BLOCKING_TIMEOUT_MS, BROKER_SUSPEND_MS
 from sandbox.client.pull_service import AT_ONCE, BROKER_BUSY, DISCARD, FLOW_CONTROL, SAME_AGAIN, SUSPENDED, Pause
 from sandbox.client.subscription import Subscription
+from sandbox.client.tasks import Tasks
 from sandbox.kernel.errors import BrokerRefused, ClientError, SandboxError
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.codes import ResponseCode
-
-if TYPE_CHECKING:
-    from sandbox.client.lite_pull_consumer import LitePullConsumer
 
 log = logging.getLogger(__name__)
 
@@ -31,14 +29,25 @@ class LitePullTasks:
     """RocketMQ: `DefaultLitePullConsumerImpl.PullTaskImpl` and its executor (spec client-behaviour 12).
 
     A pull holds its thread while the broker holds the pull; with more queues than threads, some wait for one.
+    `subscription_of` raises ClientError for a topic no longer wanted; `first_offset` None: not known now.
     """
 
-    def __init__(self, consumer: "LitePullConsumer") -> None:
-        self._consumer = consumer
-        self._threads = asyncio.Semaphore(consumer.config.pull_threads)
+    def __init__(
+        self, config: LitePullConsumerConfig, instance: ClientInstance, tasks: Tasks, assigned: AssignedQueues,
+        fetched: FetchedBatches, flow_control: FlowControl, *, subscription_of: Callable[[str], Subscription],
+        first_offset: Callable[[MessageQueue], Awaitable[int | None]],
+    ) -> None:
+        self._config = config
+        self._instance = instance
+        self._tasks = tasks
+        self._assigned = assigned
+        self._fetched = fetched
+        self._flow_control = flow_control
+        self._subscription_of = subscription_of
+        self._first_offset = first_offset
+        self._threads = asyncio.Semaphore(config.pull_threads)
         self._running: dict[MessageQueue, asyncio.Task[None]] = {}
-        self._api = PullApi(consumer.group, consumer.instance)
-        self._flow_control = FlowControl(consumer)
+        self._api = PullApi(config.group, instance)
 
     def update(self, queues: Iterable[MessageQueue], *, topic: str | None = None) -> None:
         """Tasks for these queues and no others, of one topic or of all."""
@@ -60,14 +69,14 @@ class LitePullTasks:
             task.cancel()
 
     def _start(self, mq: MessageQueue) -> None:
-        task = self._consumer.tasks.spawn(self._story(mq), f"pull {mq.key}")
+        task = self._tasks.spawn(self._pull_queue(mq), f"pull {mq.key}")
         if task is not None:
             self._running[mq] = task
 
-    async def _story(self, mq: MessageQueue) -> None:
-        clock = self._consumer.instance.clock
+    async def _pull_queue(self, mq: MessageQueue) -> None:
+        clock = self._instance.clock
         while True:
-            state = self._consumer.assigned.get(mq)
+            state = self._assigned.get(mq)
             if state is None or state.pq.dropped:
                 return
             async with self._threads:
@@ -83,12 +92,12 @@ class LitePullTasks:
 
     async def _once(self, state: AssignedQueue) -> Pause | None:
         """Check, then pull; returns how long to wait before the next."""
-        consumer, pq = self._consumer, state.pq
+        pq = state.pq
         if state.paused:
             return SUSPENDED
         if pq.dropped:
             return DISCARD
-        pq.last_pull_ms = consumer.instance.clock.now_ms()
+        pq.last_pull_ms = self._instance.clock.now_ms()
         if self._flow_control.holds_back(pq, self._crossed(state)):
             return FLOW_CONTROL
         offset = await self._next_offset(state)
@@ -97,9 +106,9 @@ class LitePullTasks:
         if pq.dropped:
             return DISCARD
         try:
-            subscription = consumer.subscription_of(state.mq.topic)
+            subscription = self._subscription_of(state.mq.topic)
             answer = await self._api.pull(
-                state.mq, sent_as(subscription), offset=offset, count=consumer.config.pull_batch, sys_flag=SYS_FLAG,
+                state.mq, sent_as(subscription), offset=offset, count=self._config.pull_batch, sys_flag=SYS_FLAG,
                 suspend_ms=BROKER_SUSPEND_MS, timeout_ms=BLOCKING_TIMEOUT_MS,
             )  # fmt: skip
         except SandboxError as why:
@@ -107,7 +116,7 @@ class LitePullTasks:
             if isinstance(why, BrokerRefused) and why.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_BUSY
             return Pause("not_subscribed" if isinstance(why, ClientError) else "pull_failed",
-                         consumer.instance.config.pull_delay_on_exception_ms / 1000)  # fmt: skip
+                         self._instance.config.pull_delay_on_exception_ms / 1000)  # fmt: skip
         if pq.dropped:
             return DISCARD
         await self._take_over(state, subscription, answer)
@@ -115,8 +124,8 @@ class LitePullTasks:
         return SAME_AGAIN if stuck else AT_ONCE
 
     def _crossed(self, state: AssignedQueue) -> Limit | None:
-        config = self._consumer.config
-        fetched = len(self._consumer.fetched) * config.pull_batch
+        config = self._config
+        fetched = len(self._fetched) * config.pull_batch
         if fetched > config.threshold_for_all:
             return Limit("count", fetched, config.threshold_for_all)
         return self._flow_control.crossed(state.pq, max_span=config.max_span)
@@ -129,10 +138,7 @@ class LitePullTasks:
             return offset
         if state.pull_offset is not None:
             return state.pull_offset
-        start = await self._consumer.beginning(state.mq)
-        if start.offset is not None and not self._consumer.subscriptions:  # assigned: no rebalance told it
-            tell_taken(self._consumer, state.mq, start)
-        return start.offset
+        return await self._first_offset(state.mq)
 
     async def _take_over(self, state: AssignedQueue, subscription: Subscription, answer: PullAnswer) -> None:
         """Every answer moves on, an offset outside the queue too.  After a seek this answer is about the past."""
@@ -144,7 +150,7 @@ class LitePullTasks:
                 return
             if messages:
                 state.pq.put(messages)
-                self._consumer.fetched.put(Fetched(messages, state.pq))
+                self._fetched.put(Fetched(messages, state.pq))
         elif answer.code == ResponseCode.PULL_OFFSET_MOVED:
             log.warning("offset %s of %s is outside the queue", state.pull_offset, state.mq.key)
         state.pull_offset = state.pq.next_offset = answer.header.next_offset

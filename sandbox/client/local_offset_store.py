@@ -26,7 +26,7 @@ class LocalFileOffsetStore:
     """`<client id>/<group>/offsets.json`; the broker's table knows nothing of it.  RocketMQ: same name.
 
     The file is read tolerantly (fastjson writes queues as raw objects for keys) and written as strict JSON whose
-    keys hold the object's text, which fastjson reads as well.  A file nobody can read counts as no record.
+    keys hold the object's text, which fastjson reads as well.  An unreadable file counts as no record.
     """
 
     def __init__(self, group: str, client_id: str, files: FileStore, journal: Journal) -> None:

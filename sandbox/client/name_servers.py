@@ -53,7 +53,7 @@ class NameServers:
             self._journal.write(RouteLearned(client_id=self._client_id, name_server=self.chosen or "", topic=topic))
 
     async def _ask(self, topic: str) -> TopicRouteData | None:
-        """The route, or None when nobody gave one."""
+        """The route, or None when no name server gave one."""
         for _ in self._addresses:
             try:
                 return await self._api.route(self._addresses[self._at], topic)

@@ -12,7 +12,7 @@ class OffsetStore(Protocol):
     """Where a group has got to, queue by queue: the eight calls an application's own store answers.
 
     `update_offset` is cheap and called per batch; `persist_all` is when the world learns of it.  None means:
-    nobody has said so yet; who cannot be asked raises.  `by` says why something is persisted, for the journal
+    not stored yet; a store that cannot be asked raises.  `by` says why something is persisted, for the journal
     (catalogue 1).  RocketMQ: `OffsetStore` (spec client-behaviour 3.1).
     """
 

@@ -1,31 +1,32 @@
 """Notices a message that holds its queue's offset."""
 
-from typing import TYPE_CHECKING
-
+from sandbox.client.process_queue import ProcessQueue
 from sandbox.journal.events import MessagePinned
-from sandbox.kernel.clock import TimerHandle
-
-if TYPE_CHECKING:
-    from sandbox.client.push_consumer import PushConsumer
+from sandbox.journal.journal import Journal
+from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.message.queue import MessageQueue
 
 PINNED_AFTER_MS = 15_000
 LOOK_EVERY_S = 1.0
 
 
 class PinWatch:
-    """Looks once a second while somebody works; an idle consumer has no such timer.
+    """Looks once a second while a listener works; an idle consumer has no such timer.
 
     `MessagePinned` is written once per message: when the oldest unfinished one was begun more than 15 s ago.
     """
 
-    def __init__(self, consumer: "PushConsumer") -> None:
-        self._consumer = consumer
+    def __init__(self, group: str, queues: dict[MessageQueue, ProcessQueue], clock: Clock, journal: Journal) -> None:
+        self._group = group
+        self._queues = queues
+        self._clock = clock
+        self._journal = journal
         self._timer: TimerHandle | None = None
 
     def begin(self) -> None:
-        """Somebody starts to work on something."""
+        """A listener starts to work on something."""
         if self._timer is None:
-            self._timer = self._consumer.clock.call_later(LOOK_EVERY_S, self._look)
+            self._timer = self._clock.call_later(LOOK_EVERY_S, self._look)
 
     def close(self) -> None:
         if self._timer is not None:
@@ -34,10 +35,9 @@ class PinWatch:
 
     def _look(self) -> None:
         self._timer = None
-        consumer = self._consumer
-        now_ms = consumer.clock.now_ms()
+        now_ms = self._clock.now_ms()
         at_work = False
-        for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0]):
+        for mq, pq in sorted(self._queues.items(), key=lambda item: item[0]):
             oldest = pq.oldest()
             if oldest is None:
                 continue
@@ -45,8 +45,8 @@ class PinWatch:
             offset, key, since_ms = oldest
             if now_ms - since_ms > PINNED_AFTER_MS and pq.pinned_offset != offset:
                 pq.pinned_offset = offset
-                consumer.journal.write(MessagePinned(
-                    group=consumer.group, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, offset=offset,
+                self._journal.write(MessagePinned(
+                    group=self._group, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, offset=offset,
                     key=key, age_ms=now_ms - since_ms,
                 ))  # fmt: skip
         if at_work:

@@ -182,7 +182,7 @@ class ProcessQueue:
         return min(heads, default=None)
 
     def oldest(self) -> tuple[int, str, int] | None:
-        """Offset, key and first start (ms) of the oldest unfinished message, once somebody has started on it."""
+        """Offset, key and first start (ms) of the oldest unfinished message, once a listener has started on it."""
         offset = self.first_unfinished()
         if offset is None or offset not in self._started:
             return None

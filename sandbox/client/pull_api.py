@@ -1,4 +1,4 @@
-"""One pull, whoever makes it: which node is asked, what the request carries, what of the answer is wanted."""
+"""One pull of any kind of consumer: which node is asked, what the request carries, what of the answer is wanted."""
 
 from typing import TYPE_CHECKING
 
@@ -95,7 +95,7 @@ class PullApi:
             ))  # fmt: skip
 
     async def is_at_master(self, mq: MessageQueue) -> bool:
-        """Would the next pull go to the master?  Raises ConnectFailed when nobody is known."""
+        """Would the next pull go to the master?  Raises ConnectFailed when no address is known."""
         return (await self._node(mq))[1] == MASTER_ID
 
     async def _node(self, mq: MessageQueue) -> tuple[str, int]:
@@ -112,7 +112,7 @@ class PullApi:
 
 
 def sent_as(subscription: Subscription) -> Subscription:
-    """What a pull by hand says of it: version 0 for tags, which nobody compares then."""
+    """What a pull by hand says of it: version 0 for tags, which is then not compared."""
     if subscription.expression_type == TAG and subscription.version:
         return Subscription(subscription.topic, subscription.expression, version=0)
     return subscription

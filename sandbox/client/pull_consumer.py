@@ -1,6 +1,5 @@
 """Consuming by hand: the application says which queue, from where, how much."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,25 +8,22 @@ from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
 from sandbox.client.client_api import SYS_SUBSCRIPTION, SYS_SUSPEND
 from sandbox.client.config import DEFAULT_CONSUMER_GROUP, ConsumeFromWhere, MessageModel, check_group
 from sandbox.client.instance import ClientInstance
-from sandbox.client.lifecycle import Lifecycle
-from sandbox.client.member_state import tell_state
+from sandbox.client.lifecycle import LifeCycle, Steps
 from sandbox.client.offset_store import OffsetStore, WatchedOffsetStore
 from sandbox.client.plugged_offset_store import offset_store_for
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.pull_api import PullApi
 from sandbox.client.results import PullResult, PullStatus, ReadOffsetType
 from sandbox.client.running_info import active_running_info
-from sandbox.client.send_back import send_back
+from sandbox.client.send_back import SendBack
 from sandbox.client.start_offset import StartOffset
 from sandbox.client.subscription import Subscription
-from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.kernel.errors import ClientError
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
 from sandbox.remoting.codes import ResponseCode
-
-log = logging.getLogger(__name__)
 
 BROKER_SUSPEND_MS = 20_000
 BLOCKING_TIMEOUT_MS = 30_000
@@ -66,8 +62,8 @@ class PullConsumer:
 
     Two things run on their own, for topics that were registered or pulled once: queues are divided among the group's
     members (`fetch_queues_in_balance`, and a listener), and what `update_consume_offset` noted of queues in our share
-    goes to the broker every 5 s.  Nobody has to keep to the share; a note about another queue is never sent, and
-    one that is older than the share is forgotten with it.  A reset of the group (220) is not heard.
+    goes to the broker every 5 s.  The application need not keep to the share; a note about another queue is never
+    sent, and one that is older than the share is forgotten with it.  A reset of the group (220) is ignored.
     """
 
     def __init__(self, config: PullConsumerConfig, instance: ClientInstance) -> None:
@@ -76,18 +72,22 @@ class PullConsumer:
         self.instance = instance
         self.client_id = instance.client_id
         self.strategy = config.strategy
-        self.state = "created"
-        self.since_ms: int | None = None
         self.subscriptions: dict[str, Subscription] = {}  # whose queues are divided
         self.registered: dict[str, QueueListener | None] = {}  # what heartbeats name
         self.process_queues: dict[MessageQueue, ProcessQueue] = {}  # our share; the application may note its work there
+        self.life = LifeCycle("consumer", config.group, instance, self.process_queues, halt=lambda: None)
         self.offset_store: WatchedOffsetStore = offset_store_for(
             config.offset_store, config.group, config.model, instance
         )
         self.rebalancer = ActiveRebalance(self)
         self._api = PullApi(config.group, instance)
+        self._send_back = SendBack(config.group, instance, config.max_reconsume_times)
 
     # Life.
+
+    @property
+    def state(self) -> str:
+        return self.life.state
 
     def register(self, topic: str, listener: QueueListener | None = None) -> None:
         """Take part in dividing the topic; heartbeats name it from now on.
@@ -99,44 +99,25 @@ class PullConsumer:
 
     async def start(self) -> None:
         """Raises ClientError for a second start, a group name in use, or no name server."""
-        if self.state != "created":
-            raise ClientError(f"consumer {self.group} is {self.state} and cannot start again")
-        self._become("starting")
-        steps = self._lifecycle("start")
-        try:
-            with steps.step("load offsets"):
-                await self.offset_store.load()
-            with steps.step("register in instance"):
-                self.instance.register_consumer(self)
-            with steps.step("start instance"):
-                await self.instance.start()
-        except SandboxError:
-            if self.instance.consumers.get(self.group) is self:
-                del self.instance.consumers[self.group]
-            self._become("refused")
-            await self.instance.shutdown()
-            raise
-        self.since_ms = self.instance.clock.now_ms()
-        self._become("running")
+        await self.life.start(self._start)
+
+    async def _start(self, steps: Steps) -> None:
+        with steps.step("load offsets"):
+            await self.offset_store.load()
+        with steps.step("register in instance"):
+            self.instance.register_consumer(self)
+        with steps.step("start instance"):
+            await self.instance.start()
+        self.life.running()
 
     async def shutdown(self) -> None:
-        """Commit what was noted, say goodbye.  A hung process goes on first."""
-        if self.state == "hung":
-            self.resume()
-        if self.state != "running":
-            return
-        self._become("stopping")
-        steps = self._lifecycle("stop")
-        with steps.step("persist offsets"):
-            await self._persist("shutdown")
-        with steps.step("unregister"):
-            self.instance.consumers.pop(self.group, None)
-            await self.instance.unregister(consumer_group=self.group)
+        """Commit what was noted, unregister.  A hung process is resumed first."""
+        await self.life.stop(self._stop)
+
+    async def _stop(self, steps: Steps) -> None:
+        await self.instance.leave(self, steps)
         await self.instance.shutdown(steps)
-        for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
-            pq.released_offset = self.offset_store.read_memory(mq)
-            self.rebalancer.remove(mq, pq, "shutdown")
-        self._become("stopped")
+        self.rebalancer.drop_all()
 
     def crash(self) -> None:
         """As `kill -9` of the whole process."""
@@ -151,7 +132,7 @@ class PullConsumer:
     # Queues and offsets.
 
     async def fetch_subscribe_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read, whoever else reads them.  Raises ClientError for an unknown one."""
+        """All queues of the topic that can be read, also those others read.  Raises ClientError for an unknown one."""
         return await self.instance.fetch_readable_queues(topic)
 
     def fetch_queues_in_balance(self, topic: str) -> list[MessageQueue]:
@@ -159,7 +140,7 @@ class PullConsumer:
         return [mq for mq in sorted(self.process_queues) if mq.topic == topic]
 
     async def consume_offset(self, mq: MessageQueue, *, from_store: bool = False) -> int | None:
-        """Where the group has got to; None when nobody has said so.  RocketMQ: `fetchConsumeOffset`."""
+        """Where the group has got to; None when no offset is stored.  RocketMQ: `fetchConsumeOffset`."""
         how = ReadOffsetType.READ_FROM_STORE if from_store else ReadOffsetType.MEMORY_FIRST_THEN_STORE
         return await self.offset_store.read_offset(mq, how)
 
@@ -188,7 +169,7 @@ class PullConsumer:
     ) -> PullResult:  # fmt: skip
         """Ask for messages from `offset` on, within 10 s; with `block` the broker waits up to 20 s for the first.
 
-        RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an expression nobody can read.
+        RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an unreadable expression.
         """
         await self.instance.clock.going_on()
         if self.state != "running":
@@ -208,7 +189,7 @@ class PullConsumer:
 
     async def send_message_back(self, message: Message, delay_level: int = 0) -> bool:
         """Let the group have it again later (36); it comes by the retry topic, which is pulled like any other."""
-        return await send_back(self, message, delay_level)
+        return await self._send_back.send_back(message, delay_level)
 
     # What the instance and the rebalance ask.
 
@@ -222,9 +203,6 @@ class PullConsumer:
     def topics(self) -> list[str]:
         return list(self.registered)
 
-    async def persist_offsets(self) -> None:
-        await self._persist("timer")
-
     @property
     def model(self) -> MessageModel:
         return self.config.model
@@ -234,19 +212,15 @@ class PullConsumer:
         return ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
 
     @property
-    def most_reconsume_times(self) -> int:
-        return self.config.max_reconsume_times
-
-    @property
     def may_rebalance(self) -> bool:
-        return self.state == "running"
+        return self.life.is_active
 
     async def rebalance(self, trigger: str) -> None:
         if self.may_rebalance:
             await self.rebalancer.run(trigger)
 
     async def beginning(self, mq: MessageQueue) -> StartOffset:
-        """The application's affair."""
+        """The application decides."""
         return StartOffset(0, ())
 
     def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
@@ -261,31 +235,11 @@ class PullConsumer:
         return self.offset_store.clone_offset_table(topic)
 
     def running_info(self) -> bytes:
-        return active_running_info(self.group, self.since_ms, self.data())
-
-    def told(self, state: str) -> None:
-        if self.state in ("running", "hung") or state == "crashed":
-            self._become(state)
-        if state == "crashed":
-            self.process_queues.clear()
+        return active_running_info(self.group, self.life.since_ms, self.data())
 
     # Inside.
 
     def _subscribe_by_itself(self, topic: str) -> None:
-        """Whoever pulls a topic takes part in dividing it.  RocketMQ: `subscriptionAutomatically`."""
+        """A member that pulls a topic takes part in dividing it.  RocketMQ: `subscriptionAutomatically`."""
         if topic not in self.subscriptions:
             self.subscriptions[topic] = Subscription(topic, "*", version=self.instance.clock.now_ms())
-
-    async def _persist(self, by: str) -> None:
-        try:
-            await self.offset_store.persist_all(list(self.process_queues), by=by)
-        except SandboxError as why:
-            log.info("offsets of %s not persisted: %s", self.group, why)
-
-    def _become(self, state: str) -> None:
-        self.state = state
-        tell_state(self.instance.journal, state, self.process_queues, group=self.group, client_id=self.client_id)
-
-    def _lifecycle(self, phase: str) -> Lifecycle:
-        return Lifecycle(self.instance.journal, self.instance.clock, group=self.group, client_id=self.client_id,
-                         phase=phase)  # fmt: skip

@@ -1,21 +1,22 @@
 """Fetching messages ahead of consumption, queue by queue."""
 
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sandbox.client.client_api import SYS_COMMIT, SYS_SUBSCRIPTION, SYS_SUSPEND, PullAnswer
-from sandbox.client.config import MessageModel
+from sandbox.client.config import MessageModel, PushConsumerConfig
+from sandbox.client.consumption import ConsumeService
 from sandbox.client.flow_control import WAIT_FLOW_CONTROL_S, FlowControl
+from sandbox.client.instance import ClientInstance
+from sandbox.client.lifecycle import LifeCycle
+from sandbox.client.owned_queues import OwnedQueues
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.pull_api import PullApi
 from sandbox.client.results import ReadOffsetType
-from sandbox.client.start_offset import compute_pull_from_where
 from sandbox.client.subscription import Subscription
+from sandbox.client.tasks import Tasks
 from sandbox.kernel.errors import BrokerRefused, SandboxError
 from sandbox.remoting.codes import ResponseCode
-
-if TYPE_CHECKING:
-    from sandbox.client.push_consumer import PushConsumer
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ NOT_RUNNING = Pause("not_running", 1.0)
 SUSPENDED = Pause("paused", 1.0)
 FLOW_CONTROL = Pause("flow_control", WAIT_FLOW_CONTROL_S)
 NOT_LOCKED = Pause("not_locked", 1.0)
-NO_OFFSET = Pause("no_offset", 1.0)  # locked, but nobody says where to begin
+NO_OFFSET = Pause("no_offset", 1.0)  # locked, but no start offset is known
 BROKER_BUSY = Pause("broker_busy", 0.02)
 AT_ONCE = Pause("", 0.0)
 SAME_AGAIN = Pause("", 0.05)  # RocketMQ asks again as fast as its wire allows; inside one process a wire takes no time
@@ -43,49 +44,59 @@ DISCARD = None  # this queue is no longer ours: the loop ends
 
 
 class PullService:
-    """One story per owned queue: check, pull, hand on, again.  RocketMQ: `PullMessageService`, `pullMessage`.
+    """One task per owned queue: check, pull, hand on, again.  RocketMQ: `PullMessageService`, `pullMessage`.
 
     Each queue has exactly one pull under way.  Where the next one begins is what the last answer said, never the
     committed offset; so one stuck message lets pulling run ahead until a threshold stops it.
     """
 
-    def __init__(self, consumer: "PushConsumer") -> None:
-        self._consumer = consumer
-        self._api = PullApi(consumer.group, consumer.instance)
-        self._flow_control = FlowControl(consumer)
+    def __init__(
+        self, config: PushConsumerConfig, instance: ClientInstance, life: LifeCycle, tasks: Tasks,
+        subscriptions: dict[str, Subscription], queues: OwnedQueues, flow_control: FlowControl, service: ConsumeService,
+    ) -> None:
+        self._config = config
+        self._instance = instance
+        self._clock = instance.clock
+        self._life = life
+        self._tasks = tasks
+        self._subscriptions = subscriptions
+        self._queues = queues
+        self._flow_control = flow_control
+        self._service = service
+        self._api = PullApi(config.group, instance)
 
     def start(self, pq: ProcessQueue) -> None:
-        self._consumer.tasks.spawn(self._story(pq), f"pull {pq.mq.key}")
+        self._tasks.spawn(self._pull_queue(pq), f"pull {pq.mq.key}")
 
-    async def _story(self, pq: ProcessQueue) -> None:
+    async def _pull_queue(self, pq: ProcessQueue) -> None:
         while True:
             pause = await self._once(pq)
             if pause is DISCARD:
                 return
             pq.pause = pause.why
             if pause.seconds > 0:
-                pq.pull_again_ms = self._consumer.clock.now_ms() + round(pause.seconds * 1000)
-                await self._consumer.clock.sleep(pause.seconds)
+                pq.pull_again_ms = self._clock.now_ms() + round(pause.seconds * 1000)
+                await self._clock.sleep(pause.seconds)
 
     async def _once(self, pq: ProcessQueue) -> Pause | None:
         """Check, then pull; returns how long to wait before the next.  The order is the client's (spec 6)."""
-        consumer = self._consumer
+        config = self._config
         if pq.dropped:
             return DISCARD
-        pq.last_pull_ms = consumer.clock.now_ms()
-        if consumer.state != "running":
+        pq.last_pull_ms = self._clock.now_ms()
+        if self._life.state != "running":
             return NOT_RUNNING
-        if consumer.paused:
+        if self._life.paused:
             return SUSPENDED
-        max_span = None if consumer.config.orderly else consumer.config.max_span
+        max_span = None if config.orderly else config.max_span
         if self._flow_control.holds_back(pq, self._flow_control.crossed(pq, max_span=max_span)):
             return FLOW_CONTROL
-        if consumer.config.orderly:
+        if config.orderly:
             if not pq.locked:
                 return NOT_LOCKED
             if pq.first_lock_pending and not await self._begin_again(pq):
                 return NO_OFFSET
-        subscription = consumer.subscriptions.get(pq.mq.topic)
+        subscription = self._subscriptions.get(pq.mq.topic)
         if subscription is None:
             return self._after_exception("not_subscribed")
         try:
@@ -100,15 +111,11 @@ class PullService:
         return await self._take_over(pq, subscription, answer)
 
     def _after_exception(self, why: str) -> Pause:
-        return Pause(why, self._consumer.instance.config.pull_delay_on_exception_ms / 1000)
+        return Pause(why, self._instance.config.pull_delay_on_exception_ms / 1000)
 
     async def _begin_again(self, pq: ProcessQueue) -> bool:
         """Just locked for the first time: what the last owner committed may have moved since the queue was taken."""
-        consumer = self._consumer
-        start = await compute_pull_from_where(
-            pq.mq, consumer.offset_store, consumer.instance, where=consumer.config.from_where,
-            timestamp_ms=consumer.timestamp_ms,
-        )  # fmt: skip
+        start = await self._queues.start_offset(pq.mq)
         if start.offset is None:
             return False
         pq.next_offset = start.offset
@@ -117,26 +124,24 @@ class PullService:
 
     async def _pull(self, pq: ProcessQueue, subscription: Subscription) -> PullAnswer:
         """Carries along what memory says is done, to the master only; the expression only if asked to."""
-        consumer = self._consumer
         mq = pq.mq
         sys_flag = SYS_SUSPEND
         commit_offset = 0
-        if consumer.config.model is MessageModel.CLUSTERING and await self._api.is_at_master(mq):
-            done = await consumer.offset_store.read_offset(mq, ReadOffsetType.READ_FROM_MEMORY)
+        if self._config.model is MessageModel.CLUSTERING and await self._api.is_at_master(mq):
+            done = await self._queues.offset_store.read_offset(mq, ReadOffsetType.READ_FROM_MEMORY)
             commit_offset = max(0, done or 0)
             if commit_offset > 0:
                 sys_flag |= SYS_COMMIT
-                consumer.offset_store.note_safe(mq, commit_offset)
-        if consumer.config.post_subscription_when_pull:
+                self._queues.offset_store.note_safe(mq, commit_offset)
+        if self._config.post_subscription_when_pull:
             sys_flag |= SYS_SUBSCRIPTION
         return await self._api.pull(
-            mq, subscription, offset=pq.next_offset, count=consumer.config.pull_batch, sys_flag=sys_flag,
+            mq, subscription, offset=pq.next_offset, count=self._config.pull_batch, sys_flag=sys_flag,
             suspend_ms=SUSPEND_TIMEOUT_MS, timeout_ms=PULL_TIMEOUT_MS, commit_offset=commit_offset,
             waits=False,
         )  # fmt: skip
 
     async def _take_over(self, pq: ProcessQueue, subscription: Subscription, answer: PullAnswer) -> Pause | None:
-        consumer = self._consumer
         asked, pq.next_offset = pq.next_offset, answer.header.next_offset
         if answer.code == ResponseCode.SUCCESS:
             messages = await self._api.wanted(pq.mq, subscription, answer)
@@ -145,27 +150,26 @@ class PullService:
             if not messages:
                 return AT_ONCE
             wake = pq.put(messages)
-            consumer.service.submit(messages, pq, wake=wake)
-            return Pause("", consumer.config.pull_interval_ms / 1000)
+            self._service.submit(messages, pq, wake=wake)
+            return Pause("", self._config.pull_interval_ms / 1000)
         if answer.code == ResponseCode.PULL_OFFSET_MOVED:
             await self._start_elsewhere(pq)
             return DISCARD
         if not pq.has_unfinished:  # nothing new and nothing left: all up to here is done
-            consumer.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=True)
+            self._queues.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=True)
         if answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and pq.next_offset == asked:
             return SAME_AGAIN  # a slave that is behind its master knows nothing better to say
         return AT_ONCE
 
     async def _start_elsewhere(self, pq: ProcessQueue) -> None:
         """Our offset is outside the queue: give it up, and let a later rebalance begin where the broker said."""
-        consumer = self._consumer
         pq.dropped = True
-        await consumer.clock.sleep(ILLEGAL_OFFSET_DELAY_S)
-        consumer.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=False)
+        await self._clock.sleep(ILLEGAL_OFFSET_DELAY_S)
+        self._queues.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=False)
         try:
-            await consumer.offset_store.persist(pq.mq, by="release")
+            await self._queues.offset_store.persist(pq.mq, by="release")
         except SandboxError as why:
             log.info("the corrected offset of %s not committed: %s", pq.mq.key, why)
-        if consumer.process_queues.get(pq.mq) is pq:
-            await consumer.rebalancer.release(pq.mq, pq)
-            consumer.rebalancer.remove(pq.mq, pq, "illegal_offset")
+        if self._queues.table.get(pq.mq) is pq:
+            await self._queues.release(pq.mq, pq)
+            self._queues.remove(pq.mq, pq, "illegal_offset")

@@ -1,16 +1,17 @@
 """Consuming as an application does: subscribe, start, and the listener is called."""
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any
 
 from sandbox.client.config import TIMESTAMP_BACK_MS, MessageModel, PushConsumerConfig
 from sandbox.client.consume_concurrently import ConsumeMessageConcurrentlyService
 from sandbox.client.consume_directly import consumed_directly
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
-from sandbox.client.consumption import ConsumeService, Threads
+from sandbox.client.consumption import ConsumeService, ListenerCalls
+from sandbox.client.flow_control import FlowControl
 from sandbox.client.instance import ClientInstance
-from sandbox.client.lifecycle import Lifecycle
+from sandbox.client.lifecycle import LifeCycle, Steps
 from sandbox.client.listeners import (
     ConcurrentListener,
     ConsumeConcurrentlyContext,
@@ -18,8 +19,8 @@ from sandbox.client.listeners import (
     OrderlyListener,
     inside_namespace,
 )
-from sandbox.client.member_state import tell_state
 from sandbox.client.offset_store import WatchedOffsetStore
+from sandbox.client.owned_queues import OwnedQueues
 from sandbox.client.pin_watch import PinWatch
 from sandbox.client.plugged_offset_store import offset_store_for
 from sandbox.client.process_queue import ProcessQueue, redelivered
@@ -30,23 +31,19 @@ from sandbox.client.reset import reset_offsets
 from sandbox.client.running_info import running_info
 from sandbox.client.subscription import Subscription
 from sandbox.client.tasks import Tasks, TimerRow
-from sandbox.kernel.errors import ClientError, SandboxError
+from sandbox.journal.events import ResetStepDone
+from sandbox.kernel.errors import ClientError
 from sandbox.message.filter import TAG
 from sandbox.message.message import Message
 from sandbox.message.namespaces import with_namespace
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
 
-log = logging.getLogger(__name__)
-
-TERMINATION_STEP_S = 0.01
-
 
 class PushConsumer:
     """One member of a group: pulls its share of the queues and calls its listener.  RocketMQ: `DefaultMQPushConsumer`.
 
-    `state`: created, starting, running, hung, stopping, stopped, crashed, refused.  `handler` is a label the
-    journal carries with every consumed batch; `strategy` may be changed and counts from the next rebalance.
+    `strategy` may be changed and counts from the next rebalance.
     """
 
     def __init__(
@@ -62,35 +59,56 @@ class PushConsumer:
         self.clock = instance.clock
         self.journal = instance.journal
         self.strategy = config.strategy
-        self.handler = ""
         self.reset_id = ""  # of the reset under way, set by who ordered it; events carry it
-        self.state = "created"
-        self.paused = False
-        self.consumed = 0
-        self.since_ms: int | None = None
         built_ms = instance.clock.now_ms() - TIMESTAMP_BACK_MS
-        self.timestamp_ms = (built_ms if config.timestamp_ms is None else config.timestamp_ms) // 1000 * 1000
+        timestamp_ms = (built_ms if config.timestamp_ms is None else config.timestamp_ms) // 1000 * 1000
         self.threshold_for_queue = config.threshold_for_queue
         self.threshold_bytes_for_queue = config.threshold_bytes_for_queue
         self.subscriptions: dict[str, Subscription] = {}
         self.process_queues: dict[MessageQueue, ProcessQueue] = {}
         self.tasks = Tasks(f"{instance.client_id} {config.group}")
-        self.watch = PinWatch(self)
+        self.life = LifeCycle("consumer", config.group, instance, self.process_queues, halt=self._halt)
         self.locks = QueueLocks(config.group, instance, self.process_queues)
-        self.rebalancer = Rebalance(self)
-        self.pulls = PullService(self)
         self.offset_store: WatchedOffsetStore = offset_store_for(
             config.offset_store, config.group, config.model, instance
         )
+        self._queues = OwnedQueues(
+            config, instance, self.life, self.process_queues, self.offset_store, self.locks, timestamp_ms=timestamp_ms
+        )
+        self._watch = PinWatch(config.group, self.process_queues, instance.clock, instance.journal)
+        self._calls = ListenerCalls(config, instance, self._watch)
         self._listener: Callable[..., Awaitable[object]] = listener
         self.service: ConsumeService = self._service(listener)
+        self.pulls = PullService(
+            config, instance, self.life, self.tasks, self.subscriptions, self._queues, FlowControl(self), self.service
+        )
+        self.rebalancer = Rebalance(self, self.subscriptions, self._queues, self.pulls, self._assignment_changed)
+
+    @property
+    def state(self) -> str:
+        """As in `LifeCycle`."""
+        return self.life.state
+
+    @property
+    def handler(self) -> str:
+        """A label the journal carries with every consumed batch."""
+        return self._calls.handler
+
+    @handler.setter
+    def handler(self, handler: str) -> None:
+        self._calls.handler = handler
+
+    @property
+    def consumed(self) -> int:
+        """Messages the listener has returned from."""
+        return self._calls.consumed
 
     # Life.
 
     def subscribe(self, topic: str, expression: str = "*", *, expression_type: str = TAG) -> None:
         """Want a topic; while running, brokers learn it with the next heartbeat, which this asks for.
 
-        Raises ClientError for an expression nobody can read.
+        Raises ClientError for an unreadable expression.
         """
         topic = with_namespace(self.config.namespace, topic)
         self.subscriptions[topic] = Subscription(
@@ -110,19 +128,9 @@ class PushConsumer:
         is the state `running`.
         Raises ClientError for a second start, a group name in use, or no name server; the state is then `refused`.
         """
-        if self.state != "created":
-            raise ClientError(f"consumer {self.group} is {self.state} and cannot start again")
-        self.become("starting")
-        try:
-            await self._start(self._lifecycle("start"))
-        except SandboxError:
-            if self.instance.consumers.get(self.group) is self:
-                del self.instance.consumers[self.group]
-            self._end_at_once("refused")
-            await self.instance.shutdown()
-            raise
+        await self.life.start(self._start)
 
-    async def _start(self, steps: Lifecycle) -> None:
+    async def _start(self, steps: Steps) -> None:
         with steps.step("check config"):
             if not self.subscriptions:
                 raise ClientError(f"consumer {self.group} subscribes to nothing")
@@ -137,8 +145,7 @@ class PushConsumer:
             self.instance.register_consumer(self)
         with steps.step("start instance"):
             await self.instance.start()
-        self.since_ms = self.clock.now_ms()
-        self.become("running")
+        self.life.running()
         with steps.step("fetch routes"):
             for topic in list(self.subscriptions):
                 await self.instance.name_servers.learn_route(topic)
@@ -152,61 +159,39 @@ class PushConsumer:
     async def shutdown(self) -> None:
         """Leave cleanly, in RocketMQ's order (spec 2.3): what was not finished is delivered again elsewhere.
 
-        A hung process hears of it when it goes on, so it goes on first.
+        A hung process is resumed first.
         """
-        if self.state == "hung":
-            self.resume()
-        if self.state != "running":
-            return
-        self.become("stopping")
-        steps = self._lifecycle("stop")
+        await self.life.stop(self._stop)
+
+    async def _stop(self, steps: Steps) -> None:
         with steps.step("stop consume service"):
             await self.service.shutdown()
-        with steps.step("persist offsets"):
-            await self._persist("shutdown")
-        with steps.step("unregister"):
-            self.instance.consumers.pop(self.group, None)
-            await self.instance.unregister(consumer_group=self.group)
+        await self.instance.leave(self, steps)
         with steps.step("stop pulling"):
-            self.watch.close()
+            self._watch.close()
             await self.tasks.close()
         await self.instance.shutdown(steps)
         with steps.step("drop queues"):
-            for mq, pq in sorted(self.process_queues.items(), key=lambda item: item[0]):
+            for mq, pq in self._queues.items():
                 pq.dropped = True
                 pq.released_offset = self.offset_store.read_memory(mq)
-                self.rebalancer.remove(mq, pq, "shutdown")
-        self.become("stopped")
+                self._queues.remove(mq, pq, "shutdown")
 
     def crash(self) -> None:
-        """As `kill -9`: no commit, no unlock, no goodbye; the whole process dies."""
+        """As `kill -9`: no commit, no unlock, no unregistering; the whole process dies."""
         self.instance.crash()
 
     def hang(self) -> None:
-        """As SIGSTOP of the whole process: connections stay open and nobody answers."""
+        """As SIGSTOP of the whole process: connections stay open, requests stay unanswered."""
         self.instance.hang()
 
     def resume(self) -> None:
         self.instance.resume()
 
-    def told(self, state: str) -> None:
-        if state == "crashed":
-            self._end_at_once("crashed")
-        elif self.state in ("running", "hung"):
-            self.become(state)
-
-    def become(self, state: str) -> None:
-        self.state = state
-        tell_state(self.journal, state, self.process_queues, group=self.group, client_id=self.client_id)
-
-    def _end_at_once(self, state: str) -> None:
+    def _halt(self) -> None:
         self.tasks.cancel()
         self.service.stop()
-        self.watch.close()
-        self.become(state)
-        for pq in self.process_queues.values():
-            pq.dropped = True
-        self.process_queues.clear()
+        self._watch.close()
 
     # What the instance asks.
 
@@ -221,34 +206,31 @@ class PushConsumer:
     def topics(self) -> list[str]:
         return list(self.subscriptions)
 
-    async def persist_offsets(self) -> None:
-        await self._persist("timer")
-
     @property
     def model(self) -> MessageModel:
         return self.config.model
 
     @property
-    def most_reconsume_times(self) -> int:
-        return self.config.most_reconsume_times
-
-    @property
     def may_rebalance(self) -> bool:
-        return self.state == "running" and not self.paused
+        return self.life.is_active
 
     async def rebalance(self, trigger: str) -> None:
         if self.may_rebalance:
             await self.rebalancer.run(trigger)
 
     async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
-        await reset_offsets(self, topic, offsets)
+        await reset_offsets(self._queues, self.life, self.clock, topic, offsets, self._reset_step_done)
+        self.instance.wake_rebalance("reset")
 
     def status(self, topic: str) -> dict[MessageQueue, int]:
         """The offsets memory has of one topic's queues."""
         return self.offset_store.clone_offset_table(topic)
 
     def running_info(self) -> bytes:
-        return running_info(self)
+        return running_info(
+            self.config, self.data(), self._queues, name_servers=self.instance.config.name_servers,
+            since_ms=self.life.since_ms, threshold_for_queue=self.threshold_for_queue,
+        )  # fmt: skip
 
     async def consume_directly(self, message: Message, broker: str) -> bytes:
         """Hand one message to the listener and say what it made of it."""
@@ -256,18 +238,6 @@ class PushConsumer:
         context = ConsumeOrderlyContext(mq, 0) if self.config.orderly else ConsumeConcurrentlyContext(mq, 0)
         return await consumed_directly(self.clock, self._listener, message, context,
                                        retry_topic=self.config.retry_topic, orderly=self.config.orderly)
-
-    async def assignment_changed(self, topic: str) -> None:
-        """The share of a topic changed: a newer subscription version, thresholds shared out, a heartbeat."""
-        subscription = self.subscriptions.get(topic)
-        if subscription is not None:
-            subscription.version = self.clock.now_ms()
-        owned = len(self.process_queues)
-        if owned and self.config.threshold_for_topic != -1:
-            self.threshold_for_queue = max(1, self.config.threshold_for_topic // owned)
-        if owned and self.config.threshold_bytes_for_topic != -1:
-            self.threshold_bytes_for_queue = max(1, self.config.threshold_bytes_for_topic // owned)
-        await self.instance.heartbeat()
 
     # What boards read.
 
@@ -308,26 +278,25 @@ class PushConsumer:
 
     # Inside.
 
-    async def let_finish(self, threads: Threads) -> None:
-        """Give running listeners the time the configuration allows."""
-        ends_ms = self.clock.now_ms() + self.config.await_termination_ms
-        while threads.busy and self.clock.now_ms() < ends_ms:
-            await self.clock.sleep(TERMINATION_STEP_S)
+    async def _assignment_changed(self, topic: str) -> None:
+        """The share of a topic changed: a newer subscription version, thresholds shared out, a heartbeat."""
+        subscription = self.subscriptions.get(topic)
+        if subscription is not None:
+            subscription.version = self.clock.now_ms()
+        owned = len(self.process_queues)
+        if owned and self.config.threshold_for_topic != -1:
+            self.threshold_for_queue = max(1, self.config.threshold_for_topic // owned)
+        if owned and self.config.threshold_bytes_for_topic != -1:
+            self.threshold_bytes_for_queue = max(1, self.config.threshold_bytes_for_topic // owned)
+        await self.instance.heartbeat()
 
-    async def _persist(self, by: str) -> None:
-        try:
-            await self.offset_store.persist_all(list(self.process_queues), by=by)
-        except SandboxError as why:
-            log.info("offsets of %s not persisted: %s", self.group, why)
+    def _reset_step_done(self, step: str) -> None:
+        self.journal.write(ResetStepDone(reset_id=self.reset_id, client_id=self.client_id, step=step))
 
     @property
     def _clustering(self) -> bool:
         return self.config.model is MessageModel.CLUSTERING
 
-    def _service(self, listener: Callable[..., object]) -> ConsumeService:
-        if self.config.orderly:
-            return ConsumeMessageOrderlyService(self, listener)  # type: ignore[arg-type]  # the config says which
-        return ConsumeMessageConcurrentlyService(self, listener)  # type: ignore[arg-type]
-
-    def _lifecycle(self, phase: str) -> Lifecycle:
-        return Lifecycle(self.journal, self.clock, group=self.group, client_id=self.client_id, phase=phase)
+    def _service(self, listener: Callable[..., Any]) -> ConsumeService:
+        kind = ConsumeMessageOrderlyService if self.config.orderly else ConsumeMessageConcurrentlyService
+        return kind(self.config, self.instance, self.tasks, self._queues, self._calls, listener)

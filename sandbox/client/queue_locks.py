@@ -64,7 +64,7 @@ class QueueLocks:
                     self._queues[mq].locked = False
 
     async def unlock(self, mq: MessageQueue) -> None:
-        """Give one queue back, without waiting to hear."""
+        """Give one queue back, without waiting for the answer."""
         address = self._instance.routes.master(mq.broker)
         if address is None:
             return
@@ -74,7 +74,7 @@ class QueueLocks:
             log.info("lock of %s not given back: %s", mq.key, why)
 
     async def unlock_all(self) -> None:
-        """Give everything back and wait until the brokers have heard."""
+        """Give everything back and wait for the brokers' answers."""
         self.close()
         for broker, address, queues in self._by_broker():
             try:

@@ -1,28 +1,21 @@
-"""Asking and answering with messages (spec remoting 6).  RocketMQ: `DefaultMQProducer.request`, `MessageUtil`."""
+"""A message as a request, another one as its reply (spec remoting 6).  RocketMQ: `MessageUtil`."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
-from sandbox.client.queue_selectors import QueueSelector
-from sandbox.client.results import SendResult
 from sandbox.kernel.chance import Chance
-from sandbox.kernel.errors import ClientError, SandboxError, SendTimeout
+from sandbox.kernel.errors import ClientError
 from sandbox.kernel.ids import random_uuid
 from sandbox.message import compression
 from sandbox.message import properties as props
 from sandbox.message.message import Message
-from sandbox.message.queue import MessageQueue
 from sandbox.remoting.headers import PushReplyHeader
-
-if TYPE_CHECKING:
-    from sandbox.client.producer import Producer
 
 REPLY = "reply"  # MSG_TYPE of a reply
 REPLY_SUFFIX = "_REPLY_TOPIC"
 MAX_REQUESTS = 10_000  # of one process, waiting for their replies
 
 
-class Requests:
+class ReplyFutures:
     """The requests of one process that wait for a reply, by CORRELATION_ID.  RocketMQ: `RequestFutureHolder`."""
 
     def __init__(self, chance: Chance) -> None:
@@ -53,48 +46,10 @@ class Requests:
         self._waiting.pop(reply.properties[props.CORRELATION_ID]).set_result(reply)
 
     def close(self) -> None:
-        """The process ends; nobody waits any more."""
+        """The process ends, and so do all waits."""
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             future.cancel()
-
-
-async def request(
-    producer: "Producer", message: Message, timeout_ms: int, *, selector: QueueSelector | None = None,
-    queue: MessageQueue | None = None,
-) -> Message:
-    """Send `message` and wait for the reply to it.
-
-    Raises ClientError when it could not be sent, and SendTimeout when it was and no reply came in time.
-    """
-    instance = producer.instance
-    began_ms = instance.clock.now_ms()
-    correlation_id, reply = instance.requests.begin()
-    message.properties |= {props.CORRELATION_ID: correlation_id, props.REPLY_TO_CLIENT: instance.client_id,
-                           props.TTL: str(timeout_ms)}
-    try:
-        if not instance.routes.knows(message.topic):  # so that the brokers of the topic know whom to push to
-            await producer.publish_queues(message.topic)
-            await instance.heartbeat()
-        left_ms = timeout_ms - (instance.clock.now_ms() - began_ms)
-
-        def sent(result: SendResult | SandboxError) -> None:
-            if isinstance(result, SandboxError) and not reply.done():
-                reply.set_exception(ClientError(f"send request message to <{message.topic}> fail: {result}"))
-
-        def give_up() -> None:
-            if not reply.done():
-                reply.set_exception(SendTimeout(f"send request message to <{message.topic}> OK, but wait reply message "
-                                                f"timeout, {timeout_ms} ms."))
-
-        producer.send_async(message, on_done=sent, selector=selector, queue=queue, timeout_ms=left_ms)
-        timer = instance.clock.call_later(left_ms / 1000, give_up)
-        try:
-            return await reply
-        finally:
-            timer.cancel()
-    finally:
-        instance.requests.end(correlation_id)
 
 
 def reply_to(asked: Message, body: bytes) -> Message:

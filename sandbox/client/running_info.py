@@ -1,39 +1,37 @@
 """What a member says of itself when an administrator asks (request 307)."""
 
-from typing import TYPE_CHECKING
-
+from sandbox.client.config import PushConsumerConfig
+from sandbox.client.owned_queues import OwnedQueues
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.remoting.bodies import ConsumerData, QueueRunningInfo, RunningInfo
 from sandbox.remoting.command import VERSION_4_9_8
 
-if TYPE_CHECKING:
-    from sandbox.client.push_consumer import PushConsumer
-
 MIB = 1024 * 1024
 
 
-def running_info(consumer: "PushConsumer") -> bytes:
+def running_info(
+    config: PushConsumerConfig, data: ConsumerData, queues: OwnedQueues, *, name_servers: tuple[str, ...],
+    since_ms: int | None, threshold_for_queue: int,
+) -> bytes:
     """The body of the answer; statistics per topic are not kept."""
-    config = consumer.config
     return RunningInfo(
         properties={
             "PROP_CLIENT_VERSION": str(VERSION_4_9_8),
             "PROP_CONSUMEORDERLY": "true" if config.orderly else "false",
-            "PROP_CONSUMER_START_TIMESTAMP": str(consumer.since_ms or 0),
+            "PROP_CONSUMER_START_TIMESTAMP": str(since_ms or 0),
             "PROP_CONSUME_TYPE": "CONSUME_PASSIVELY",
-            "PROP_NAMESERVER_ADDR": ";".join(consumer.instance.config.name_servers),
-            "PROP_THREADPOOL_CORE_SIZE": str(consumer.service.threads.size),
+            "PROP_NAMESERVER_ADDR": ";".join(name_servers),
+            "PROP_THREADPOOL_CORE_SIZE": str(config.threads),
             "consumeFromWhere": config.from_where.value,
             "consumeMessageBatchMaxSize": str(config.consume_batch),
-            "consumerGroup": consumer.group,
+            "consumerGroup": config.group,
             "messageModel": config.model.value,
             "pullBatchSize": str(config.pull_batch),
-            "pullThresholdForQueue": str(consumer.threshold_for_queue),
+            "pullThresholdForQueue": str(threshold_for_queue),
         },
-        queues={mq: _queue_info(pq, consumer.offset_store.read_memory(mq))
-                for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0])},
-        subscriptions=tuple(subscription.data() for subscription in consumer.subscriptions.values()),
-    ).encode()  # fmt: skip
+        queues={mq: _queue_info(pq, queues.offset_store.read_memory(mq)) for mq, pq in queues.items()},
+        subscriptions=data.subscriptions,
+    ).encode()
 
 
 def active_running_info(group: str, since_ms: int | None, data: ConsumerData) -> bytes:

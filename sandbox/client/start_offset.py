@@ -50,7 +50,7 @@ async def compute_pull_from_where(
 
 
 def without_record(topic: str, where: ConsumeFromWhere) -> str:
-    """The trace code of what counts when nobody has stored an offset.
+    """The trace code of what counts when no offset is stored.
 
     >>> without_record("%RETRY%G", ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET)
     'retry_zero'

@@ -10,7 +10,7 @@ class Subscription:
     """One topic of one consumer.  `version` grows whenever the expression or the assignment changes.
 
     RocketMQ: `SubscriptionData` with `FilterAPI`; the broker filters by hash, we filter again by text.  An expression
-    of another type is sent as it is: nobody but a broker reads it, and its word is final.
+    of another type is sent as it is: only a broker reads it, and its answer is final.
     """
 
     def __init__(self, topic: str, expression: str, *, version: int, expression_type: str = TAG) -> None:

@@ -15,9 +15,9 @@ Job = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Tasks:
-    """The running stories of one object; when it closes, they end.
+    """The running coroutines of one object; when it closes, they end.
 
-    A story that fails is logged and ends alone: its neighbours belong to other requests.
+    One that fails is logged and ends alone: its neighbours belong to other requests.
     """
 
     def __init__(self, name: str) -> None:
@@ -25,12 +25,12 @@ class Tasks:
         self._running: dict[asyncio.Task[None], None] = {}  # a dict keeps the order: closing is deterministic
         self._closed = False
 
-    def spawn(self, story: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None] | None":
+    def spawn(self, coroutine: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None] | None":
         """Start a task.  After `cancel` nothing starts any more."""
         if self._closed:
-            story.close()
+            coroutine.close()
             return None
-        task = asyncio.get_running_loop().create_task(story, name=f"{self._name} {name}")
+        task = asyncio.get_running_loop().create_task(coroutine, name=f"{self._name} {name}")
         self._running[task] = None
         task.add_done_callback(self._ended)
         return task
@@ -95,7 +95,7 @@ class Alarm:
 
 
 class TimerRow(NamedTuple):
-    """A line of the timer table: when the job runs next, how often it has begun; None: nobody counts it."""
+    """A line of the timer table: when the job runs next, how often it has begun; None: not counted."""
 
     due_ms: int | None
     first_ms: int
@@ -136,9 +136,9 @@ class Periodic:
                 self._due_s += self._period_s * (int(behind_s / self._period_s) + 1)
 
 
-async def within(clock: Clock, story: Coroutine[Any, Any, T], seconds: float) -> T | None:
-    """The story's result, or None when it took longer; then it was cancelled."""
-    task = asyncio.get_running_loop().create_task(story)
+async def within(clock: Clock, coroutine: Coroutine[Any, Any, T], seconds: float) -> T | None:
+    """Its result, or None when it took longer; then it was cancelled."""
+    task = asyncio.get_running_loop().create_task(coroutine)
     timer = clock.call_later(seconds, lambda: late.append(task.cancel()))
     late: list[bool] = []
     try:

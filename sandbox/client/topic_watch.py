@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 FIRST_CHECK_MS = 10_000
 
 TopicListener = Callable[[str, list[MessageQueue]], None]
-"""The queues of a topic changed, whoever reads them.  RocketMQ: `TopicMessageQueueChangeListener`."""
+"""The queues of a topic changed, assigned here or not.  RocketMQ: `TopicMessageQueueChangeListener`."""
 
 
 class TopicWatch:
@@ -25,7 +25,7 @@ class TopicWatch:
         self._known: dict[str, list[MessageQueue]] = {}
 
     async def begin(self) -> None:
-        """What there is now is no news.  Raises ClientError for a topic nobody knows."""
+        """What there is now is no change.  Raises ClientError for an unknown topic."""
         for topic in list(self.listeners):
             self._known.setdefault(topic, await self._fetch(topic))
 

@@ -1,4 +1,4 @@
-"""Sending messages that nobody sees until a local transaction has ended well."""
+"""Sending messages that no consumer sees until a local transaction has been committed."""
 
 import logging
 from collections import deque
@@ -57,7 +57,7 @@ class _Asked(NamedTuple):
 class TransactionProducer:
     """A producer with a listener for the broker's questions.  RocketMQ: `TransactionMQProducer`.
 
-    `check` says what became of a transaction the broker has heard nothing of; questions are answered one after the
+    `check` says what became of a transaction the broker has no outcome of; questions are answered one after the
     other.  `producer` is the producer underneath: its life, its counts, and plain sends.
     """
 
@@ -85,7 +85,7 @@ class TransactionProducer:
 
         A transaction that fails or does not say counts as UNKNOW; a half message not stored as safely as asked for is
         rolled back without running it.  A delay is dropped.  Raises ClientError when no half message was stored; that
-        the broker could not be told is not an error: it will ask.
+        the broker could not be reached is not an error: it will ask.
         """
         message.properties.pop(properties.DELAY, None)
         message.properties[properties.TRAN_MSG] = "true"

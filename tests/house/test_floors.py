@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
+
 ROOT = Path(__file__).parents[2]
 
 # What the web floor may know of the engine.
@@ -14,6 +16,8 @@ DOORS = ("sandbox.hosting", "sandbox.control", "sandbox.kernel", "sandbox.journa
          "sandbox.cluster.actors.feeds", "sandbox.cluster.actors.table_feed",
          "sandbox.tools.reference", "sandbox.tools.store_feed", "sandbox.commands.reset.apply.UNDO_MS",
          "sandbox.pipeline.launch", "sandbox.pipeline.results", "sandbox.pipeline.jobs")
+
+LARGEST_CIRCLE = 5  # modules
 
 
 def imported(path: Path) -> set[str]:
@@ -43,3 +47,27 @@ def test_the_web_enters_the_engine_by_its_doors() -> None:
         and path.parent.name != "commands"  # an operator's tool may look at a store directly
     }
     assert not trespassers
+
+
+def circles(graph: grimp.ImportGraph) -> list[list[str]]:
+    """Modules that reach each other by their imports, those for types too; the largest circle first."""
+    found, left = [], set(graph.modules)
+    while left:
+        module = left.pop()
+        circle = {module} | (graph.find_upstream_modules(module) & graph.find_downstream_modules(module))
+        left -= circle
+        found.append(sorted(circle))
+    return sorted((circle for circle in found if len(circle) > 1), key=len, reverse=True)
+
+
+def test_no_more_than_five_modules_import_each_other_in_a_circle() -> None:
+    large = [circle for circle in circles(grimp.build_graph("sandbox", "queueviz", cache_dir=None))
+             if len(circle) > LARGEST_CIRCLE]
+    assert not large, "take what a module needs, not the whole object that holds it"
+
+
+def test_a_circle_is_found_however_long_it_is() -> None:
+    graph = grimp.ImportGraph()
+    for importer, imported_module in ("ab", "bc", "ca", "cd", "de"):
+        graph.add_import(importer=importer, imported=imported_module)
+    assert circles(graph) == [["a", "b", "c"]]

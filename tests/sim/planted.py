@@ -130,5 +130,5 @@ def reset_overwritten() -> Iterator[None]:
                 await consumer.offset_store.persist(mq, by="release")
         await consumer.clock.sleep(LET_DRAIN_S)
 
-    with mock.patch("sandbox.client.push_consumer.reset_offsets", reset_offsets):
+    with mock.patch.object(PushConsumer, "reset_offsets", reset_offsets):
         yield

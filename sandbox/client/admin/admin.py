@@ -8,9 +8,9 @@ from sandbox.client.admin.messages import MessageQuestions
 from sandbox.client.admin.names import NameServerQuestions
 from sandbox.client.admin.offsets import OffsetQuestions
 from sandbox.client.admin.topics import TopicQuestions
-from sandbox.client.asking import Asking
 from sandbox.client.config import ClientConfig
 from sandbox.client.connections import Connections
+from sandbox.client.requests import Requests
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.process_clock import ProcessClock
 from sandbox.remoting.channel import Channel, Connector
@@ -38,17 +38,17 @@ class Admin:
             access_key=access_key or "", secret_key=secret_key or "",
         )  # fmt: skip
         self.connections = Connections(connector, ProcessClock(clock), config, _not_for_us)
-        self._take(NameServerQuestions(Asking(self.connections, timeout_ms), tuple(name_servers)))
+        self._take(NameServerQuestions(Requests(self.connections, timeout_ms), tuple(name_servers)))
 
     def _take(self, names: NameServerQuestions) -> None:
-        asking = names.asking
-        self.timeout_ms = asking.timeout_ms
+        requests = names.requests
+        self.timeout_ms = requests.timeout_ms
         self.names = names
-        self.brokers = BrokerQuestions(asking)
-        self.topics = TopicQuestions(asking)
-        self.groups = GroupQuestions(asking)
-        self.offsets = OffsetQuestions(asking)
-        self.messages = MessageQuestions(asking, GROUP)
+        self.brokers = BrokerQuestions(requests)
+        self.topics = TopicQuestions(requests)
+        self.groups = GroupQuestions(requests)
+        self.offsets = OffsetQuestions(requests)
+        self.messages = MessageQuestions(requests, GROUP)
 
     def within(self, timeout_ms: int) -> "Admin":
         """The same connections; every question of this one waits so long."""
@@ -63,4 +63,4 @@ class Admin:
 
 
 def _not_for_us(command: RemotingCommand, channel: Channel) -> None:
-    """What brokers ask clients is no administrator's affair."""
+    """Requests of brokers to clients do not concern an administrator."""

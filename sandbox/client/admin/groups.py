@@ -1,6 +1,6 @@
 """What one broker tells of one group, of its members, and what the members themselves tell."""
 
-from sandbox.client.asking import Asking, Fields
+from sandbox.client.requests import Fields, Requests
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import (
     Connection,
@@ -30,8 +30,8 @@ from sandbox.remoting.headers import (
 class GroupQuestions:
     """Each to the broker at `address`."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
 
     async def stats(self, address: str, group: str, topic: str | None = None) -> dict[MessageQueue, GroupOffset]:
         """Where the group stands in every queue of a topic, or of all (208).
@@ -39,34 +39,34 @@ class GroupQuestions:
         A topic the group has not subscribed to while online is left out; so is its own retry topic when `topic` is
         another.  A queue without a committed offset counts as 0.
         """
-        found = await self._asking.read(address, RequestCode.GET_CONSUME_STATS, ConsumeStatsHeader(group, topic),
-                                        lambda c: ConsumeStats.decode(c.body))
+        found = await self._requests.read(address, RequestCode.GET_CONSUME_STATS, ConsumeStatsHeader(group, topic),
+                                          lambda c: ConsumeStats.decode(c.body))
         return {MessageQueue(*queue): row for queue, row in found.queues.items()}
 
     async def members(self, address: str, group: str) -> ConsumerConnection:
-        """Members and what they want (203).  BrokerRefused with code 206 when nobody is online."""
-        return await self._asking.read(address, RequestCode.GET_CONSUMER_CONNECTION_LIST, GroupHeader(group),
-                                       lambda c: ConsumerConnection.decode(c.body))
+        """Members and what they want (203).  BrokerRefused with code 206 when no member is online."""
+        return await self._requests.read(address, RequestCode.GET_CONSUMER_CONNECTION_LIST, GroupHeader(group),
+                                         lambda c: ConsumerConnection.decode(c.body))
 
     async def member_ids(self, address: str, group: str) -> tuple[str, ...]:
         """As members ask before they divide the queues (38)."""
-        return await self._asking.read(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, GroupHeader(group),
-                                       lambda c: ConsumerList.decode(c.body).client_ids)
+        return await self._requests.read(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, GroupHeader(group),
+                                         lambda c: ConsumerList.decode(c.body).client_ids)
 
     async def producers(self, address: str, group: str) -> tuple[Connection, ...]:
-        """Who produces in the name of that group (204).  BrokerRefused with code 1 when nobody is."""
-        return await self._asking.read(address, RequestCode.GET_PRODUCER_CONNECTION_LIST,
-                                       Fields(producerGroup=group),
-                                       lambda c: ProducerConnection.decode(c.body).connections)
+        """Who produces in the name of that group (204).  BrokerRefused with code 1 when no one does."""
+        return await self._requests.read(address, RequestCode.GET_PRODUCER_CONNECTION_LIST,
+                                         Fields(producerGroup=group),
+                                         lambda c: ProducerConnection.decode(c.body).connections)
 
     async def running_info(self, address: str, group: str, client_id: str, *, stacks: bool = False) -> RunningInfo:
         """What the member's memory holds (307), by way of the broker.
 
         BrokerRefused with code 207 when the member does not answer, with 1 when it is not connected here.
         """
-        return await self._asking.read(address, RequestCode.GET_CONSUMER_RUNNING_INFO,
-                                       RunningInfoHeader(group, client_id, stacks),
-                                       lambda c: RunningInfo.decode(c.body))
+        return await self._requests.read(address, RequestCode.GET_CONSUMER_RUNNING_INFO,
+                                         RunningInfoHeader(group, client_id, stacks),
+                                         lambda c: RunningInfo.decode(c.body))
 
     async def queues_in_memory(self, address: str, group: str,
                                client_id: str) -> dict[MessageQueue, QueueRunningInfo]:
@@ -78,36 +78,36 @@ class GroupQuestions:
                                 client_id: str | None = None) -> dict[str, dict[MessageQueue, int]]:
         """What members would commit now, by client id (223, which asks each with 221).
 
-        BrokerRefused with code 1 when nobody is online, or one of them is no Java client.
+        BrokerRefused with code 1 when no member is online, or one of them is no Java client.
         """
-        found = await self._asking.read(address, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
-                                        TopicGroupHeader(topic, group, client_id or ""),
-                                        lambda c: ConsumerStatusBody.decode(c.body))
+        found = await self._requests.read(address, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+                                          TopicGroupHeader(topic, group, client_id or ""),
+                                          lambda c: ConsumerStatusBody.decode(c.body))
         return {member: {MessageQueue(*queue): offset for queue, offset in offsets.items()}
                 for member, offsets in found.clients.items()}
 
     async def time_spans(self, address: str, group: str, topic: str) -> tuple[QueueTimeSpan, ...]:
         """How old the messages are the group has reached, queue by queue (303)."""
-        return await self._asking.read(address, RequestCode.QUERY_CONSUME_TIME_SPAN, TopicGroupHeader(topic, group),
-                                       lambda c: ConsumeTimeSpans.decode(c.body).spans)
+        return await self._requests.read(address, RequestCode.QUERY_CONSUME_TIME_SPAN, TopicGroupHeader(topic, group),
+                                         lambda c: ConsumeTimeSpans.decode(c.body).spans)
 
     async def topics(self, address: str, group: str) -> tuple[str, ...]:
         """Where the group has committed (343): 5.x, and ours; NotKnownThere from 4.9."""
-        return await self._asking.read(address, RequestCode.QUERY_TOPICS_BY_CONSUMER, Fields(group=group),
-                                       lambda c: TopicList.decode(c.body).topics)
+        return await self._requests.read(address, RequestCode.QUERY_TOPICS_BY_CONSUMER, Fields(group=group),
+                                         lambda c: TopicList.decode(c.body).topics)
 
     async def config(self, address: str, group: str) -> SubscriptionGroupConfig:
         """What the broker allows it (352): 5.x, and ours; NotKnownThere from 4.9.
 
         Asking makes a group that may make itself: look into `brokers.subscription_groups` first.
         """
-        return await self._asking.read(address, RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, Fields(group=group),
-                                       lambda c: SubscriptionGroupConfig.decode(c.body))
+        return await self._requests.read(address, RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, Fields(group=group),
+                                         lambda c: SubscriptionGroupConfig.decode(c.body))
 
     async def create(self, address: str, config: SubscriptionGroupConfig) -> None:
         """Make it, or change it (200)."""
-        await self._asking.ask(address, RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=config.encode())
+        await self._requests.ask(address, RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=config.encode())
 
     async def delete(self, address: str, group: str, *, with_offsets: bool = False) -> None:
         """Delete it (207)."""
-        await self._asking.ask(address, RequestCode.DELETE_SUBSCRIPTIONGROUP, DeleteGroupHeader(group, with_offsets))
+        await self._requests.ask(address, RequestCode.DELETE_SUBSCRIPTIONGROUP, DeleteGroupHeader(group, with_offsets))

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from sandbox.client.asking import Asking, Fields, refusal
 from sandbox.client.client_api import PULL_ANSWERED, SYS_SUBSCRIPTION
+from sandbox.client.requests import Fields, Requests, refusal
 from sandbox.kernel.errors import BrokerRefused, ClientError, CorruptRecord, UnreadableAnswer
 from sandbox.message import msg_id, properties, record
 from sandbox.message.filter import ALL, TAG
@@ -44,8 +44,8 @@ class PulledRecords(NamedTuple):
 class MessageQuestions:
     """Each to the broker at `address`."""
 
-    def __init__(self, asking: Asking, group: str) -> None:
-        self._asking = asking
+    def __init__(self, requests: Requests, group: str) -> None:
+        self._requests = requests
         self._group = group
 
     async def view(self, message_id: str, *, address: str | None = None, topic: str | None = None) -> StoredMessage:
@@ -62,8 +62,8 @@ class MessageQuestions:
     async def at_place(self, address: str, physical_offset: int, *, topic: str | None = None) -> StoredMessage:
         """A message by its place in the broker's log (33)."""
         header = ViewMessageHeader(physical_offset, topic)
-        return await self._asking.read(address, RequestCode.VIEW_MESSAGE_BY_ID, header,
-                                       lambda c: record.decode(c.body or b""))
+        return await self._requests.read(address, RequestCode.VIEW_MESSAGE_BY_ID, header,
+                                         lambda c: record.decode(c.body or b""))
 
     async def by_key(self, address: str, topic: str, key: str, *, begin_ms: int = 0, end_ms: int = END_OF_TIME_MS,
                      most: int = MAX_FOUND) -> tuple[StoredMessage, ...]:
@@ -84,13 +84,13 @@ class MessageQuestions:
 
     async def pull(self, address: str, mq: MessageQueue, offset: int, *, count: int = 1,
                    expression: str = ALL) -> PulledRecords:
-        """Records from an offset on (11), in the tools' own group: nobody's offset moves."""
+        """Records from an offset on (11), in the tools' own group: no other group's offset moves."""
         header = PullHeader(group=self._group, topic=mq.topic, queue_id=mq.queue_id, queue_offset=offset,
                             max_messages=min(count, MAX_PULLED), sys_flag=SYS_SUBSCRIPTION, commit_offset=0,
                             suspend_timeout_ms=0, subscription=expression, sub_version=0, expression_type=TAG,
                             broker=mq.broker)
         command = RemotingCommand(RequestCode.PULL_MESSAGE, header.to_ext())
-        answer = await self._asking.connections.invoke(address, command, self._asking.timeout_ms)
+        answer = await self._requests.connections.invoke(address, command, self._requests.timeout_ms)
         if answer.code not in PULL_ANSWERED:
             raise refusal(answer)
         try:
@@ -103,9 +103,9 @@ class MessageQuestions:
     async def queue_entries(self, address: str, mq: MessageQueue, first: int, *, count: int = MAX_PULLED,
                             group: str | None = None) -> QueueEntries:
         """Units of the consume queue (321); with a group also what it is subscribed to."""
-        return await self._asking.read(address, RequestCode.QUERY_CONSUME_QUEUE,
-                                       QueueEntriesHeader(mq.topic, mq.queue_id, first, count, group or ""),
-                                       lambda c: QueueEntries.decode(c.body))
+        return await self._requests.read(address, RequestCode.QUERY_CONSUME_QUEUE,
+                                         QueueEntriesHeader(mq.topic, mq.queue_id, first, count, group or ""),
+                                         lambda c: QueueEntries.decode(c.body))
 
     async def _query(self, address: str, header: QueryMessageHeader) -> tuple[StoredMessage, ...]:
         """A signed query leaves out the field whose part in the signature 4.9 and 5.x see differently (signature.py).
@@ -113,10 +113,10 @@ class MessageQuestions:
         All it does is to limit how many are found.
         """
         ext = header.to_ext()
-        if self._asking.connections.signs:
+        if self._requests.connections.signs:
             del ext[UNIQUE_KEY_QUERY]
         try:
-            return await self._asking.read(address, RequestCode.QUERY_MESSAGE, Fields(**ext), _records)
+            return await self._requests.read(address, RequestCode.QUERY_MESSAGE, Fields(**ext), _records)
         except BrokerRefused as no:
             if no.code == ResponseCode.QUERY_NOT_FOUND:
                 return ()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from sandbox.client.asking import Asking, Fields, RequestHeader
+from sandbox.client.requests import Fields, RequestHeader, Requests
 from sandbox.client.routes import MASTER_ID
 from sandbox.kernel.errors import ConnectFailed, RemotingError, UnreadableAnswer
 from sandbox.remoting.bodies import BrokerData, ClusterInfo, TopicList, TopicRouteData
@@ -15,18 +15,18 @@ T = TypeVar("T")
 
 
 class NameServerQuestions:
-    """Asks the one that answered last, and the others in turn while nobody does.
+    """Asks the one that answered last, and the others in turn while it does not.
 
     A name server never answers a request it does not know: that ends with SendTimeout.
     """
 
-    def __init__(self, asking: Asking, addresses: tuple[str, ...], *, at: int = 0) -> None:
-        self.asking = asking
+    def __init__(self, requests: Requests, addresses: tuple[str, ...], *, at: int = 0) -> None:
+        self.requests = requests
         self.addresses = addresses
         self._at = at
 
     def within(self, timeout_ms: int) -> "NameServerQuestions":
-        return NameServerQuestions(Asking(self.asking.connections, timeout_ms), self.addresses, at=self._at)
+        return NameServerQuestions(Requests(self.requests.connections, timeout_ms), self.addresses, at=self._at)
 
     async def cluster(self) -> ClusterInfo:
         """Every broker with its nodes, and who belongs to which cluster (106)."""
@@ -37,7 +37,7 @@ class NameServerQuestions:
         return _masters((await self.cluster()).brokers.values())
 
     async def topics(self) -> tuple[str, ...]:
-        """Every topic somebody registered, those of the system included (206)."""
+        """Every registered topic, those of the system included (206)."""
         return (await self._read(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, _topics)).topics
 
     async def topics_of(self, cluster: str) -> tuple[str, ...]:
@@ -60,15 +60,15 @@ class NameServerQuestions:
     async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
         """Forget the topic's registrations (216) at every name server; brokers that still have it register it again."""
         for address in self.addresses:
-            await self.asking.ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV,
-                                  DeleteTopicInNamesrvHeader(topic, cluster))
+            await self.requests.ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV,
+                                    DeleteTopicInNamesrvHeader(topic, cluster))
 
     async def _read(self, code: RequestCode, of: Callable[[RemotingCommand], T],
                     header: RequestHeader | None = None) -> T:
         failures: list[RemotingError] = []
         for _ in self.addresses:
             try:
-                return await self.asking.read(self.addresses[self._at], code, header, of)
+                return await self.requests.read(self.addresses[self._at], code, header, of)
             except UnreadableAnswer:
                 raise
             except RemotingError as why:

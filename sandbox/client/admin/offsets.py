@@ -1,6 +1,6 @@
 """Offsets of queues and of groups, asked and changed."""
 
-from sandbox.client.asking import Asking, RequestHeader
+from sandbox.client.requests import RequestHeader, Requests
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ResetOffsetBody
@@ -23,8 +23,8 @@ TO_THE_END = -1
 class OffsetQuestions:
     """Each to the broker at `address`.  Of an unknown queue the largest offset is 0, the smallest 0 or -1."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
 
     async def smallest(self, address: str, mq: MessageQueue) -> int:
         """The first offset that is still there (31)."""
@@ -41,15 +41,15 @@ class OffsetQuestions:
 
     async def earliest_store_ms(self, address: str, mq: MessageQueue) -> int | None:
         """When the queue's first message was stored (32); None when it has none."""
-        found = await self._asking.read(address, RequestCode.GET_EARLIEST_MSG_STORETIME,
-                                        QueueHeader(mq.topic, mq.queue_id, mq.broker),
-                                        lambda c: TimestampResponseHeader.from_ext(c.ext).timestamp_ms)
+        found = await self._requests.read(address, RequestCode.GET_EARLIEST_MSG_STORETIME,
+                                          QueueHeader(mq.topic, mq.queue_id, mq.broker),
+                                          lambda c: TimestampResponseHeader.from_ext(c.ext).timestamp_ms)
         return None if found < 0 else found
 
     async def committed(self, address: str, group: str, mq: MessageQueue) -> int | None:
         """What the group has committed (14).
 
-        None: nothing, and the queue no longer begins at 0; before that brokers answer 0 to whoever never committed.
+        None: nothing, and the queue no longer begins at 0; before that brokers answer 0 when it never committed.
         """
         try:
             return await self._offset(address, RequestCode.QUERY_CONSUMER_OFFSET,
@@ -64,15 +64,15 @@ class OffsetQuestions:
 
         4.9 takes any group and topic; 5.x refuses those it does not have with 26 and 17.
         """
-        await self._asking.ask(address, RequestCode.UPDATE_CONSUMER_OFFSET,
-                               UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker))
+        await self._requests.ask(address, RequestCode.UPDATE_CONSUMER_OFFSET,
+                                 UpdateOffsetHeader(group, mq.topic, mq.queue_id, offset, mq.broker))
 
     async def reset_by_time(self, address: str, group: str, topic: str, timestamp_ms: int, *,
                             force: bool = True) -> dict[MessageQueue, int]:
         """Send a group to a time, or to the end with TO_THE_END (222); returns where each queue goes on.
 
         Without `force` no queue goes forward.  4.9 tells the members only and writes nothing down: BrokerRefused with
-        code 206 when nobody is online, with 1 for a queue the group never committed in.  5.3 writes the offsets down
+        code 206 when no member is online, with 1 for a queue the group never committed in.  5.3 writes the offsets down
         at once, online or not (unless its setting useServerSideResetOffset is off), and turns each member away at its
         next pull, which may have been held for 15 s; refused with 26 and 17 are groups and topics it does not have.
         """
@@ -85,13 +85,13 @@ class OffsetQuestions:
 
     async def clone(self, address: str, source: str, target: str, topic: str, *, offline: bool = True) -> None:
         """Give one group the positions of another in a topic (314)."""
-        await self._asking.ask(address, RequestCode.CLONE_GROUP_OFFSET,
-                               CloneOffsetsHeader(source, target, topic, offline))
+        await self._requests.ask(address, RequestCode.CLONE_GROUP_OFFSET,
+                                 CloneOffsetsHeader(source, target, topic, offline))
 
     async def _reset(self, address: str, header: ResetOffsetHeader) -> dict[MessageQueue, int]:
-        found = await self._asking.read(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header,
-                                        lambda c: ResetOffsetBody.decode(c.body))
+        found = await self._requests.read(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header,
+                                          lambda c: ResetOffsetBody.decode(c.body))
         return {MessageQueue(*queue): offset for queue, offset in found.offsets.items()}
 
     async def _offset(self, address: str, code: RequestCode, header: RequestHeader) -> int:
-        return await self._asking.read(address, code, header, lambda c: OffsetResponseHeader.from_ext(c.ext).offset)
+        return await self._requests.read(address, code, header, lambda c: OffsetResponseHeader.from_ext(c.ext).offset)

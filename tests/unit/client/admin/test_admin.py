@@ -232,9 +232,9 @@ def test_nobody_there_is_another_error_than_a_refusal(stage: Stage) -> None:
 
 
 def test_a_request_a_release_does_not_know_is_an_error_of_its_own(stage: Stage) -> None:
-    asking = stage.admin.names.asking
+    requests = stage.admin.names.requests
     with pytest.raises(NotKnownThere) as refused:
-        stage.ask(asking.ask(BROKER_ADDRESS, RequestCode.POP_MESSAGE))
+        stage.ask(requests.ask(BROKER_ADDRESS, RequestCode.POP_MESSAGE))
     assert refused.value.code == 3
 
 

@@ -1,4 +1,4 @@
-"""One request, one answer: what both the client library and administrators build on."""
+"""One request, one answer: what the client library and the administrator build on."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -28,11 +28,11 @@ class Fields:
         return written(**self._fields)
 
 
-class Asking:
-    """Requests over connections, each waiting so long unless it says otherwise.
+class Requests:
+    """Requests over connections; each waits `timeout_ms` unless it says otherwise.
 
-    Any answer but success raises BrokerRefused; NotKnownThere when the release at the other end is another one.  Who
-    cannot be reached raises RemotingError: ConnectFailed before the request is sent, SendTimeout when nothing comes.
+    Any answer but success raises BrokerRefused; NotKnownThere when the release at the other end is another one.
+    Without an answer they raise RemotingError: ConnectFailed before the request is sent, SendTimeout when none comes.
     """
 
     def __init__(self, connections: Connections, timeout_ms: int) -> None:
