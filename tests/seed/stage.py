@@ -171,7 +171,7 @@ def application(world: World, name: str = "app", *, ip: str = "10.0.9.8", files:
                 **config: Any) -> ClientInstance:
     """A client process of our own in the world's network, on a machine of its own, to put producers and consumers in.
 
-    Its story runs with `world.ground.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
+    Its story runs with `world.environment.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
     """
     servers = config.pop("name_servers", tuple(world.cluster.nodes.addresses))
     return ClientInstance(

@@ -91,7 +91,7 @@ def test_a_listener_gets_what_was_sent_or_else_the_body_as_it_is_stored(world: W
         return found
 
     send(world, *BODIES)
-    bodies = [one.body for one in world.ground.sim.run(pulled())]
+    bodies = [one.body for one in world.environment.sim.run(pulled())]
     assert bodies == [b"before", BODIES[1][0], b"rubbish", b"other", bytes(4 * MIB), b"behind"]
 
 
