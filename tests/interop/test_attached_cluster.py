@@ -145,7 +145,7 @@ class Group(NamedTuple):
 
 def until(condition: Callable[[], bool]) -> None:
     """Brokers and their members tell nobody when they are done; so look again."""
-    end_s = time.monotonic() + 60
+    end_s = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end_s
         time.sleep(0.3)
