@@ -63,8 +63,8 @@ class Watch:
     def _look(self) -> None:
         from_ms = self.world.cluster.clock.now_ms() // 1_000 * 1_000
         for group, topic in self.pairs:
-            view = GroupView(self.world.sandbox, group)
-            for queue, row in queue_rows(self.world.sandbox, view, topic).items():
+            view = GroupView(self.world.cluster, group)
+            for queue, row in queue_rows(self.world.cluster, view, topic).items():
                 begin = row["committed"] if row["committed"] is not None else row["min"]
                 lag = max(0, int(row["max"]) - int(begin))
                 stored_ms = row["oldest_stored_ms"]
