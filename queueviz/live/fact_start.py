@@ -13,7 +13,7 @@ Ask = Callable[[Any], Awaitable[Any]]  # a future of the engine; None where it d
 
 
 class FactStart(NamedTuple):
-    """Facts are sent after `after`; `rows` are those before it, None where nobody asked for them; `is_cut`: not all."""
+    """Facts are sent after `after`; `rows` are those before it, None where not asked for; `is_cut`: not all."""
 
     after: int
     rows: list[dict[str, Any]] | None = None
@@ -21,7 +21,7 @@ class FactStart(NamedTuple):
 
 
 async def start_of_facts(port: Any, ask: Ask, slug: str, after: int | None) -> FactStart:
-    """History first, but at most one frame of it: who was away for longer hears what is told, without steps."""
+    """History first, but at most one frame of it: a client that was away for longer gets facts without steps."""
     end = int(await ask(port.newest_seq(slug)) or 0)
     if after is None or after >= end:
         return FactStart(end)
@@ -32,7 +32,7 @@ async def start_of_facts(port: Any, ask: Ask, slug: str, after: int | None) -> F
 
 
 async def _told(port: Any, ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
-    """The newest facts that are told, oldest first; where they are rare, a few, and not from long ago."""
+    """The newest facts that are no steps, oldest first; where they are rare, a few, and not from long ago."""
     rows: list[dict[str, Any]] = []
     before: int | None = end + 1
     for _ in range(TOLD_PAGES):

@@ -46,7 +46,7 @@ class CleaningService:
         self._cleaned_below = 0  # the log's first byte when queues were cleaned last
         self._manual_runs = 0
         self.ballast_bytes = 0  # what somebody else keeps on the disk (a fault to try)
-        self.home_full = False  # whoever runs the broker has no room for more, whatever this disk says
+        self.home_full = False  # the host has no room for more, whatever this disk says
         self.full = False
 
     def start(self) -> None:

@@ -11,10 +11,12 @@ would have their own.
 import asyncio
 import contextlib
 import itertools
+import math
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,11 +24,12 @@ import httpx
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
 
 from sandbox.control.limits import SocketLimits
 from tests.server.server import ROOT, Driver, Server, until
 
-PROTOCOL = "queueviz.live.1"
+PROTOCOL = Subprotocol("queueviz.live.1")
 BODY_BYTES = 256 * 1024
 BOMBS = 8
 CALM_S = 10.0  # after which everything is as before
@@ -70,13 +73,13 @@ def _measured(server: Server, seconds: float, crowds: tuple[int, ...]) -> dict[s
                    str(seconds + 2 * SETTLE_S), *ids]
         attack = subprocess.Popen(command, cwd=ROOT)
         try:
-            until(lambda n=crowd: _cost(server).sockets >= n, what="the attackers are there")  # type: ignore[misc]
+            until(partial(_has_sockets, server, crowd, math.inf), what="the attackers are there")
             watched = asyncio.run(_watch(url, board, seconds))
             during = _cost(server)
         finally:
             attack.wait(seconds + 60)
         ended_s = time.monotonic()
-        until(lambda n=before: _cost(server).sockets <= n.sockets, within_s=CALM_S, what="sockets are given back")  # type: ignore[misc]
+        until(partial(_has_sockets, server, 0, before.sockets), within_s=CALM_S, what="sockets are given back")
         time.sleep(max(0.0, ended_s + CALM_S - time.monotonic()))
         figures[f"{crowd} hostile"] = {"watched": watched, "before": before, "during": during, "after": _cost(server)}
     return figures
@@ -94,6 +97,10 @@ def _bombs(hostile: Driver) -> list[str]:
     return until(lambda: ids if len(ids := stored()) == BOMBS else [], what="the messages are stored")
 
 
+def _has_sockets(server: Server, least: float, most: float) -> bool:
+    return least <= _cost(server).sockets <= most
+
+
 def _cost(server: Server) -> Cost:
     pages = int(Path(f"/proc/{server.pid}/statm").read_text().split()[1])
     sockets = httpx.get(f"{server.url}/healthz/live", timeout=30).json()["sockets"]
@@ -103,7 +110,7 @@ def _cost(server: Server) -> Cost:
 async def _watch(url: str, board: str, seconds: float) -> Watched:
     """A tab that paints everything it gets."""
     at_s: list[float] = []
-    async with connect(url, subprotocols=[PROTOCOL], compression=None, open_timeout=30, proxy=None) as tab:  # type: ignore[list-item]
+    async with connect(url, subprotocols=[PROTOCOL], compression=None, open_timeout=30, proxy=None) as tab:
         await tab.send(_said(k="sub", ch=board))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -131,7 +138,7 @@ async def _hostile(url: str, slug: str, number: int, ids: list[str]) -> None:
     limits = SocketLimits()
     while True:
         with contextlib.suppress(ConnectionClosed, OSError, TimeoutError):
-            async with connect(url, subprotocols=[PROTOCOL], compression=None, proxy=None) as tab:  # type: ignore[list-item]
+            async with connect(url, subprotocols=[PROTOCOL], compression=None, proxy=None) as tab:
                 hearing = asyncio.create_task(_hear(tab))
                 try:
                     for turn in itertools.count():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.broker.stage import Stage
+from tests.unit.broker.stage import Client, Stage
 
 
 @pytest.fixture
@@ -11,3 +11,8 @@ def stage() -> Stage:
     stage = Stage()
     stage.topic("orders")
     return stage
+
+
+@pytest.fixture
+def admin(stage: Stage) -> Client:
+    return stage.client()

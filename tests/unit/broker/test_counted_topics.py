@@ -18,11 +18,6 @@ def stage() -> Stage:
     return stage
 
 
-@pytest.fixture
-def admin(stage: Stage) -> Client:
-    return stage.client()
-
-
 def counted(stage: Stage, name: str, key: str = "DefaultCluster") -> int | None:
     """How much in the last minute, as far as it was sampled (every 10 s); None: there is no such counter."""
     answer = stage.client().call(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": name, "statsKey": key})

@@ -28,11 +28,6 @@ def stage() -> Stage:
     return stage
 
 
-@pytest.fixture
-def admin(stage: Stage) -> Client:
-    return stage.client()
-
-
 def counter(admin: Client, name: str, key: str) -> StatsData:
     return StatsData.decode(admin.call(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": name, "statsKey": key}).body)
 
