@@ -1,4 +1,4 @@
-"""What happens at a limit: the page hears why, the journal keeps that it happened."""
+"""Checks limits: a request beyond a limit is refused, and the journal gets an event."""
 
 from typing import NoReturn
 
@@ -21,7 +21,7 @@ _HINTS = {
 
 
 class LimitGuard:
-    """Tells the journal at most once per limit and second."""
+    """Writes at most one event per limit and second."""
 
     def __init__(self, wall: Clock, journal: Journal) -> None:
         self._wall = wall

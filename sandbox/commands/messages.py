@@ -1,7 +1,7 @@
 """Messages people send by hand."""
 
 
-from sandbox.cluster.actors.producing import SELECTORS, messages_of
+from sandbox.cluster.actors.sending import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.broker import Broker
+from sandbox.client.requests import ask
 from sandbox.cluster.broker_node import store_host
 from sandbox.cluster.environment import LiveEnvironment
-from sandbox.cluster.routed_connector import NearAndFar, ask
+from sandbox.cluster.routed_connector import RoutedConnector
 from sandbox.cluster.shared_listener import SharedListener
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
@@ -173,7 +174,8 @@ class Headless:
                 broker_id=config.broker_id, store_host=store_host(config.address), flusher=self._environment.flusher)
             broker = Broker(
                 config, store=store, clock=self.clock, chance=Chance(wall_ms()).fork(config.node), journal=self.journal,
-                connector=NearAndFar(self._near.connector(config.ip), (self.plan.own_name_server or "",), self._far),
+                connector=RoutedConnector(self._near.connector(config.ip), (self.plan.own_name_server or "",),
+                                          self._far),
                 name_servers=self.plan.name_servers)
             broker.start()
         except (StoreError, OSError) as why:
