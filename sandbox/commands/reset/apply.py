@@ -108,7 +108,7 @@ def apply_targets(cluster: Cluster, group: str, topic: str, method: str, targets
             stats.reset(mq, offset)
     members = view.registered()
     if members:
-        _tell_members(cluster, view, topic, targets, timestamp_ms)
+        _send_to_members(cluster, view, topic, targets, timestamp_ms)
         ResetWatch(cluster, reset_id, group, targets, set(members)).begin()
     else:
         for mq, offset in sorted(targets.items()):
@@ -124,7 +124,7 @@ def reset_fact(reset_id: str, group: str, method: str, before: Mapping[MessageQu
         replayed=sum(max(0, old - after) for _, old, after in rows if old != NEVER), reason=reason, by=by)
 
 
-def _tell_members(cluster: Cluster, view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
+def _send_to_members(cluster: Cluster, view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
     """Request 220 to every member, once, by any broker that knows it: the table has its queues of all brokers."""
     reached: set[str] = set()
     body = ResetOffsetBody({(mq.topic, mq.broker, mq.queue_id): offset for mq, offset in targets.items()})
