@@ -45,7 +45,7 @@ from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
 from sandbox.remoting.bodies import TopicConfig
-from sandbox.remoting.body_walls import walled
+from sandbox.remoting.body_limits import limited
 from sandbox.store.message_store import MessageStore
 
 
@@ -112,4 +112,4 @@ def processors_of(parts: BrokerParts, settings_changed: Callable[[set[str]], Non
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())
-    return Processors(walled(handlers), topics, reset)
+    return Processors(limited(handlers), topics, reset)

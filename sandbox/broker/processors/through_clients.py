@@ -8,7 +8,7 @@ from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import msg_id
 from sandbox.remoting.bodies import ConsumerStatusBody
-from sandbox.remoting.body_walls import check_body
+from sandbox.remoting.body_limits import check_body
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand

@@ -4,7 +4,7 @@ from sandbox.journal.events import LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 
-TELL_EVERY_S = 1.0
+REPORT_EVERY_S = 1.0
 
 
 class SendRateLimit:
@@ -18,7 +18,7 @@ class SendRateLimit:
         self._journal = journal
         self._per_s = per_s
         self._free_s = 0.0  # when the next message may go, on the machine's clock
-        self._told_s = -TELL_EVERY_S
+        self._reported_s = -REPORT_EVERY_S
 
     def wait_s(self, who: str) -> float:
         """Reserve one send; returns the machine's seconds to wait before it, 0 for none.
@@ -30,7 +30,7 @@ class SendRateLimit:
         wait_s = self._free_s - now_s
         if wait_s <= 0:
             return 0.0
-        if now_s - self._told_s >= TELL_EVERY_S:
-            self._told_s = now_s
+        if now_s - self._reported_s >= REPORT_EVERY_S:
+            self._reported_s = now_s
             self._journal.write(LimitReached("stored_messages_per_s", self._per_s + 1, self._per_s, who))
         return wait_s
