@@ -310,7 +310,7 @@ class Host:
     async def look_back(self, slug: str, wanted: EventFilter, *, before: int | None, after: int,
                         most: int) -> LookedBack:
         if is_attached(slug):
-            memory, files = self.clusters.get(slug).told(), None
+            memory, files = self.clusters.get(slug).tail(), None
         else:
             slot = self._registry.get(slug)
             memory = slot.sandbox.cluster.journal.tail() if slot.sandbox is not None else []

@@ -1,7 +1,7 @@
-"""Every call of a listener, message by message, and why a message was given again: from the journal alone.
+"""Every call of a listener, message by message, and the cause of a repetition: from the journal alone.
 
-A call is an entry MessagesConsumed, which is written when it has ended, whatever its end; who is still at work is not
-among them.  The engine counts the same causes by itself (`sandbox.cluster.actors.redelivery`).
+A call is an entry MessagesConsumed, which is written at its end, with any outcome; calls still running are not
+included.  The engine counts the same causes by itself (`sandbox.cluster.actors.redelivery`).
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FIELDS = ("offsets", "keys", "sharding", "outcome", "started_ms", "start_offset", "rows", "model")
 CALLS = ("MessagesConsumed", "QueueTaken", "OffsetsReset", "MemberJoined")
 STATES = ("MemberStateChanged",)
-DROPS = ("QueueDropped",)  # its `unfinished` is another type than that of MemberStateChanged
+DROPS = ("QueueDropped",)  # its `unfinished` has another type than that of MemberStateChanged
 
 RETRY, RESET, CRASH, HAND_OVER, UNKNOWN = "retry", "reset", "crash_before_commit", "rebalance_hand_over", "unknown"
 
@@ -25,9 +25,9 @@ NO_HOLD = -1
 
 def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """PLACE (of the record), group, account, seq, at_ms, started_ms, client_id, outcome, key, sharding, and `hold`: the
-    number of the QueueTaken since which its member had the queue, NO_HOLD where that is not known.
+    seq of the QueueTaken since which its member had the queue, NO_HOLD if unknown.
 
-    `account` is the client id in a broadcasting group, whose members are given everything each; else empty.
+    `account` is the client id in a broadcasting group, whose members get all messages each; else empty.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -40,11 +40,11 @@ def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
         f.lit(None).cast("string").alias("outcome"),
         f.lit(None).cast(calls.schema["_one"].dataType).alias("_one"), "hold", "earlier", "let_go")
     blank = [f.lit(None).cast("bigint").alias(name) for name in ("hold", "earlier", "let_go")]
-    # a call began before it was written down: it belongs to the hold its beginning lies in
+    # a call began before it was written: it belongs to the hold in which it began
     so_far = Window.partitionBy(*MEMBER).orderBy("_ms", "_turn", "seq").rowsBetween(Window.unboundedPreceding, 0)
     newest = f.last(f.when(f.col("_turn") == 0, f.struct("hold", "earlier", "let_go", f.col("_ms").alias("since_ms"))),
                     ignorenulls=True).over(so_far)
-    # it was given up before its end, and the newest hold was not: it began in the same moment, before that hold did
+    # the older hold ended before the call, the newest did not: the call began before that hold, in the same ms
     is_older = ((f.col("outcome") == "IGNORED") & (f.col("_newest.since_ms") == f.col("_ms"))
                 & f.col("_newest.earlier").isNotNull()
                 & f.coalesce(f.col("_newest.let_go") > f.col("seq"), f.lit(True)))
@@ -79,8 +79,8 @@ def holds(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
 
 
 def numbered(calls: "DataFrame") -> "DataFrame":
-    """With `number` (which time its record was given), `again` (its message was given before), `in_hold` (which time in
-    this hold) and `before` (hold, started_ms, client_id): the newest earlier hold in which the record was given.
+    """With `number` (count of deliveries of its record), `again` (its message was delivered before), `in_hold` (count
+    in this hold) and `before` (hold, started_ms, client_id): the newest earlier hold in which the record was delivered.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -96,10 +96,10 @@ def numbered(calls: "DataFrame") -> "DataFrame":
 
 
 def with_causes(calls: "DataFrame", told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
-    """What `numbered` gives, and `cause`: null for the first time.
+    """The columns of `numbered`, and `cause`: null for the first time.
 
-    The first time of a copy, and a second time in one hold: it was not accepted (retry).  Else a reset went over it
-    since it was last given, or the process that had it crashed with the queue, or the queue is another's now.
+    The first time of a copy, and a second time in one hold: not accepted (retry).  Otherwise a reset covered it since
+    its last delivery, or the process that had it crashed with the queue, or the queue has a new owner.
     """
     from pyspark.sql import functions as f
 
@@ -115,7 +115,7 @@ def with_causes(calls: "DataFrame", told: "DataFrame", states: "DataFrame", drop
 
 
 def _resets(asked: "DataFrame", told: "DataFrame") -> "DataFrame":
-    """(sandbox, seq, queue_offset) of calls before which a reset had gone over the message."""
+    """(sandbox, seq, queue_offset) of calls with a reset that covered the message before them."""
     from pyspark.sql import functions as f
 
     rows = told.where("event = 'OffsetsReset'").select(
@@ -130,7 +130,8 @@ def _resets(asked: "DataFrame", told: "DataFrame") -> "DataFrame":
 
 
 def _crashes(asked: "DataFrame", told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
-    """(sandbox, seq, queue_offset) of calls whose record was last given by a process that crashed with the queue."""
+    """(sandbox, seq, queue_offset) of calls whose record was last delivered to a process that crashed with the queue.
+    """
     from pyspark.sql import functions as f
 
     ends = _crashed_holds(told, states, drops).select(
@@ -142,7 +143,7 @@ def _crashes(asked: "DataFrame", told: "DataFrame", states: "DataFrame", drops: 
 
 
 def _crashed_holds(told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
-    """Holds a crash ended: sandbox, hold, crash_seq, crash_ms."""
+    """Holds ended by a crash: sandbox, hold, crash_seq, crash_ms."""
     from pyspark.sql import functions as f
 
     crashed = states.where("state = 'crashed'").select(

@@ -1,4 +1,4 @@
-"""How far groups have come, what they subscribed to, and what nobody can tell: from journals and stores' files."""
+"""Progress, subscriptions and unknown ranges of groups: from journals and stores' files."""
 
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ FIELDS = ("group", "topic", "broker", "queue_id", "client_id", "offset", "code",
 PROGRESS = ("OffsetCommitted", "PullAnswered", "SubscriptionChanged", "FlowSkipped", "SandboxOpened")
 FOUND = 0  # the code of a pull that brought messages
 SQL_SIGNS = r"""[=<>()'"]|\s"""
-"""What an SQL92 condition cannot do without and a tag never has: SubscriptionChanged does not tell which it is."""
+"""Present in every SQL92 condition and in no tag: SubscriptionChanged does not contain the kind."""
 
 
 def stored_offsets(session: "SparkSession", source: Source) -> "DataFrame":
-    """sandbox, group, QUEUE, `stored_offset`: what each broker's consumerOffset.json says, as it was last written."""
+    """sandbox, group, QUEUE, `stored_offset`: from each broker's consumerOffset.json, as last written."""
     from pyspark.sql import functions as f
 
     rows = []
@@ -36,7 +36,7 @@ def stored_offsets(session: "SparkSession", source: Source) -> "DataFrame":
 
 
 def committed(told: "DataFrame", stored: "DataFrame") -> "DataFrame":
-    """group, QUEUE, `committed`: by the journal's last commit; by the file, where the valve was closed since."""
+    """group, QUEUE, `committed`: the journal's last commit; from the file, where the valve was closed since."""
     from pyspark.sql import functions as f
 
     last = told.where("event = 'OffsetCommitted'").groupBy("group", *QUEUE).agg(
@@ -49,7 +49,7 @@ def committed(told: "DataFrame", stored: "DataFrame") -> "DataFrame":
 
 
 def subscribed(told: "DataFrame", calls: "DataFrame", ends: "DataFrame") -> "DataFrame":
-    """sandbox, group, topic: who reads what, with `since_ms` and `expressions`: null where no broker was told of it."""
+    """sandbox, group, topic: subscriptions, with `since_ms` and `expressions`: null where no broker has them."""
     from pyspark.sql import functions as f
 
     by_word = told.where("event = 'SubscriptionChanged' and expression != ''").groupBy("sandbox", "group", "topic").agg(
@@ -59,9 +59,9 @@ def subscribed(told: "DataFrame", calls: "DataFrame", ends: "DataFrame") -> "Dat
 
 
 def is_wanted(expressions: "Column", tags: "Column") -> "Column":
-    """Does any of the group's expressions ask for these tags?  Null: an SQL92 condition does, or nobody knows.
+    """Whether any of the group's expressions matches these tags.  Null: an SQL92 condition decides, or unknown.
 
-    Members that subscribe to different tags contradict each other, and what falls between them is lost, not unwanted.
+    Members that subscribe to different tags conflict, and messages that match none of them are lost, not unwanted.
     """
     from pyspark.sql import functions as f
 
@@ -75,7 +75,7 @@ def is_wanted(expressions: "Column", tags: "Column") -> "Column":
 
 
 def begun(told: "DataFrame", taken: "DataFrame") -> "DataFrame":
-    """group, QUEUE, `begins`: the first offset anybody of the group set out from."""
+    """group, QUEUE, `begins`: the lowest start offset of the group's members."""
     from pyspark.sql import functions as f
 
     asked = told.where(f"event = 'PullAnswered' and code = {FOUND}").select(
@@ -85,7 +85,7 @@ def begun(told: "DataFrame", taken: "DataFrame") -> "DataFrame":
 
 
 def pulled_by_strangers(told: "DataFrame", states: "DataFrame") -> "DataFrame":
-    """group, QUEUE, first, last: what members took along whose listeners nobody hears."""
+    """group, QUEUE, first, last: offsets pulled by external members, whose listeners are unknown."""
     from pyspark.sql import functions as f
 
     ours = states.select("sandbox", "client_id").distinct()
@@ -95,7 +95,7 @@ def pulled_by_strangers(told: "DataFrame", states: "DataFrame") -> "DataFrame":
 
 
 def skipped(told: "DataFrame") -> "DataFrame":
-    """group, QUEUE, first, last: ranges the valve kept back pulls or calls of; what happened there is unknown."""
+    """group, QUEUE, first, last: ranges of pulls or calls skipped by the valve; their outcome is unknown."""
     from pyspark.sql import functions as f
 
     key = f.split(f.substring_index("_range._1", " ", -1), "/")
@@ -107,7 +107,7 @@ def skipped(told: "DataFrame") -> "DataFrame":
 
 
 def beginnings(told: "DataFrame") -> "DataFrame":
-    """sandbox, `from_ms`: where a journal begins whose oldest segments are gone; whole ones are left out."""
+    """sandbox, `from_ms`: the start of journals whose oldest segments are deleted; complete ones are left out."""
     from pyspark.sql import functions as f
 
     return told.groupBy("sandbox").agg(
