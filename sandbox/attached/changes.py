@@ -45,7 +45,8 @@ class Changes:
 
         While one of them does not answer, it is unknown whether a member left.
         """
-        there = {one.client_id: (one, reported) for reported in self._picture.connections(group) for one in reported.connections}
+        there = {one.client_id: (one, reported) for reported in self._picture.connections(group)
+                 for one in reported.connections}
         known = self._members.get(group)
         masters = self._picture.masters()
         names = self._picture.brokers_of_group(group)

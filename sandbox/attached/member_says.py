@@ -32,7 +32,8 @@ class MemberSays(NamedTuple):
 
     @classmethod
     def of(cls, reported: RunningInfo, heard_ms: int) -> Self:
-        return cls(reported.properties, {MessageQueue(*queue): held for queue, held in reported.queues.items()}, heard_ms)
+        queues = {MessageQueue(*queue): held for queue, held in reported.queues.items()}
+        return cls(reported.properties, queues, heard_ms)
 
     @property
     def kind(self) -> str | None:

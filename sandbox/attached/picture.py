@@ -235,7 +235,8 @@ class Picture:
         masters = self.masters()
         for name, table in sorted(self.members.items()):
             reported = table.get(group)
-            if reported is not None and name in masters and any(one.client_id == client_id for one in reported.connections):
+            if reported is not None and name in masters and any(
+                    one.client_id == client_id for one in reported.connections):
                 return masters[name].address
         return None
 

@@ -193,7 +193,8 @@ def _remarks(seen: GroupSeen, current: BrokerFacts, wish: ResetWish, mq: Message
 
 def _refusal(facts: dict[str, BrokerFacts], wish: ResetWish, rows: tuple[PlannedQueue, ...], online: tuple[str, ...],
              method: str, instead: Refusal | None) -> Refusal | None:
-    if any(current.members is not None and current.members.message_model == "BROADCASTING" for current in facts.values()):
+    members = [current.members for current in facts.values() if current.members is not None]
+    if any(one.message_model == "BROADCASTING" for one in members):
         return Refusal("A broadcasting group keeps its offsets with each member; the broker has none.",
                        "Nothing can be reset from here.")
     if method == "offline":

@@ -76,13 +76,13 @@ class Resets:
         if time_ms is not None:
             carry_out = _by_members(reach, plan, action, time_ms)
         method = "server" if plan.method == "online" and time_ms is None else plan.method
-        seq, before, current = await self._carry_out(action, by, action.group, method, plan.facts, targets, carry_out,
-                                                  reason=action.reason)
+        seq, before, after = await self._carry_out(action, by, action.group, method, plan.facts, targets, carry_out,
+                                                   reason=action.reason)
         if time_ms is not None:
             for client_id in plan.plan.online_members:
                 self._journal.write(ResetStepDone(self._id(seq), client_id, "told"))
         if plan.plan.online_members:
-            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, current,
+            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, after,
                         plan.plan.online_members)
         return seq
 
@@ -148,15 +148,15 @@ class Resets:
 
     def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, before: Befores,
                targets: Targets, members: tuple[str, ...]) -> None:
-        """A minute later plan and reality are compared, member by member.
+        """A minute later the targets are compared with the state, member by member.
 
-        A late commit took a queue back before its target; or ahead of what its member has not finished: then a Java
-        member's pull was held at the broker while it was reset, came back empty, and the member committed where that
-        pull ended (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
+        Reported: a late commit before the target; or one beyond messages its member has not finished: then a Java
+        member's pull was held at the broker during the reset, came back empty, and the member committed the end of that
+        pull (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
 
-        No verdict for a queue that was sent back and stands where it stood: its messages were all consumed again, or
-        the reset never reached its member.  A 5.x broker tells one pull of it, and forgets it then, though that was the
-        held pull of a member that is gone.
+        No verdict for a queue that was set back and is at its old offset: its messages were all consumed again, or
+        the reset did not reach its member.  A 5.x broker sends it with one pull only, which may have been the held pull
+        of a member that has left.
         """
         async def compare() -> None:
             await self._clock.sleep(WATCH_S)

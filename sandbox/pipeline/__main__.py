@@ -22,7 +22,7 @@ def main() -> None:
     given = parser.parse_args()
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # output of Spark and its libraries is no report
-    runner = Runner(lambda told: tell(out, told), master=given.master, remote=given.remote)
+    runner = Runner(lambda report: write_report(out, report), master=given.master, remote=given.remote)
     orders: SimpleQueue[Order | None] = SimpleQueue()
     threading.Thread(target=listen, args=(orders, runner), daemon=True).start()
     while (order := orders.get()) is not None:
@@ -45,8 +45,8 @@ def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
     orders.put(None)
 
 
-def tell(out: Any, told: dict[str, Any]) -> None:
-    out.write(orjson.dumps(told, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+def write_report(out: Any, report: dict[str, Any]) -> None:
+    out.write(orjson.dumps(report, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def _plain(value: object) -> str:

@@ -66,8 +66,8 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
     size = length_of(files)
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
     is_open = (root / "abort").exists()
-    told = tuple(Found(one.code, one.where, one.position, one.text) for one in around(root, is_open=is_open))
-    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, told)
+    findings = tuple(Found(one.code, one.where, one.position, one.text) for one in around(root, is_open=is_open))
+    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, findings)
 
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:

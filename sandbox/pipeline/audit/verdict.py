@@ -62,10 +62,10 @@ def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> V
         for begin, (units, entries) in part.into.items():
             before = into.get(begin, (0, 0))
             into[begin] = before[0] + units, before[1] + entries
-    told = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
-    lacking = {found.file for found in told if found.kind == "missing_unit"}
-    told += [found for found in place.around if found.kind != "file_sizes" or found.file not in lacking]
-    findings = sorted(joined(told), key=lambda found: (found.file, found.position))
+    collected = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
+    lacking = {found.file for found in collected if found.kind == "missing_unit"}
+    collected += [found for found in place.around if found.kind != "file_sizes" or found.file not in lacking]
+    findings = sorted(joined(collected), key=lambda found: (found.file, found.position))
     counts["omitted"] = sum(part.omitted for part in (*first, *second)) + max(0, len(findings) - MAX_FINDINGS)
     counts["log_start"] = StoreLog(place.root, place.logs).start
     return Verdict(place.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})

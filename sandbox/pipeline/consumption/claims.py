@@ -23,12 +23,12 @@ def lives(states: "DataFrame", ends: "DataFrame") -> "DataFrame":
             .select("sandbox", "group", "client_id", "from_ms", f.coalesce("_gone", "end_ms").alias("to_ms")))
 
 
-def claims(told: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "DataFrame":
+def claims(entries: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "DataFrame":
     """sandbox, group, client_id, topic, queue_key, from_ms, to_ms: the queues of each member by its last rebalance."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    said = told.where("event = 'QueuesAssigned'").select(
+    said = entries.where("event = 'QueuesAssigned'").select(
         "sandbox", "group", "client_id", "topic", "seq", "at_ms", "queues")
     nothing = f.array().cast("array<string>").alias("queues")
     gone = states.where(f.col("state").isin(*GONE)).select("sandbox", "group", "client_id", "seq", "at_ms").join(

@@ -23,7 +23,7 @@ MEMBER = ("sandbox", "group", "topic", "broker", "queue_id", "client_id")
 NO_HOLD = -1
 
 
-def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def deliveries(entries: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """PLACE (of the record), group, account, seq, at_ms, started_ms, client_id, outcome, key, sharding, and `hold`: the
     seq of the QueueTaken since which its member had the queue, NO_HOLD if unknown.
 
@@ -32,10 +32,10 @@ def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    calls = told.where("event = 'MessagesConsumed'").select(
+    calls = entries.where("event = 'MessagesConsumed'").select(
         *MEMBER, f.col("started_ms").alias("_ms"), f.lit(1).alias("_turn"), "seq", "at_ms", "outcome",
         f.explode(f.arrays_zip("offsets", "keys", "sharding")).alias("_one"))
-    taken = holds(told, drops).select(
+    taken = holds(entries, drops).select(
         *MEMBER, f.col("at_ms").alias("_ms"), f.lit(0).alias("_turn"), f.col("hold").alias("seq"), "at_ms",
         f.lit(None).cast("string").alias("outcome"),
         f.lit(None).cast(calls.schema["_one"].dataType).alias("_one"), "hold", "earlier", "let_go")
@@ -49,7 +49,7 @@ def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
                 & f.col("_newest.earlier").isNotNull()
                 & f.coalesce(f.col("_newest.let_go") > f.col("seq"), f.lit(True)))
     hold = f.when(is_older, f.col("_newest.earlier")).otherwise(f.col("_newest.hold"))
-    broadcasting = told.where("event = 'MemberJoined' and model = 'BROADCASTING'").select(
+    broadcasting = entries.where("event = 'MemberJoined' and model = 'BROADCASTING'").select(
         "sandbox", "group", f.lit(True).alias("_all")).distinct()
     return (calls.select("*", *blank).union(taken).withColumn("_newest", newest).where("_turn = 1").select(
                 *MEMBER, f.col("_one.offsets").alias("queue_offset"), f.col("_ms").alias("started_ms"), "seq", "at_ms",
@@ -59,14 +59,14 @@ def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
             .withColumn("account", f.when(f.col("_all"), f.col("client_id")).otherwise("")).drop("_all"))
 
 
-def holds(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def holds(entries: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """MEMBER, `hold` (the seq of its QueueTaken), at_ms, `earlier` (the same member's hold before) and `let_go` (the
     seq of its QueueDropped; null: not yet, or its process crashed).
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    marks = (told.where("event = 'QueueTaken'").select(*MEMBER, "seq", "at_ms", f.lit(True).alias("_taken"))
+    marks = (entries.where("event = 'QueueTaken'").select(*MEMBER, "seq", "at_ms", f.lit(True).alias("_taken"))
              .union(drops.select(*MEMBER, "seq", "at_ms", f.lit(False))))
     of_member = Window.partitionBy(*MEMBER).orderBy("seq")
     before = of_member.rowsBetween(Window.unboundedPreceding, -1)
@@ -95,7 +95,7 @@ def numbered(calls: "DataFrame") -> "DataFrame":
     ).withColumn("again", (f.col("number") > 1) | f.col("topic").startswith(RETRY_PREFIX))
 
 
-def with_causes(calls: "DataFrame", told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def with_causes(calls: "DataFrame", entries: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """The columns of `numbered`, and `cause`: null for the first time.
 
     The first time of a copy, and a second time in one hold: not accepted (retry).  Otherwise a reset covered it since
@@ -105,7 +105,7 @@ def with_causes(calls: "DataFrame", told: "DataFrame", states: "DataFrame", drop
 
     asked = calls.where("number > 1 and in_hold = 1").select(
         *PLACE, "group", "seq", "started_ms", "before", f.concat_ws("/", "topic", "broker", "queue_id").alias("_queue"))
-    reset, crashed = _resets(asked, told), _crashes(asked, told, states, drops)
+    reset, crashed = _resets(asked, entries), _crashes(asked, entries, states, drops)
     looked_up = (calls.join(reset, ["sandbox", "seq", "queue_offset"], "left")
                  .join(crashed, ["sandbox", "seq", "queue_offset"], "left"))
     cause = (f.when(~f.col("again"), None).when((f.col("number") == 1) | (f.col("in_hold") > 1), RETRY)
@@ -114,11 +114,11 @@ def with_causes(calls: "DataFrame", told: "DataFrame", states: "DataFrame", drop
     return looked_up.withColumn("cause", cause).drop("_reset", "_crashed")
 
 
-def _resets(asked: "DataFrame", told: "DataFrame") -> "DataFrame":
+def _resets(asked: "DataFrame", entries: "DataFrame") -> "DataFrame":
     """(sandbox, seq, queue_offset) of calls with a reset that covered the message before them."""
     from pyspark.sql import functions as f
 
-    rows = told.where("event = 'OffsetsReset'").select(
+    rows = entries.where("event = 'OffsetsReset'").select(
         f.col("sandbox").alias("_s"), f.col("group").alias("_g"), f.col("seq").alias("_seq"),
         f.col("at_ms").alias("_ms"), f.explode("rows").alias("_row")).withColumns(
             {"_q": f.col("_row._1"), "_to": f.col("_row._3")})
@@ -129,12 +129,12 @@ def _resets(asked: "DataFrame", told: "DataFrame") -> "DataFrame":
             "sandbox", "seq", "queue_offset", f.lit(True).alias("_reset")).distinct()
 
 
-def _crashes(asked: "DataFrame", told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def _crashes(asked: "DataFrame", entries: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """(sandbox, seq, queue_offset) of calls whose record was last delivered to a process that crashed with the queue.
     """
     from pyspark.sql import functions as f
 
-    ends = _crashed_holds(told, states, drops).select(
+    ends = _crashed_holds(entries, states, drops).select(
         f.col("sandbox").alias("_s"), f.col("hold").alias("_hold"), f.col("crash_seq"), f.col("crash_ms"))
     return asked.join(f.broadcast(ends), _all(
         f.col("sandbox") == f.col("_s"), f.col("before.hold") == f.col("_hold"), f.col("crash_seq") < f.col("seq"),
@@ -142,13 +142,13 @@ def _crashes(asked: "DataFrame", told: "DataFrame", states: "DataFrame", drops: 
             "sandbox", "seq", "queue_offset", f.lit(True).alias("_crashed")).distinct()
 
 
-def _crashed_holds(told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def _crashed_holds(entries: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """Holds ended by a crash: sandbox, hold, crash_seq, crash_ms."""
     from pyspark.sql import functions as f
 
     crashed = states.where("state = 'crashed'").select(
         "sandbox", "group", "client_id", "seq", f.col("at_ms").alias("_ms"))
-    return (holds(told, drops).join(crashed, ["sandbox", "group", "client_id"]).where("seq > hold")
+    return (holds(entries, drops).join(crashed, ["sandbox", "group", "client_id"]).where("seq > hold")
             .groupBy("sandbox", "hold", "let_go").agg(f.min("seq").alias("crash_seq"), f.min("_ms").alias("crash_ms"))
             .where("let_go is null or let_go > crash_seq").drop("let_go"))
 

@@ -28,7 +28,7 @@ def kept(table: "DataFrame") -> "DataFrame":
     return session.read.parquet(path)
 
 
-def told(given: "Given", *events: str) -> "DataFrame":
+def entries_of(given: "Given", *events: str) -> "DataFrame":
     """sandbox, seq, at_ms, event and the fields of these events; no rows without a journal."""
     from pyspark.sql import functions as f
 
