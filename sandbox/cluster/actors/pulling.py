@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sandbox.client.config import ConsumeFromWhere, MessageModel
-from sandbox.client.consumption import INTERRUPTED, tell_consumed
+from sandbox.client.consumption import INTERRUPTED, report_consumed
 from sandbox.client.listeners import ConsumeConcurrentlyContext
 from sandbox.client.lite_pull_consumer import LitePullConsumer
 from sandbox.client.process_queue import ProcessQueue, offset_of
@@ -173,6 +173,6 @@ async def consume_one(consumer: PullConsumer | LitePullConsumer, listener: Actor
         accepted = status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS
         outcome = "IGNORED" if pq is None or pq.dropped else "SUCCESS" if accepted else "LATER"
     finally:
-        tell_consumed(instance.journal, mq, [message], group=consumer.group, client_id=consumer.client_id,
-                      outcome=outcome, started_ms=started_ms, thread=THREAD, handler=listener.handler)
+        report_consumed(instance.journal, mq, [message], group=consumer.group, client_id=consumer.client_id,
+                        outcome=outcome, started_ms=started_ms, thread=THREAD, handler=listener.handler)
     return accepted
