@@ -182,7 +182,7 @@ class BrokerNode:
     def power_cut(self, unanswered: Unanswered | None = None) -> None:
         """As when the machine loses power: memory and page cache are lost; the journal gets the exact loss.
 
-        `unanswered`: the requests that a slave's master has not answered; clients send none to the slave.
+        `unanswered`: for a slave, the messages its master has not confirmed; clients do not send to the slave.
         """
         broker = self._end("power_cut")
         store = broker.store

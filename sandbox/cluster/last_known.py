@@ -18,7 +18,7 @@ class LastKnown(NamedTuple):
     locking: list[str]  # groups that held locks, which were lost with the memory
 
     def read_queues(self, topic: str) -> int:
-        """Read queues of the topic; 0 for an unknown one."""
+        """Read queues of the topic; 0 for an unknown or unreadable one."""
         config = self.topics.get(topic)
         return config["read_queues"] if config is not None and config["permission"] & PERM_READ else 0
 

@@ -89,9 +89,7 @@ class Nodes:
         return sorted(self.brokers, key=lambda node: not node.is_master)
 
     def power_cut(self, node: BrokerNode) -> None:
-        """Cut a broker's power.  For a slave, messages confirmed by its master count as lost where the slave loses
-        them.
-        """
+        """Cut a broker's power.  A slave's messages were confirmed by its master, if that one runs."""
         master = next((each for each in self.masters() if each.name == node.name and each is not node), None)
         node.power_cut(None if master is None else master.running.store.unanswered)
 
