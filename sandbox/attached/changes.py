@@ -64,9 +64,7 @@ class Changes:
             self._journal.write(MemberLeft(broker, group, client_id, UNNAMED))
 
     async def marks(self) -> bool:
-        """Groups whose lag has passed the mark; they are under it again at half, so that one near the mark is reported
-        once.
-        """
+        """Groups whose lag has passed the mark; they are under it again at half: each crossing is one event."""
         mark = self._limits.lag_mark
         for group in self._picture.limited_groups(self._limits.groups):
             lag = Waiting(GroupSeen(self._picture, group)).lag

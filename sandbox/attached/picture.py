@@ -1,6 +1,4 @@
-"""The last known state of a cluster, with sources.  Polls write it, snapshots read it; missing values were not
-reported.
-"""
+"""The last known state of a cluster.  Polls write it, snapshots read it; missing values were not reported."""
 
 from typing import NamedTuple
 

@@ -31,9 +31,7 @@ class SubscriptionGroupManager:
         self._counted: tuple[DataVersion, int, int] | None = None  # by version: system groups and the others
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group's configuration, created if groups are created automatically.  RocketMQ:
-        `findSubscriptionGroupConfig`.
-        """
+        """The group's configuration, created where that is automatic.  RocketMQ: `findSubscriptionGroupConfig`."""
         known = self.table.get(group)
         if known is not None:
             return known

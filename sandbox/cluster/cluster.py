@@ -184,9 +184,7 @@ class Cluster:
             self.disk_full.begin(why)
 
     def _pin_clock(self, opening: bool) -> None:
-        """External clients have clocks of their own: set the rate to 1 and, if that is ahead, the time to the
-        machine's.
-        """
+        """External clients have their own clocks: set the rate to 1 and, if that is ahead, the machine's time."""
         if self.disk_full.why is not None:
             self.disk_full.rate_before = 1.0
             return

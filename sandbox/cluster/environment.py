@@ -86,9 +86,7 @@ class LiveEnvironment:
         return await self.loop.run_in_executor(self._workers, work)
 
     async def run_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
-        """As `run_blocking`, for work of seconds (sorting a feed); `work` gets a function that returns True once it is
-        to stop.
-        """
+        """As `run_blocking`, for seconds of work (sorting a feed); `work` gets a function that is True at the end."""
         return await self.loop.run_in_executor(self._slow, work, self._over.is_set)
 
     def close(self) -> None:

@@ -27,9 +27,7 @@ class DataHome:
         self.full: Notice | None = None
 
     def measure(self, slugs: Iterable[str], awake: Container[str]) -> None:
-        """Add up the disk blocks of all.  A sleeping sandbox does not grow and is measured once.  Blocking: run in a
-        thread.
-        """
+        """Add up the disk blocks of all.  A sleeping sandbox does not grow: measured once.  Run it in a thread."""
         known = self._sizes
         self._sizes = {slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
                        for slug in slugs}

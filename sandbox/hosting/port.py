@@ -41,9 +41,7 @@ class EnginePort:
                                                      limits=limits))
 
     def wake(self, slug: str) -> "Future[dict[str, Any]]":
-        """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 409 its files cannot be
-        opened.
-        """
+        """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 409 it cannot be opened."""
         return self._run(lambda: self._host.wake(slug))
 
     def sleep(self, slug: str, reason: str) -> "Future[None]":

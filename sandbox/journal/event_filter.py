@@ -55,9 +55,7 @@ class EventFilter(NamedTuple):
 
 
 def is_step(row: Row) -> bool:
-    """A step by its kind, a renewed lock, or a rebalance without changes; `journal_list.js` has the same rule for new
-    rows.
-    """
+    """A step by its kind, a renewed lock, or a rebalance without changes; the same rule as in `journal_list.js`."""
     match row["type"]:
         case "QueueLocked":
             return bool(row["how"] == "renewed")

@@ -174,9 +174,7 @@ class RouteInfoManager:
         return brokers
 
     def set_write_permission(self, broker: str, *, allowed: bool) -> list[str]:
-        """Remove the write permission from all topics of a broker, or make them readable and writable; returns the
-        topics.
-        """
+        """Make all topics of a broker read-only, or readable and writable; returns the topics."""
         topics = self._topics_of.get(broker, set())
         for topic in topics:
             row = self.topic_queues[topic][broker]

@@ -57,9 +57,7 @@ class Tally:
 
 
 def run_many(seeds: Iterable[int], work: Work, *, workers: int) -> Iterator[Result]:
-    """Results as they come; with one worker, in this process and in order.  On an interruption, runs in progress end
-    first.
-    """
+    """Results as they come; with one worker, here and in order.  An interruption waits for running seeds."""
     if workers <= 1:
         for seed in seeds:
             yield run_seed(seed, profile=work.profile, minutes=work.minutes)

@@ -60,9 +60,7 @@ class SimulatedEnvironment:
         return self.disks[name]
 
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
-        """The seed decides which unflushed bytes survive; small files older than the kernel's write-back time always
-        do.
-        """
+        """The seed decides which unflushed bytes survive; small files past the kernel's write-back time do."""
         assert isinstance(disk, SimDisk), "worlds have no other disks"
         disk.write_back_files(older_than_ms=int(WRITE_BACK_S * 1000))
         disk.power_cut()

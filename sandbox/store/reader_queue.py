@@ -158,9 +158,7 @@ class ConsumeQueueReader:
 
 
 def _cut(found: Sequence[bool]) -> int:
-    """Index of the first True, chosen so that the fewest values are on the wrong side: single wrong ones do not move
-    it.
-    """
+    """Index of the first True, with the fewest values on the wrong side: single wrong ones do not move it."""
     best = wrong = found.count(False)
     cut = 0
     for number, there in enumerate(found, 1):

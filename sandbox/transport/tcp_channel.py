@@ -187,9 +187,7 @@ class TcpChannel:
         return [c for c in commands if c not in refused] if refused else commands
 
     def _forget_unanswered(self, before_s: float) -> int:
-        """Some requests are never answered: RocketMQ's name servers ignore unknown codes.  Returns how many were
-        dropped.
-        """
+        """Drop requests without an answer: name servers ignore unknown codes.  Returns how many were dropped."""
         gone = 0
         for opaque, since_s in list(self._pending.items()):
             if since_s > before_s:

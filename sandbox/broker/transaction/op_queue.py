@@ -57,9 +57,7 @@ class EndedHalves:
         self._next = read.next_offset
 
     def read_on_needed(self, begun_ms: int, timeout_ms: int) -> bool:
-        """Whether the end of a half message may be in unread op messages: not when there are none, or only much newer
-        ones.
-        """
+        """Whether unread op messages may contain an end: not when there are none, or only much newer ones."""
         return self._last_born_ms is not None and self._last_born_ms - begun_ms <= timeout_ms
 
     def take(self, half_offset: int) -> bool:

@@ -56,9 +56,7 @@ class OpenTransactions:
         self._journal.write(TransactionChecked(half.producer_group, half.transaction_id, half.checks, client_id))
 
     def ended(self, half: HalfMessage, outcome: str, by: str) -> None:
-        """`outcome`: commit, rollback, discarded; `by`: producer, check.  The end of an older copy does not end a newer
-        one.
-        """
+        """`outcome`: commit, rollback, discarded; `by`: producer, check.  An older copy's end is ignored."""
         self.forget(half)
         self._journal.write(TransactionEnded(half.producer_group, half.transaction_id, half.half_offset, outcome, by,
                                              half.checks))
