@@ -12,7 +12,7 @@ from sandbox.client.producer import Producer
 from sandbox.client.transaction_producer import TransactionProducer
 from sandbox.cluster.actors.send_rate_limit import SendRateLimit
 from sandbox.cluster.actors.sending import FeedSource, MessageSender, RateSource, changed, producer_config
-from sandbox.cluster.actors.transaction_outcome import Deciding
+from sandbox.cluster.actors.transaction_outcome import LocalTransactions
 from sandbox.cluster.presets import Preset
 from sandbox.control.actions import ChangeActor, StartProducer
 from sandbox.kernel.clock import Clock
@@ -42,7 +42,7 @@ class ProducerActor:
         self._failed_before = 0
         self.fail_percent = 0.0  # of a transactional producer: share of rollbacks
         self.handler = ""  # likewise: the way it decides (`transaction_outcome.WAYS`)
-        self._deciding: Deciding | None = None
+        self._transactions: LocalTransactions | None = None
         self._state = "stopped"
 
     @property
@@ -75,13 +75,13 @@ class ProducerActor:
         transactor = self._transactor(config, instance) if self.settings.transactional else None
         self.producer = transactor.producer if transactor is not None else Producer(config, instance)
         self.sender = MessageSender(instance.clock, wall, pace, self.producer, self.label)
-        if transactor is not None and self._deciding is not None:
-            self.sender.transact = partial(transactor.send_in_transaction, execute=self._deciding.execute)
+        if transactor is not None and self._transactions is not None:
+            self.sender.transact = partial(transactor.send_in_transaction, execute=self._transactions.execute)
         self.since_ms, self._state, self.refused = instance.clock.now_ms(), "starting", ""
 
     def _transactor(self, config: ProducerConfig, instance: ClientInstance) -> TransactionProducer:
-        self._deciding = Deciding(instance.chance.fork("transactions"), self.fail_percent, self.handler)
-        return TransactionProducer(config, instance, self._deciding.check)
+        self._transactions = LocalTransactions(instance.chance.fork("transactions"), self.fail_percent, self.handler)
+        return TransactionProducer(config, instance, self._transactions.check)
 
     async def run(self, table: Path | None) -> None:
         """Start, then send until the process ends.  `table`: the feed's file, if it plays one."""
@@ -116,15 +116,15 @@ class ProducerActor:
 
     def rest(self, state: str) -> None:
         self._sent_before, self._failed_before, self._position = self.sent, self.failed, self.position
-        self.instance = self.producer = self.sender = self._source = self._deciding = None
+        self.instance = self.producer = self.sender = self._source = self._transactions = None
         self._state = state
 
     def change(self, change: ChangeActor) -> None:
         self.settings = changed(self.settings, change)
         self.fail_percent = self.fail_percent if change.fail_percent is None else change.fail_percent
         self.handler = self.handler if change.handler is None else change.handler
-        if self._deciding is not None:
-            self._deciding.fail_percent, self._deciding.handler = self.fail_percent, self.handler
+        if self._transactions is not None:
+            self._transactions.fail_percent, self._transactions.handler = self.fail_percent, self.handler
         if self._source is not None:
             self._source.settings = self.settings
 

@@ -13,7 +13,7 @@ _COMMIT, _ROLLBACK, _UNKNOWN = (LocalTransactionState.COMMIT_MESSAGE, LocalTrans
                                 LocalTransactionState.UNKNOW)
 
 
-class Deciding:
+class LocalTransactions:
     """Commits, rolls `fail_percent` back, and leaves some open until the broker checks.
 
     `handler` "undecided" leaves all open until then; "silent" answers UNKNOW to the check too.
