@@ -1,7 +1,7 @@
-"""A RocketMQ-compatible broker, name server and clients in plain Python, and the hosting around them.
+"""A RocketMQ-compatible broker, name server and clients in plain Python, and their hosting.
 
-Nothing in this package knows the web.  Floors and what may import what: docs/architecture.md.  In a notebook:
-`from sandbox import Sandbox`, and for a cluster somebody else runs `connect` (docs/notebook.md).
+Independent of the web part.  Packages and their allowed imports: docs/architecture.md.  In a notebook:
+`from sandbox import Sandbox`, and for a remote cluster `connect` (docs/notebook.md).
 """
 
 from importlib import import_module
@@ -19,7 +19,7 @@ _WHERE = {"Message": "sandbox.message.message", "QueueView": "sandbox.notebook.b
 
 
 def __getattr__(name: str) -> Any:
-    """Looked up when asked for: who needs one floor does not load those above it."""
+    """Imported at the first access, so that a lower package does not load those above it."""
     if name not in _WHERE:
         raise AttributeError(f"module 'sandbox' has no attribute {name!r}")
     return getattr(import_module(_WHERE[name]), name)

@@ -10,7 +10,7 @@ from queueviz.boards.group_texts import GROUP
 from queueviz.boards.groups import worst_first
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import number
-from sandbox.control.group_state import BEHIND, NOBODY
+from sandbox.control.group_state import BEHIND, NO_MEMBER
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import SandboxError
 
@@ -55,7 +55,7 @@ def _standing(row: Mapping[str, Any], reading: object) -> Standing:
         return Standing(health, "", ails)
     names = worst_first(groups)
     worst = groups[names[0]]
-    return Standing(health, _lag(groups, names), ails or worst["state"] in (BEHIND, NOBODY))
+    return Standing(health, _lag(groups, names), ails or worst["state"] in (BEHIND, NO_MEMBER))
 
 
 def _health(row: Mapping[str, Any]) -> tuple[str, bool]:

@@ -224,7 +224,7 @@ class Worker:
 
     def _listen(self, child: Child) -> None:
         try:
-            for told in child.told():
+            for told in child.reports():
                 self._said.put(Said(child, told))
         except (ValueError, OSError):  # no line of ours, or closed meanwhile
             log.warning("Spark's process cannot be understood any more")

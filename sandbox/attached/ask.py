@@ -1,4 +1,4 @@
-"""Questions a real cluster can answer; all others belong to sandboxes."""
+"""Questions about a real cluster; all others are for sandboxes only."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 async def answer(cluster: "AttachedCluster", question: Question) -> Row:
-    """In the shapes of `queries.questions`.  Raises ActionRefused, or what asking a node raises."""
+    """Answers have the shapes of `queries.questions`.  Raises ActionRefused, or the errors of a request to a node."""
     search = Search(cluster.reach, cluster.picture, cluster.limits)
     match question:
         case PlanReset():
@@ -47,19 +47,19 @@ async def _route(cluster: "AttachedCluster", question: Route) -> Row:
     servers = list(cluster.picture.servers.values())
     if question.everywhere:
         return {"topic": question.topic,
-                "servers": [{"name_server": server.name, **await _told(cluster, server, question.topic)}
+                "servers": [{"name_server": server.name, **await _route_of(cluster, server, question.topic)}
                             for server in servers]}
     for server in servers:
         if server.name == question.name_server:
-            told = await _told(cluster, server, question.topic)
-            del told["state"]
-            return {"topic": question.topic, "name_server": server.name, **told}
+            route = await _route_of(cluster, server, question.topic)
+            del route["state"]
+            return {"topic": question.topic, "name_server": server.name, **route}
     raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
                         name=question.name_server)
 
 
-async def _told(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
-    """`code` 0, or 17 for a topic it was not told of; None while it does not answer."""
+async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
+    """`code` 0, or 17 for an unknown topic; None while it does not answer."""
     try:
         found = await cluster.reach.route(server.address, topic)
     except BrokerRefused as why:
@@ -72,7 +72,7 @@ async def _told(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> R
 
 
 async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
-    """A broker's `consumerOffset.json`, as it answers a slave (43)."""
+    """A broker's `consumerOffset.json`, as in its answer to a slave (43)."""
     for seen in cluster.picture.in_order():
         if seen.node == question.owner:
             table = await cluster.reach.all_offsets(seen.address)

@@ -1,4 +1,4 @@
-"""What one broker is asked: everything there is, slowly, and what somebody looks at, every second."""
+"""Polls of one broker: everything, slowly, and what has viewers, every second."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ Request = Callable[[], Awaitable[None]]
 
 
 class BrokerPolls:
-    """Two rounds on one connection.  A slave is asked how it is; its master knows the rest."""
+    """Two rounds on one connection.  A slave is asked for its state only; its master has the rest."""
 
     def __init__(self, seen: BrokerSeen, reach: Reach, picture: Picture, watch: Watch, clock: Clock,
                  limits: AttachedLimits, changes: Changes) -> None:
@@ -37,21 +37,22 @@ class BrokerPolls:
         self._next_group = 0
         self._round_s: float | None = None
         self._gone = False
-        self._said: set[str] = set()  # refusals that are in the log
+        self._said: set[str] = set()  # refusals already logged
 
     @property
     def is_master(self) -> bool:
         return self.seen.broker_id == MASTER
 
     def close(self) -> None:
-        """It is forgotten; its tasks have nothing to do from here on."""
+        """The broker was removed; its tasks end."""
         self._gone = True
 
     async def whole_round(self) -> bool:
         return await self.round(spread_s=0.0)
 
     async def round(self, spread_s: float | None = None) -> bool:
-        """Everything, its requests spread over half the time until the next one, unless nobody looked for long."""
+        """Everything, its requests spread over half the time until the next round, unless there was no viewer for long.
+        """
         if self._gone:
             return True
         now_s = self._clock.monotonic()
@@ -72,9 +73,9 @@ class BrokerPolls:
         return True
 
     async def focus(self) -> bool:
-        """Ends, offsets and members behind the boards somebody looks at."""
+        """Ends, offsets and members for the channels with viewers."""
         if self._gone or self.seen.state == UNREACHABLE:
-            return True  # the slow round finds out when it is back
+            return True  # the slow round detects its return
         table = self._picture.topics.get(self.seen.name, {})
         requests = [self._of_topic(topic) for topic in self._watch.topics if topic in table]
         requests += [request for group in self._watch.groups
@@ -91,14 +92,14 @@ class BrokerPolls:
         return True
 
     async def _each(self, requests: list[Request], gap_s: float, refused: list[str]) -> None:
-        """One after the other; what the broker refuses is left unknown, a lost connection ends the round."""
+        """One after the other; a refused request leaves its value unknown, a lost connection ends the round."""
         for request in requests:
             try:
                 await request()
             except (BrokerRefused, UnreadableAnswer) as why:
                 refused.append(str(why)[:200])
                 if refused[-1] not in self._said:
-                    log.info("%s does not tell: %s", self.seen.node, why)
+                    log.info("%s refuses: %s", self.seen.node, why)
                     self._said = {*self._said, refused[-1]} if len(self._said) < MOST_SAID else {refused[-1]}
             self._heard()
             if gap_s:
@@ -116,7 +117,7 @@ class BrokerPolls:
         self._picture.forget_tables(self.seen)
         self._watch.ring()
 
-    # The requests.
+    # Requests.
 
     def _first_requests(self) -> list[Request]:
         if not self.is_master:
@@ -124,7 +125,7 @@ class BrokerPolls:
         return [self._runtime, self._topics, self._groups, self._offsets, self._producers]
 
     def _later_requests(self) -> list[Request]:
-        """A piece of its topics and groups; the next round goes on where this one ends."""
+        """A part of its topics and groups; the next round continues after it."""
         picture, name = self._picture, self.seen.name
         mine = picture.topics.get(name, {})
         topics = [topic for topic in picture.limited_topics(self._limits) if topic in mine]
@@ -152,7 +153,7 @@ class BrokerPolls:
     async def _producers(self) -> None:
         try:
             self._picture.producers[self.seen.name] = await self._reach.producers(self.seen.address)
-        except NotKnownThere:  # an older release: nobody can tell
+        except NotKnownThere:  # an older release: unknown
             self._picture.producers.pop(self.seen.name, None)
 
     def _of_topic(self, topic: str) -> Request:
@@ -189,20 +190,20 @@ class BrokerPolls:
         for queue_id, row in ends.items():
             self._picture.rates.note(MessageQueue(topic, self.seen.name, queue_id), row.max_offset)
 
-    def _note_stats(self, group: str, told: ConsumeStats) -> None:
-        """0 may be an offset or none at all, here; whether there is one, the table of all offsets says."""
+    def _note_stats(self, group: str, reported: ConsumeStats) -> None:
+        """0 may be an offset or none here; the table of all offsets has the difference."""
         table = self._picture.offsets.setdefault(self.seen.name, {})
-        for (topic, _, queue_id), row in told.queues.items():
+        for (topic, _, queue_id), row in reported.queues.items():
             known = table.get(group, {}).get(topic, {})
             if row.consumer_offset > 0 or queue_id in known:
                 table.setdefault(group, {}).setdefault(topic, {})[queue_id] = row.consumer_offset
                 self._picture.is_at_least(self.seen.name, topic, queue_id, row.broker_offset)
                 self._picture.commits.note((group, topic, self.seen.name, queue_id), row.consumer_offset)
-        self._picture.stats.setdefault(self.seen.name, {})[group] = told
+        self._picture.stats.setdefault(self.seen.name, {})[group] = reported
 
 
 def in_turn(names: list[str], start: int, most: int) -> tuple[list[str], int]:
-    """At most `most` of them from `start` on, and where the next piece begins.
+    """At most `most` of them from `start` on, and the next start.
 
     >>> in_turn(["a", "b", "c"], 2, 2)
     (['c', 'a'], 4)

@@ -1,4 +1,4 @@
-"""What happened to a cluster between two answers, written into its journal here."""
+"""Changes of a cluster between two polls, written to its journal here."""
 
 from sandbox.attached.picture import RUNNING, BrokerSeen, Picture, ServerSeen
 from sandbox.attached.snapshot.group_seen import GroupSeen
@@ -12,9 +12,9 @@ UNNAMED = "unnamed"
 
 
 class Changes:
-    """Nodes that fall silent and answer again, members that come and go, lag over the mark.
+    """Nodes that stop and start answering, members that join and leave, lag over the mark.
 
-    What the first look finds is no news.  No node is asked while no page is open: events stand where they were noticed.
+    The first poll gives no events.  Without an open page no node is polled: events have the time of their detection.
     """
 
     def __init__(self, journal: Journal, picture: Picture, clock: Clock, limits: AttachedLimits) -> None:
@@ -27,11 +27,11 @@ class Changes:
         self._begun = False
 
     def begin(self) -> None:
-        """The first look is over."""
+        """The first poll is done."""
         self._begun = True
 
     def silent(self, name: str, node: BrokerSeen | ServerSeen) -> None:
-        """It does not answer; `node` as it was until now."""
+        """It does not answer; `node` is its last known state."""
         if node.state == RUNNING and node.answered_ms is not None:
             self._journal.write(NodeSilent(name, node.address, self._clock.now_ms() - node.answered_ms))
 
@@ -41,11 +41,12 @@ class Changes:
             self._journal.write(NodeAnswered(name, node.address, silent_ms))
 
     def members(self, group: str, broker: str) -> None:
-        """Who is in the group by what all its brokers said last; `broker` has just spoken.
+        """Compare the group's members by the last answers of all its brokers; `broker` has just answered.
 
-        While one of them is silent nobody can say that somebody left.
+        While one of them does not answer, it is unknown whether a member left.
         """
-        there = {one.client_id: (one, told) for told in self._picture.connections(group) for one in told.connections}
+        there = {one.client_id: (one, reported) for reported in self._picture.connections(group)
+                 for one in reported.connections}
         known = self._members.get(group)
         masters = self._picture.masters()
         names = self._picture.brokers_of_group(group)
@@ -56,14 +57,14 @@ class Changes:
         if known is None:
             return
         for client_id in sorted(set(there) - known):
-            one, told = there[client_id]
-            self._journal.write(MemberJoined(broker, group, client_id, told.message_model, told.consume_type,
+            one, reported = there[client_id]
+            self._journal.write(MemberJoined(broker, group, client_id, reported.message_model, reported.consume_type,
                                              one.client_address))
         for client_id in sorted(left):
             self._journal.write(MemberLeft(broker, group, client_id, UNNAMED))
 
     async def marks(self) -> bool:
-        """Whose lag has passed the mark; it is under it again at half, so that one at the mark is told once."""
+        """Groups whose lag has passed the mark; they are under it again at half: each crossing is one event."""
         mark = self._limits.lag_mark
         for group in self._picture.limited_groups(self._limits.groups):
             lag = Waiting(GroupSeen(self._picture, group)).lag

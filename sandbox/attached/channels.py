@@ -1,4 +1,4 @@
-"""Boards of an attached cluster by their channel names, and what reading one makes the polls look at."""
+"""Channels of an attached cluster by name; reading one makes the polls refresh its data."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> dict[str, Any]:
-    """Raises ChannelUnknown for what is not there, and for boards only a sandbox has."""
+    """Raises ChannelUnknown for unknown names, and for channels that only a sandbox has."""
     picture, watch = cluster.picture, cluster.watch
     match kind, rest:
         case "board", [group, topic]:
@@ -43,7 +43,7 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> dict
 
 
 def _group(cluster: "AttachedCluster", group: str) -> GroupSeen:
-    """While nobody can be asked, nobody can say whether it is there."""
+    """While no broker answers, it is unknown whether the group exists."""
     seen = GroupSeen(cluster.picture, group)
     if not seen.exists and cluster.picture.offsets:
         raise ChannelUnknown(f"no group {group}")

@@ -1,4 +1,4 @@
-"""A real cluster as the engine holds it: asked while somebody looks, drawn as a sandbox is, reset on request."""
+"""A real cluster in the engine: polled while it has viewers, shown like a sandbox, reset on request."""
 
 from typing import Any
 
@@ -25,14 +25,14 @@ from sandbox.kernel.clock import Clock
 from sandbox.queries.rates import CommitRates, Rates
 
 TEMPLATE = "attached"
-RATE = 1.0  # nobody holds a real cluster's time
+RATE = 1.0  # the rate of a real cluster's clock
 
 
 class AttachedCluster:
     """Everything runs on the engine's loop.  Between `connect` and `close` it has connections and tasks.
 
-    Its journal holds, in memory only, what was done here (resets, by whom, with which result) and what was noticed:
-    nodes that fell silent, members that came and went, lag over the mark.  It is forgotten when the engine stops.
+    Its journal, in memory only, has the actions done here (resets: by which user, with which result) and the detected
+    changes: nodes without answers, members that joined and left, lag over the mark.  It is lost when the engine stops.
     """
 
     def __init__(self, slug: str, settings: AttachedSettings, clock: Clock, limits: AttachedLimits,
@@ -61,17 +61,17 @@ class AttachedCluster:
         self.epoch = f"{self.clock.now_ms():x}.{self._connects}"
 
     async def connect(self) -> None:
-        """The first look at everybody; who does not answer is looked for again and again, and it does not raise."""
+        """The first poll of all nodes; nodes that do not answer are polled again, and it does not raise."""
         self.watch.look()
         await self._polls.start()
 
     async def look_again(self) -> None:
-        """As `connect`, of a cluster that is known, when nobody has looked for a while."""
+        """As `connect`, for a known cluster that had no viewer for a while."""
         await self._polls.look_again()
         self.watch.look()
 
     async def reconnect(self, settings: AttachedSettings) -> None:
-        """Other settings: what was known counts no more, what was done here stays in the journal."""
+        """Other settings: known values are dropped, the journal stays."""
         await self._let_go()
         self.settings = settings
         self._wire = self._wires(settings)
@@ -89,10 +89,10 @@ class AttachedCluster:
         self.reach.close()
         await self._wire.close()
 
-    # Looking.
+    # Reading.
 
     def row(self) -> dict[str, Any]:
-        """As `status` lists it."""
+        """As in `status`."""
         states = [server.state for server in self.picture.servers.values()]
         states += [seen.state for seen in self.picture.brokers.values()]
         return {"slug": self.slug, "template": TEMPLATE, "preset": None, "state": trouble.state_of(self.picture),
@@ -102,7 +102,8 @@ class AttachedCluster:
 
     def snapshot(self) -> dict[str, Any]:
         """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values;
-        `asked_at` of a topic: when the ends of its queues were told, in milliseconds."""
+        `asked_at` of a topic: when the ends of its queues were reported, in milliseconds.
+        """
         self.watch.look()
         drawn = whole.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
         found = self._troubles()
@@ -117,7 +118,7 @@ class AttachedCluster:
         }
 
     def read(self, kind: str, rest: list[str]) -> Reading:
-        """A live board; whoever reads one of a group or topic has it polled every second.  Raises ChannelUnknown."""
+        """A live channel; reading one of a group or topic has it polled every second.  Raises ChannelUnknown."""
         data = read_channel(self, kind, rest)
         return Reading(self.journal.next_seq - 1, self.clock.now_ms(), RATE, self.epoch, data)
 
@@ -128,8 +129,8 @@ class AttachedCluster:
         return page_from_memory(entries, after, limit, first_seq=first, facts_only=facts_only,
                                 longs_as_text=longs_as_text)
 
-    def told(self) -> list[Entry]:
-        """What the journal's memory holds: of a cluster there are no files."""
+    def tail(self) -> list[Entry]:
+        """The journal's entries in memory; a cluster has no journal files."""
         self.watch.look()
         return self.journal.tail()
 
@@ -139,7 +140,7 @@ class AttachedCluster:
     def unsubscribe(self, bell: Bell) -> None:
         self.watch.unsubscribe(bell)
 
-    # Asking and doing.
+    # Questions and actions.
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Raises ActionRefused, or what `sandbox.client.admin` raises."""

@@ -1,4 +1,4 @@
-"""All clusters an engine has attached, by slug."""
+"""All attached clusters of an engine, by slug."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Clusters:
-    """The host's side of attached clusters.  What their nodes do or fail to do becomes sentences here."""
+    """The host's side of attached clusters.  Converts errors of their nodes to sentences."""
 
     def __init__(self, clock: Clock, limits: AttachedLimits | None = None, *, wires: Wires = tcp_wire) -> None:
         self._clock = clock
@@ -34,10 +34,10 @@ class Clusters:
         self._changes: dict[str, asyncio.Task[None]] = {}
 
     async def attach(self, slug: str, settings: AttachedSettings) -> dict[str, Any]:
-        """The cluster's row, after its first poll is done or failed; the same settings again change nothing, but where
-        nobody has looked for a while it is asked first.
+        """The cluster's row after its first poll is done or failed; the same settings again change nothing, but a
+        cluster without recent viewers is polled first.
 
-        Raises ActionRefused: 422 for settings nobody can use, 409 at the limit.
+        Raises ActionRefused: 422 for unusable settings, 409 at the limit.
         """
         checked(settings)
         if not is_attached(slug):
@@ -57,7 +57,7 @@ class Clusters:
         return known.row()
 
     async def detach(self, slug: str) -> None:
-        """Let it go; nothing happens when it is not attached."""
+        """Close and remove it; does nothing when it is not attached."""
         await self._settled(slug)
         known = self._known.pop(slug, None)
         if known is not None:
@@ -100,11 +100,11 @@ class Clusters:
         return found
 
     async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
-        """To its end, however long that takes: half a reset would be worse than a late one."""
+        """Runs to its end, however long it takes: half a reset would be worse than a late one."""
         return await _in_words(self.get(slug).act(action, by, undo))
 
-    async def _change(self, slug: str, story: Coroutine[Any, Any, None]) -> None:
-        task = self._changes[slug] = asyncio.get_running_loop().create_task(story)
+    async def _change(self, slug: str, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = self._changes[slug] = asyncio.get_running_loop().create_task(coroutine)
         task.add_done_callback(lambda done: self._changes.pop(slug, None))
         await asyncio.shield(task)
 
@@ -113,10 +113,10 @@ class Clusters:
             await asyncio.shield(self._changes[slug])
 
 
-async def _in_words(story: Coroutine[Any, Any, T]) -> T:
-    """What a node does or fails to do, as a sentence for people."""
+async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Converts errors of a node to a sentence for users."""
     try:
-        return await story
+        return await coroutine
     except ActionRefused:
         raise
     except BrokerRefused as why:

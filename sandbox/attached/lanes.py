@@ -1,4 +1,4 @@
-"""How many questions a cluster is asked at a time, and how few of them one slow broker may hold."""
+"""Limits of concurrent requests to a cluster, in total and for each broker."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class Lanes:
-    """Whoever asks waits for a place in its broker's lane first, then for one among all.
+    """A request waits for a place of its broker first, then for one of all.
 
-    So what a silent broker holds is its own lane, and the others go on.  Questions to members have lanes of their own:
-    a broker waits ten seconds for a member that does not answer.
+    So a broker that does not answer blocks only its own places.  Requests to members have places of their own: a broker
+    waits ten seconds for a member that does not answer.
     """
 
     def __init__(self, limits: AttachedLimits) -> None:

@@ -1,4 +1,4 @@
-"""What members say of themselves, asked through their brokers (307)."""
+"""Running info of members, requested through their brokers (307)."""
 
 import asyncio
 import logging
@@ -20,10 +20,10 @@ Who = tuple[str, str]  # group, client id
 
 
 class MemberPolls:
-    """Those of the groups somebody looks at, then the others in turn; who did not answer is left alone a while.
+    """Members of groups with viewers first, then the others in turn; one that did not answer is skipped for a while.
 
-    C++ clients answer without queues, others not at all, and then their broker waits ten seconds: so nobody waits here
-    for an answer, and who owes one is not asked again.
+    C++ clients answer without queues, others not at all, and then their broker waits ten seconds: so the poll does not
+    wait for answers, and a member with an open request is not asked again.
     """
 
     def __init__(self, reach: Reach, picture: Picture, watch: Watch, clock: Clock, limits: AttachedLimits,
@@ -35,11 +35,11 @@ class MemberPolls:
         self._limits = limits
         self._tasks = tasks
         self._not_before_s: dict[Who, float] = {}
-        self._mute: dict[Who, float] = {}  # since when; the log has it once
+        self._mute: dict[Who, float] = {}  # since when; logged once
         self._next = 0
 
     async def first_round(self) -> bool:
-        """As `round`; who answers soon is waited for."""
+        """As `round`, but waits for quick answers."""
         await within(self._clock, self._heard(self._begin_round()), SOON_S)
         return True
 
@@ -52,12 +52,12 @@ class MemberPolls:
             await asyncio.wait(asked)
 
     def _begin_round(self) -> list[asyncio.Task[None]]:
-        everybody = [(group, client_id) for group in self._picture.limited_groups(self._limits.groups)
+        all_members = [(group, client_id) for group in self._picture.limited_groups(self._limits.groups)
                      for client_id in self._picture.members_of(group)]
-        self._forget_all_but(set(everybody))
+        self._forget_all_but(set(all_members))
         focused = set(self._watch.groups)
-        first = [who for who in everybody if who[0] in focused][:self._limits.members_per_round]
-        others = [who for who in everybody if who[0] not in focused]
+        first = [who for who in all_members if who[0] in focused][:self._limits.members_per_round]
+        others = [who for who in all_members if who[0] not in focused]
         room = self._limits.members_per_round - len(first)
         start = self._next % len(others) if others else 0
         self._next = start + room
@@ -75,7 +75,7 @@ class MemberPolls:
         if address is None:
             return
         try:
-            told = await self._reach.running_info(address, *who)
+            reported = await self._reach.running_info(address, *who)
         except SandboxError as why:
             if who not in self._mute:
                 self._mute[who] = self._clock.monotonic()
@@ -84,7 +84,7 @@ class MemberPolls:
             return
         self._not_before_s.pop(who, None)
         self._mute.pop(who, None)
-        self._picture.says[who] = MemberSays.of(told, self._clock.now_ms())
+        self._picture.says[who] = MemberSays.of(reported, self._clock.now_ms())
         self._watch.ring()
 
     def _forget_all_but(self, there: set[Who]) -> None:

@@ -1,4 +1,4 @@
-"""What a member told of itself (307), in the words of the pages."""
+"""A member's running info (307), in the terms of the pages."""
 
 from typing import Any, NamedTuple, Self
 
@@ -24,15 +24,16 @@ DEFAULT_STRATEGY = "AVG"
 
 
 class MemberSays(NamedTuple):
-    """Its own account.  A Java client writes every field of its configuration, others what they have."""
+    """One member's report.  A Java client sends every field of its configuration, others a part."""
 
     properties: dict[str, str]
     queues: dict[MessageQueue, HeldQueue]
     heard_ms: int
 
     @classmethod
-    def of(cls, told: RunningInfo, heard_ms: int) -> Self:
-        return cls(told.properties, {MessageQueue(*queue): held for queue, held in told.queues.items()}, heard_ms)
+    def of(cls, reported: RunningInfo, heard_ms: int) -> Self:
+        queues = {MessageQueue(*queue): held for queue, held in reported.queues.items()}
+        return cls(reported.properties, queues, heard_ms)
 
     @property
     def kind(self) -> str | None:
@@ -45,9 +46,9 @@ class MemberSays(NamedTuple):
 
     @property
     def threads(self) -> int | None:
-        """A Go client says −1: it has no pool of threads."""
-        told = self._number("PROP_THREADPOOL_CORE_SIZE")
-        return told if told is not None and told > 0 else None
+        """A Go client sends −1: it has no thread pool."""
+        reported = self._number("PROP_THREADPOOL_CORE_SIZE")
+        return reported if reported is not None and reported > 0 else None
 
     @property
     def since_ms(self) -> int | None:
@@ -55,13 +56,13 @@ class MemberSays(NamedTuple):
 
     @property
     def strategy(self) -> str | None:
-        """By its class, which Java's `toString` begins with; None: another one, or not told."""
+        """By its class, with which Java's `toString` begins; None: another one, or not reported."""
         name = self.properties.get("allocateMessageQueueStrategy", "").partition("@")[0].rpartition(".")[2]
         return _STRATEGIES.get(name)
 
     @property
     def limits(self) -> dict[str, int | None] | None:
-        """What holds its pulls back; None when it does not say."""
+        """Flow control limits of its pulls; None when not reported."""
         count = self._number("pullThresholdForQueue")
         if count is None:
             return None
@@ -70,7 +71,7 @@ class MemberSays(NamedTuple):
                 "span": self._number("consumeConcurrentlyMaxSpan")}
 
     def held(self, topic: str | None) -> dict[MessageQueue, HeldQueue]:
-        """Queues it has and is not letting go, of one topic or all."""
+        """Queues it has and has not dropped, of one topic or all."""
         return {mq: held for mq, held in self.queues.items() if topic in (None, mq.topic) and not held.dropped}
 
     def _number(self, name: str) -> int | None:
@@ -78,11 +79,12 @@ class MemberSays(NamedTuple):
         return int(text) if text.removeprefix("-").isdecimal() else None
 
 
-def computed_strategy(told: str | None) -> AllocateMessageQueueStrategy:
-    """The strategy itself, RocketMQ's default where nobody said another; one that needs lists or rooms cannot be
-    computed from here, and the default stands for it."""
+def computed_strategy(reported: str | None) -> AllocateMessageQueueStrategy:
+    """The strategy to compute with: RocketMQ's default where none was reported, and in place of one that needs lists or
+    rooms, which are unknown here.
+    """
     try:
-        return strategy(told if told in _COMPUTED else DEFAULT_STRATEGY)
+        return strategy(reported if reported in _COMPUTED else DEFAULT_STRATEGY)
     except ClientError:
         return strategy(DEFAULT_STRATEGY)
 
@@ -91,9 +93,9 @@ NOWHERE: dict[str, Any] = {"in_memory": None, "cells_from": None, "cached": None
 
 
 def position(held: HeldQueue, committed: int | None) -> dict[str, Any]:
-    """What its member would commit now, and which offsets it holds; the smallest of them is the oldest unfinished.
+    """What its member would commit now, and its cached offsets; the smallest of them is the oldest unfinished.
 
-    A member is asked less often than a broker: what has fallen behind the committed offset meanwhile is not repeated.
+    A member is polled less often than a broker: offsets below the committed one are left out.
     """
     if committed is not None and 0 <= held.committed_offset < committed:
         return NOWHERE

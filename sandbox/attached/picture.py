@@ -1,4 +1,4 @@
-"""What was last heard of a cluster, and from whom.  Polls write it, drawings read it; what is missing was not told."""
+"""The last known state of a cluster.  Polls write it, snapshots read it; missing values were not reported."""
 
 from typing import NamedTuple
 
@@ -16,19 +16,19 @@ PERM_READ = 4
 RUNNING, UNREACHABLE, UNKNOWN = "running", "unreachable", "unknown"
 MASTER = 0
 GONE_MS = 24 * 3_600_000
-"""A broker nobody names any more is forgotten that long after its last answer."""
+"""A broker that no name server names is removed this long after its last answer."""
 
 _BUILT_IN_GROUPS = frozenset((*BUILT_IN, "SELF_TEST_CONSUMER_GROUP", "TOOLS_CONSUMER", "FILTERSRV_CONSUMER"))
 
 Brokers = dict[str, dict[int, str]]
-"""Name → id → address, as a name server tells them."""
+"""Name → id → address, as in a name server's answer."""
 
 Offsets = dict[str, dict[str, dict[int, int]]]
 """Group → topic → queue → committed offset."""
 
 
 class ServerSeen(NamedTuple):
-    """One name server.  `brokers` None: it has not answered lately."""
+    """One name server.  `brokers` None: it does not answer."""
 
     name: str  # ns-1
     address: str
@@ -76,31 +76,31 @@ class Picture:
         self.groups: dict[str, frozenset[str]] = {}
         self.offsets: dict[str, Offsets] = {}
         self.ends: dict[tuple[str, str], dict[int, TopicOffset]] = {}  # (broker, topic)
-        self.ends_ms: dict[tuple[str, str], int] = {}  # when they were told
+        self.ends_ms: dict[tuple[str, str], int] = {}  # when they were reported
         self.members: dict[str, dict[str, ConsumerConnection]] = {}  # broker → group
-        self.asked_for_members: dict[str, set[str]] = {}  # broker → groups it has said the members of, or none
+        self.asked_for_members: dict[str, set[str]] = {}  # broker → groups whose members it has reported, or none
         self.says: dict[tuple[str, str], MemberSays] = {}  # (group, client)
         self.stats: dict[str, dict[str, ConsumeStats]] = {}  # broker → group
         self.producers: dict[str, dict[str, dict[str, Connection]]] = {}  # broker → group → client
         self.seen_ms: int | None = None
-        self.left_out: dict[str, int] = {}  # what a limit hides: kind → how many there are
+        self.left_out: dict[str, int] = {}  # hidden by a limit: kind → total number
 
     # Brokers.
 
     def masters(self) -> dict[str, BrokerSeen]:
-        """By name, whether they answer or not."""
+        """By name, answering or not."""
         return self._masters
 
     def in_order(self) -> list[BrokerSeen]:
         """Each master with its slaves."""
         return sorted(self.brokers.values(), key=lambda seen: (seen.name, seen.broker_id))
 
-    def set_brokers(self, told: Brokers, most: int, now_ms: int) -> None:
-        """A name server that answers knows those that live; who is not named any more stays, for it may have died.
+    def set_brokers(self, reported: Brokers, most: int, now_ms: int) -> None:
+        """Name servers that answer name the running brokers; others stay, as they may have crashed.
 
-        It goes when another process has its name and id or its address, or a day after its last answer.
+        A broker is removed when another process has its name and id or its address, or a day after its last answer.
         """
-        places = [(name, broker_id, address) for name, ids in sorted(told.items())
+        places = [(name, broker_id, address) for name, ids in sorted(reported.items())
                   for broker_id, address in sorted(ids.items())]
         self._limited("brokers", len(places), most)
         keep = {address: (name, broker_id) for name, broker_id, address in places[:most]}
@@ -125,16 +125,16 @@ class Picture:
                 del self.ends[place], self.ends_ms[place]
 
     def is_routed(self, name: str) -> bool:
-        """Whether a name server names a broker of that name, so that members divide its queues."""
+        """Whether a name server names such a broker, so that members allocate its queues."""
         return any(seen.name == name and seen.named for seen in self.brokers.values())
 
     def silent_since_ms(self, name: str) -> int | None:
-        """When the master of that name answered last, if it does not now: what it told then is all there is."""
+        """When the master of that name answered last, if it does not now: its values are as of then."""
         master = self._masters.get(name)
         return master.answered_ms if master is not None and master.state == UNREACHABLE else None
 
     def forget_tables(self, seen: BrokerSeen) -> None:
-        """Who was there may be gone by now: what a silent master told of members is not repeated."""
+        """Members may have left by now: the last report of a master that does not answer is dropped."""
         if seen.broker_id == MASTER:
             self.members.pop(seen.name, None)
             self.producers.pop(seen.name, None)
@@ -149,7 +149,7 @@ class Picture:
         return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
 
     def is_system(self, topic: str) -> bool:
-        """A broker and a cluster have a topic of their own name each."""
+        """Each broker and cluster has a topic with its name."""
         return (is_system(topic) or topic in self.clusters or topic in self.topics
                 or any(topic in names for names in self.system_topics.values()))
 
@@ -158,15 +158,15 @@ class Picture:
         return {name: table[topic] for name, table in sorted(self.topics.items()) if topic in table}
 
     def read_queues(self, topic: str) -> list[MessageQueue]:
-        """What consumers see."""
+        """The queues of consumers."""
         return [MessageQueue(topic, name, queue_id) for name, config in self.configs(topic).items()
                 if config.permission & PERM_READ for queue_id in range(config.read_queues)]
 
-    def set_offsets(self, broker: str, told: Offsets) -> None:
-        """Offsets are told more often than the ends of queues: a commit that moved on says how long its queue is."""
+    def set_offsets(self, broker: str, reported: Offsets) -> None:
+        """Offsets are polled more often than the ends of queues: a higher commit shows that its queue is longer."""
         before = self.offsets.get(broker, {})
-        self.offsets[broker] = told
-        for group, topics in told.items():
+        self.offsets[broker] = reported
+        for group, topics in reported.items():
             known = before.get(group, {})
             for topic, queues in topics.items():
                 for queue_id, offset in queues.items():
@@ -175,16 +175,16 @@ class Picture:
                         self.is_at_least(broker, topic, queue_id, offset)
 
     def is_at_least(self, broker: str, topic: str, queue_id: int, max_offset: int) -> None:
-        """Until its broker is asked for the end of this queue again."""
+        """Valid until its broker reports the end of this queue again."""
         ends = self.ends.get((broker, topic), {})
         if queue_id in ends and max_offset > ends[queue_id].max_offset:
             ends[queue_id] = ends[queue_id]._replace(max_offset=max_offset)
 
     def asked_ms(self, topic: str) -> int | None:
-        """When the ends of its queues were told, by the answering broker that told them longest ago."""
-        told = [at_ms for (name, other), at_ms in self.ends_ms.items()
+        """When the ends of its queues were reported, by the answering broker with the oldest report."""
+        reported = [at_ms for (name, other), at_ms in self.ends_ms.items()
                 if other == topic and self.silent_since_ms(name) is None]
-        return min(told, default=None)
+        return min(reported, default=None)
 
     def end(self, mq: MessageQueue) -> TopicOffset | None:
         return self.ends.get((mq.broker, mq.topic), {}).get(mq.queue_id)
@@ -192,14 +192,14 @@ class Picture:
     # Groups.
 
     def group_names(self) -> list[str]:
-        """With a member or a stored offset, or known by a rule; built-in ones are left out."""
+        """Groups with a member, a stored offset or a configuration; built-in ones are left out."""
         found: set[str] = set().union(*self.groups.values()) if self.groups else set()
         found |= {group for table in self.offsets.values() for group in table}
         found |= {group for table in self.members.values() for group in table}
         return sorted(group for group in found if not is_built_in(group))
 
     def brokers_of_group(self, group: str) -> list[str]:
-        """Where it may have members: a member's heartbeat makes its retry topic there."""
+        """Brokers that may know members: a member's heartbeat creates its retry topic there."""
         retry = retry_topic(group)
         return sorted(name for name, table in self.topics.items()
                       if retry in table or group in self.offsets.get(name, {}))
@@ -208,37 +208,38 @@ class Picture:
         return self.offsets.get(mq.broker, {}).get(group, {}).get(mq.topic, {}).get(mq.queue_id)
 
     def topics_of_group(self, group: str) -> list[str]:
-        """What it subscribes to, or has stored offsets of; its retry topic last."""
+        """Topics it subscribes to, or has stored offsets of; its retry topic last."""
         found = {sub.topic for connection in self.connections(group) for sub in connection.subscriptions}
         found |= {topic for table in self.offsets.values() for topic in table.get(group, {})}
         return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
 
     def connections(self, group: str) -> list[ConsumerConnection]:
-        """What each broker that knows members of it says."""
+        """The reports of all brokers that know members of it."""
         return [table[group] for _, table in sorted(self.members.items()) if group in table]
 
     def members_of(self, group: str) -> dict[str, Connection]:
         """By client id, sorted."""
-        found = {member.client_id: member for told in self.connections(group) for member in told.connections}
+        found = {member.client_id: member for reported in self.connections(group) for member in reported.connections}
         return dict(sorted(found.items()))
 
     def member_count(self, group: str) -> int | None:
-        """None while a broker where it may have members has not said, or does not answer any more."""
+        """None while a broker that may have members has not reported, or does not answer."""
         there = len(self.members_of(group))
-        told = all(group in self.asked_for_members.get(name, ()) for name in self.brokers_of_group(group))
-        return there if there or told else None
+        reported = all(group in self.asked_for_members.get(name, ()) for name in self.brokers_of_group(group))
+        return there if there or reported else None
 
     def place_of(self, group: str, client_id: str) -> str | None:
         """The address of a broker that knows this member."""
         masters = self.masters()
         for name, table in sorted(self.members.items()):
-            told = table.get(group)
-            if told is not None and name in masters and any(one.client_id == client_id for one in told.connections):
+            reported = table.get(group)
+            if reported is not None and name in masters and any(
+                    one.client_id == client_id for one in reported.connections):
                 return masters[name].address
         return None
 
     def held_by(self, group: str) -> dict[MessageQueue, tuple[str, HeldQueue]]:
-        """Who holds which queue, by the members' own word; a queue being let go counts for nobody."""
+        """The owner of each queue, by the members' reports; a queue being dropped has no owner."""
         found: dict[MessageQueue, tuple[str, HeldQueue]] = {}
         for client_id in self.members_of(group):
             says = self.says.get((group, client_id))
@@ -248,10 +249,10 @@ class Picture:
         return found
 
     def model(self, group: str) -> str | None:
-        return next((told.message_model for told in self.connections(group)), None)
+        return next((reported.message_model for reported in self.connections(group)), None)
 
     def limited_topics(self, limits: AttachedLimits) -> list[str]:
-        """Ordinary ones up to the limit; the retry and dead-letter topics of the groups that are shown come on top."""
+        """Ordinary ones up to the limit, plus the retry and dead-letter topics of the groups shown."""
         names = self.topic_names()
         ordinary = [topic for topic in names if not topic.startswith("%")]
         self._limited("topics", len(ordinary), limits.topics)

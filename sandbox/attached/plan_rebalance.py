@@ -1,4 +1,4 @@
-"""Who would get what on a real cluster: computed here by the strategies that need nothing but members and queues."""
+"""Plans the allocation on a real cluster, with strategies that need only members and queues."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MADE_UP = "new member {number}"
 
 
 def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
-    """In the shape of `queries.questions.rebalance.plan`; rooms and lists are not known here (422)."""
+    """In the shape of `queries.questions.rebalance.plan`; strategies with rooms or lists are refused (422)."""
     seen = GroupSeen(picture, question.group)
     now = [mq for mq in picture.read_queues(question.topic) if picture.is_routed(mq.broker)]
     if not now:
@@ -43,7 +43,7 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
 
 
 def _members(question: PlanRebalance, known: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Made-up ones with their labels, and all together as clients sort them."""
+    """Made-up ones with their labels, and all together in the clients' order."""
     stay, add = [member for member in known if member not in question.remove], question.add
     if question.members is not None:
         stay, add = stay[:question.members], max(0, question.members - len(stay))

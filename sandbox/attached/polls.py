@@ -1,6 +1,6 @@
-"""What a cluster is asked, again and again while somebody looks: each node by a task of its own.
+"""Polls a cluster while it has viewers: each node by a task of its own.
 
-A silent node therefore keeps nobody else waiting: its task asks less and less often, the others go on.
+So a node that does not answer delays no other: its own task asks less and less often.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from sandbox.kernel.errors import SandboxError
 
 
 class Polls:
-    """All tasks of one cluster.  `start` makes the first round, at once and unspread; afterwards rounds go on."""
+    """All tasks of one cluster.  `start` makes the first round, at once and not spread; then rounds repeat."""
 
     def __init__(self, reach: Reach, picture: Picture, watch: Watch, clock: Clock, limits: AttachedLimits, *,
                  changes: Changes, name: str) -> None:
@@ -35,7 +35,7 @@ class Polls:
         self._started = False
 
     async def start(self) -> None:
-        """Every name server once, then every broker once; what is late goes on by itself."""
+        """Every name server once, then every broker once; late ones continue in the background."""
         servers = list(self._picture.servers)
         await self._together([self._of_server(address) for address in servers])
         await self._together([polls.whole_round for polls in self._brokers.values()])
@@ -50,7 +50,7 @@ class Polls:
         self._again(self._changes.marks, self._limits.round_s, "marks", at_once=True)
 
     async def look_again(self) -> None:
-        """A round of everybody, unspread; the tasks go on by themselves when somebody looks."""
+        """One round of all nodes, not spread; the tasks continue by themselves with viewers."""
         await self._together([self._of_server(address) for address in self._picture.servers])
         await self._together([polls.whole_round for polls in self._brokers.values()])
         await self._together([self._members.first_round])
@@ -59,7 +59,7 @@ class Polls:
         await self._tasks.close()
 
     async def _together(self, jobs: list[Callable[[], Awaitable[bool]]]) -> None:
-        """All of them, within the time a first round may take."""
+        """All of them, within the time of a first round."""
         running = [task for job in jobs if (task := self._tasks.spawn(_plainly(job), "first round")) is not None]
 
         async def all_done() -> None:
@@ -73,7 +73,7 @@ class Polls:
                       backoff_s=(self._limits.first_backoff_s, self._limits.most_backoff_s))
         self._tasks.spawn(again.run(job, first_wait_s=0.0 if at_once else period_s), name)
 
-    # Name servers: who is there.
+    # Name servers.
 
     def _of_server(self, address: str) -> Callable[[], Awaitable[bool]]:
         return lambda: self._ask_server(address)
@@ -81,29 +81,29 @@ class Polls:
     async def _ask_server(self, address: str) -> bool:
         before = self._picture.servers[address]
         try:
-            told = await self._reach.cluster_info(address)
+            reported = await self._reach.cluster_info(address)
         except SandboxError as why:
             self._changes.silent(before.name, before)
             self._picture.servers[address] = before._replace(state=UNREACHABLE, brokers=None, trouble=str(why))
             self._watch.ring()
             return False
-        brokers = {name: dict(sorted(data.addresses.items())) for name, data in sorted(told.brokers.items())}
+        brokers = {name: dict(sorted(data.addresses.items())) for name, data in sorted(reported.brokers.items())}
         self._changes.answered(before.name, before)
         self._picture.seen_ms = self._clock.now_ms()
         self._picture.servers[address] = before._replace(state=RUNNING, brokers=brokers, trouble=None,
                                                          answered_ms=self._picture.seen_ms)
-        self._picture.clusters |= set(told.clusters)
+        self._picture.clusters |= set(reported.clusters)
         self._learn_brokers()
         self._watch.ring()
         return True
 
     def _learn_brokers(self) -> None:
-        """What any name server that answers knows: they do not talk to each other."""
-        told: Brokers = {}
+        """Brokers known to any answering name server: name servers do not communicate."""
+        reported: Brokers = {}
         for server in self._picture.servers.values():
             for name, ids in (server.brokers or {}).items():
-                told.setdefault(name, {}).update(ids)
-        self._picture.set_brokers(told, self._limits.brokers, self._clock.now_ms())
+                reported.setdefault(name, {}).update(ids)
+        self._picture.set_brokers(reported, self._limits.brokers, self._clock.now_ms())
         for address in [address for address, polls in self._brokers.items()
                         if self._picture.brokers.get(address) is not polls.seen]:
             self._brokers.pop(address).close()

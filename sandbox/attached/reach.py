@@ -1,4 +1,4 @@
-"""The questions a cluster is asked by itself, each through the lane of who is asked."""
+"""Requests to a cluster, each within its node's limit."""
 
 from sandbox.attached.lanes import Lanes
 from sandbox.attached.picture import Offsets
@@ -40,7 +40,7 @@ class Reach:
         self.admin.close()
 
     def name_server(self, address: str) -> NameServerQuestions:
-        """This one, and no other in its place."""
+        """This name server only, without failover."""
         return NameServerQuestions(self._requests, (address,))
 
     async def cluster_info(self, address: str) -> ClusterInfo:
@@ -60,10 +60,10 @@ class Reach:
         return frozenset(found.groups)
 
     async def all_offsets(self, address: str) -> Offsets:
-        """Every committed offset, and nothing where none is: the one table that knows the difference to 0."""
-        told = await self.lanes.through(address, lambda: self.admin.brokers.consumer_offsets(address))
+        """Every committed offset: the one table that distinguishes none from 0."""
+        reported = await self.lanes.through(address, lambda: self.admin.brokers.consumer_offsets(address))
         found: Offsets = {}
-        for name, queues in told.offsets.items():
+        for name, queues in reported.offsets.items():
             topic, mark, group = name.partition("@")
             if mark:
                 found.setdefault(group, {})[topic] = dict(queues)
@@ -115,13 +115,13 @@ class Reach:
         return await self.lanes.through(address, lambda: self.admin.groups.members(address, group))
 
     async def consume_stats(self, address: str, group: str) -> ConsumeStats:
-        """With the messages it pulls a second."""
+        """With its pulled messages per second."""
         return await self.lanes.through(address, lambda: self._requests.read(
             address, RequestCode.GET_CONSUME_STATS, ConsumeStatsHeader(group),
             lambda answer: ConsumeStats.decode(answer.body)))
 
     async def running_info(self, address: str, group: str, client_id: str) -> RunningInfo:
-        """Beside the lanes: a broker waits ten seconds for a member that does not answer."""
+        """Outside the limits: a broker waits ten seconds for a member that does not answer."""
         return await self.lanes.to_member(lambda: self._patient.groups.running_info(address, group, client_id))
 
     async def producers(self, address: str) -> dict[str, dict[str, Connection]]:

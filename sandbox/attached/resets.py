@@ -1,10 +1,10 @@
-"""A reset of a group's offsets on a real cluster: the one thing that is ever changed there.
+"""A reset of a group's offsets on a real cluster: the only change ever made there.
 
 Three ways, as the brokers can (spec remoting 2.2; RocketMQ: `Broker2Client.resetOffset`, 5.x `resetOffsetInner`):
 
-* online on brokers that tell their members (4.9): request 222 with a time or the end, each broker by itself;
-* on brokers that write offsets themselves (5.x): 222 queue by queue, whether members are online or not;
-* offline otherwise: 15 queue by queue, while nobody of the group is online.
+* online on brokers that notify their members (4.9): request 222 with a time or the end, for each broker;
+* on brokers that write offsets themselves (5.x): 222 queue by queue, with members online or not;
+* offline otherwise: 15 queue by queue, while no member of the group is online.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ CAUSES_KEPT = 4_096
 
 
 class Outcome(NamedTuple):
-    """Where queues go on now, by the brokers' own answers, and what went wrong where."""
+    """The new offsets by the brokers' own answers, and the errors by broker."""
 
     targets: Targets
     failures: dict[str, str]
 
 
 class Resets:
-    """Carries resets out, one at a time, and writes each down."""
+    """Executes resets, one at a time, and writes each to the journal."""
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
@@ -52,7 +52,7 @@ class Resets:
         self._tasks.cancel()
 
     async def act(self, reach: Reach, picture: Picture, action: Action, by: str, undo: UndoPoint | None) -> int:
-        """The seq of its ActionTaken.  `undo`: where an UndoReset leads, kept by who asks.
+        """The seq of its ActionTaken.  `undo`: target of an UndoReset, kept by the caller.
 
         Raises ActionRefused: 403 for every other action, else as a sandbox does.
         """
@@ -76,18 +76,18 @@ class Resets:
         if time_ms is not None:
             carry_out = _by_members(reach, plan, action, time_ms)
         method = "server" if plan.method == "online" and time_ms is None else plan.method
-        seq, before, told = await self._carry_out(action, by, action.group, method, plan.facts, targets, carry_out,
-                                                  reason=action.reason)
+        seq, before, after = await self._carry_out(action, by, action.group, method, plan.facts, targets, carry_out,
+                                                   reason=action.reason)
         if time_ms is not None:
             for client_id in plan.plan.online_members:
                 self._journal.write(ResetStepDone(self._id(seq), client_id, "told"))
         if plan.plan.online_members:
-            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, told,
+            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, after,
                         plan.plan.online_members)
         return seq
 
     async def _undo(self, reach: Reach, picture: Picture, action: UndoReset, by: str, undo: UndoPoint | None) -> int:
-        """Back to where each queue stood.  Members that are online must be reachable at an exact offset (5.x)."""
+        """Back to the offset of each queue.  Online members must accept an exact offset (5.x)."""
         if undo is None or undo.reset_id != action.reset_id:
             raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id",
                                 reset_id=action.reset_id)
@@ -105,8 +105,8 @@ class Resets:
             if end is not None and before < end.min_offset:
                 raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
                                     low=end.min_offset, queue=mq.row)
-        online = any(told.members is not None for told in facts.values())
-        if online and not all(told.writes_itself for told in facts.values()):
+        online = any(current.members is not None for current in facts.values())
+        if online and not all(current.writes_itself for current in facts.values()):
             raise ActionRefused(409, "Members of the group are online and would overwrite it.",
                                 "Stop them, and undo it then.")
         seq, _, _ = await self._carry_out(action, by, undo.group, "undo", facts, targets,
@@ -114,15 +114,15 @@ class Resets:
         return seq
 
     def _id(self, seq: int) -> str:
-        """Of the reset that this ActionTaken began, also beside those of other runs of the engine."""
+        """Id of the reset with this ActionTaken, distinct from those of other runs of the engine."""
         return f"r{self._began_ms:x}-{seq}"
 
     async def _carry_out(self, action: Action, by: str, group: str, method: str, facts: dict[str, BrokerFacts],
                          targets: Targets, carry_out: "Callable[[Targets], Awaitable[Outcome]]", *,
                          reason: str) -> tuple[int, Befores, Targets]:
-        """ActionTaken before anything is asked, OffsetsReset with what the brokers answered.
+        """ActionTaken before any request, OffsetsReset with the brokers' answers.
 
-        Raises ActionRefused (502) when a broker did not do it; what others did is in the journal then, after `seq`.
+        Raises ActionRefused (502) when a broker failed; the others' changes are in the journal then, after `seq`.
         """
         seq = self._journal.write(ActionTaken(name_of(action), fields_of(action), by))
         outcome = await carry_out(targets)
@@ -148,22 +148,22 @@ class Resets:
 
     def _watch(self, reach: Reach, picture: Picture, reset_id: str, group: str, topic: str, before: Befores,
                targets: Targets, members: tuple[str, ...]) -> None:
-        """A minute later plan and reality are compared, member by member.
+        """A minute later the targets are compared with the state, member by member.
 
-        A late commit took a queue back before its target; or ahead of what its member has not finished: then a Java
-        member's pull was held at the broker while it was reset, came back empty, and the member committed where that
-        pull ended (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
+        Reported: a late commit before the target; or one beyond messages its member has not finished: then a Java
+        member's pull was held at the broker during the reset, came back empty, and the member committed the end of that
+        pull (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
 
-        No verdict for a queue that was sent back and stands where it stood: its messages were all consumed again, or
-        the reset never reached its member.  A 5.x broker tells one pull of it, and forgets it then, though that was the
-        held pull of a member that is gone.
+        No verdict for a queue that was set back and is at its old offset: its messages were all consumed again, or
+        the reset did not reach its member.  A 5.x broker sends it with one pull only, which may have been the held pull
+        of a member that has left.
         """
         async def compare() -> None:
             await self._clock.sleep(WATCH_S)
             try:
                 facts = await ask_brokers(reach, picture, group, topic)
             except SandboxError:
-                return  # nobody can tell
+                return  # unknown
             for client_id in members:
                 says = await _says(reach, picture, group, client_id)
                 mine = {mq: held for mq, held in (says or {}).items() if mq in targets and mq.broker in facts}
@@ -177,17 +177,17 @@ class Resets:
 
 
 async def _says(reach: Reach, picture: Picture, group: str, client_id: str) -> dict[MessageQueue, HeldQueue] | None:
-    """The queues it holds now, by its own word; None: it does not say."""
+    """The queues it reports now; None: no report."""
     address = picture.place_of(group, client_id)
     try:
-        told = await reach.running_info(address, group, client_id) if address is not None else None
+        current = await reach.running_info(address, group, client_id) if address is not None else None
     except SandboxError:
         return None
-    return None if told is None else {MessageQueue(*queue): held for queue, held in told.queues.items()}
+    return None if current is None else {MessageQueue(*queue): held for queue, held in current.queues.items()}
 
 
 def _is_overwritten(held: HeldQueue, committed: int | None, target: int) -> bool:
-    """`held` was heard after `committed` was, so what it has not finished cannot have been committed rightly."""
+    """`held` was reported after `committed`, so its unfinished offsets cannot have been committed correctly."""
     unfinished = [low for low, count in ((held.cached_min_offset, held.cached_count),
                                          (held.taken_min_offset, held.taken_count)) if count]
     return or_never(committed) < target or any(low < or_never(committed) for low in unfinished)
@@ -195,27 +195,27 @@ def _is_overwritten(held: HeldQueue, committed: int | None, target: int) -> bool
 
 def _by_members(reach: Reach, plan: AttachedPlan, action: ResetOffsets,
                 time_ms: int) -> "Callable[[Targets], Awaitable[Outcome]]":
-    """Each broker computes its targets again as it did for the plan, and tells its members (222)."""
+    """Each broker computes its targets again as for the plan, and sends them to its members (222)."""
 
     async def carry_out(targets: Targets) -> Outcome:
-        async def one(told: BrokerFacts) -> Targets:
-            return await reach.reset_by_time(told.seen.address, action.group, action.topic, time_ms)
+        async def one(current: BrokerFacts) -> Targets:
+            return await reach.reset_by_time(current.seen.address, action.group, action.topic, time_ms)
 
-        return await _each({name: one(told) for name, told in plan.facts.items()})
+        return await _each({name: one(current) for name, current in plan.facts.items()})
 
     return carry_out
 
 
 def _by_queue(reach: Reach, facts: dict[str, BrokerFacts], group: str) -> "Callable[[Targets], Awaitable[Outcome]]":
-    """Queue by queue: brokers that can write offsets themselves do, others get a commit in the group's name."""
+    """Queue by queue: brokers that can write offsets do, others get a commit in the group's name."""
 
     async def carry_out(targets: Targets) -> Outcome:
-        async def one(told: BrokerFacts, mine: Targets) -> Targets:
+        async def one(current: BrokerFacts, mine: Targets) -> Targets:
             for mq, offset in sorted(mine.items()):
-                if told.writes_itself:
-                    await reach.reset_queue(told.seen.address, group, mq, offset)
+                if current.writes_itself:
+                    await reach.reset_queue(current.seen.address, group, mq, offset)
                 else:
-                    await reach.commit(told.seen.address, group, mq, offset)
+                    await reach.commit(current.seen.address, group, mq, offset)
             return mine
 
         brokers = sorted({mq.broker for mq in targets})
@@ -225,12 +225,12 @@ def _by_queue(reach: Reach, facts: dict[str, BrokerFacts], group: str) -> "Calla
     return carry_out
 
 
-async def _each(stories: dict[str, Awaitable[Targets]]) -> Outcome:
-    """All brokers at once; one that fails does not keep the others from being written down."""
-    answers = await asyncio.gather(*stories.values(), return_exceptions=True)
+async def _each(requests: dict[str, Awaitable[Targets]]) -> Outcome:
+    """All brokers in parallel; an error of one does not lose the results of the others."""
+    answers = await asyncio.gather(*requests.values(), return_exceptions=True)
     targets: Targets = {}
     failures: dict[str, str] = {}
-    for name, answer in zip(stories, answers, strict=True):
+    for name, answer in zip(requests, answers, strict=True):
         if isinstance(answer, SandboxError):
             failures[name] = str(answer)[:300]
         elif isinstance(answer, BaseException):

@@ -1,4 +1,4 @@
-"""Messages of a real cluster, found by id, by key, by place or by time, and one record's bytes."""
+"""Messages of a real cluster by id, key, position or time, and one record's bytes."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ from sandbox.remoting.codes import ResponseCode
 
 Row = dict[str, Any]
 
-PULLED = 32  # a broker gives no more at once
-SCANNED = 640  # entries one answer looks at
+PULLED = 32  # a broker returns no more at once
+SCANNED = 640  # entries read by one answer
 
 
 class Search:
-    """Questions about messages.  Only brokers the name servers told of are asked, whatever an id says."""
+    """Questions about messages.  Only brokers named by name servers are asked, whatever address an id contains."""
 
     def __init__(self, reach: Reach, picture: Picture, limits: AttachedLimits) -> None:
         self._reach = reach
@@ -85,7 +85,7 @@ class Search:
         return self._all("place", [full_row(found[0], broker)])
 
     async def _by_time(self, question: FindMessages) -> Row:
-        """Queue by queue from `from_ms` on, oldest first; the cursor is a sandbox's."""
+        """Queue by queue from `from_ms` on, oldest first; the cursor has a sandbox's format."""
         assert question.topic is not None
         await brokers_with(self._reach, self._picture, question.topic)
         queues = [mq for mq in self._picture.read_queues(question.topic) if question.queue in (None, mq.row)]
@@ -128,7 +128,7 @@ class Search:
         return 0 if end is None else max(0, end.min_offset)
 
     async def read_record(self, question: ReadRecord) -> Row:
-        """As a sandbox's; where a record lies among files and entries, and who was given it, nobody tells."""
+        """As a sandbox's; files and entries of a record and its deliveries are unknown."""
         raw = await self._raw(self._address(question.broker), question.physical_offset)
         message = _decoded(raw)
         if raw is None or message is None:
@@ -143,12 +143,12 @@ class Search:
     async def read_entry(self, question: ReadEntry) -> Row:
         """The 20 bytes of a queue entry (321)."""
         mq = MessageQueue(question.topic, question.broker, question.queue_id)
-        told = await self._reach.queue_entries(self._address(question.broker), mq, question.offset, 1)
-        if not told.entries:
+        reported = await self._reach.queue_entries(self._address(question.broker), mq, question.offset, 1)
+        if not reported.entries:
             raise ActionRefused(404, "{queue} has no entry {offset}.", "It has entries {low} to {high}.",
-                                field="offset", queue=mq.row, offset=question.offset, low=told.min_offset,
-                                high=told.max_offset - 1)
-        unit = told.entries[0]
+                                field="offset", queue=mq.row, offset=question.offset, low=reported.min_offset,
+                                high=reported.max_offset - 1)
+        unit = reported.entries[0]
         raw = unit.physical_offset.to_bytes(8, "big") + unit.store_bytes.to_bytes(4, "big") + unit.tags_code.to_bytes(
             8, "big", signed=True)
         message = _decoded(await self._raw(self._address(question.broker), unit.physical_offset))
@@ -158,8 +158,9 @@ class Search:
                 "message": None if message is None else message_row(message, mq.broker)}
 
     async def walk(self, question: WalkIndex) -> Row:
-        """Only the answer of QUERY_MESSAGE is known: text and hash are computed here, `files`, the stations on the way,
-        are the broker's own affair (`told` False)."""
+        """Only the answer of QUERY_MESSAGE is known: text and hash are computed here, `files`, the lookup steps, are
+        unknown (`told` False).
+        """
         found = await self._with_key(question.topic, question.key, question.from_ms, question.to_ms)
         if question.broker is not None:
             found = [one for one in found if one[0] == question.broker]
@@ -173,7 +174,7 @@ class Search:
         }
 
     async def _masters(self, topic: str) -> dict[str, str]:
-        """Addresses by name, of brokers that have the topic; one that is lost would end every search."""
+        """Addresses by name, of brokers that have the topic, without lost ones, which would end every search."""
         configs, masters = await brokers_with(self._reach, self._picture, topic), self._picture.masters()
         return {name: masters[name].address for name in configs if name in masters and not masters[name].lost}
 
@@ -201,7 +202,7 @@ class Search:
 
 
 def _decoded(raw: bytes | None) -> StoredMessage | None:
-    """None for bytes that are no record: 4.9 answers with whatever begins there."""
+    """None for bytes that are no record: 4.9 answers with any bytes at the offset."""
     try:
         return None if not raw else record.decode(raw)
     except CorruptRecord:

@@ -1,17 +1,17 @@
-"""How to reach a cluster, as its administrator wrote it down."""
+"""How to connect to a cluster, as its administrator entered it."""
 
 from typing import NamedTuple
 
 from sandbox.kernel.errors import ActionRefused
 
 PREFIX = "k."
-"""Of the slugs of attached clusters; a sandbox's slug has no dot."""
+"""Prefix of the slugs of attached clusters; a sandbox's slug has no dot."""
 
 MAX_NAME_SERVERS = 8
 
 
 class AttachedSettings(NamedTuple):
-    """`name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: all connections are."""
+    """`name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: for all connections."""
 
     name_servers: tuple[str, ...]
     access_key: str | None = None
@@ -19,7 +19,7 @@ class AttachedSettings(NamedTuple):
     tls: bool = False
 
     def __repr__(self) -> str:
-        """Without the secret: settings get into logs."""
+        """Without the secret: settings may be logged."""
         return f"AttachedSettings({', '.join(self.name_servers)}, access_key={self.access_key!r}, tls={self.tls})"
 
 
@@ -28,7 +28,7 @@ def is_attached(slug: str) -> bool:
 
 
 def checked(settings: AttachedSettings) -> AttachedSettings:
-    """Raises ActionRefused (422) for addresses nobody can connect to."""
+    """Raises ActionRefused (422) for unusable addresses."""
     if not settings.name_servers:
         raise ActionRefused(422, "A cluster is reached by its name servers.", "Give the address of one.",
                             field="name_servers")

@@ -1,4 +1,4 @@
-"""Where a topic is, for a question that cannot wait for the next round."""
+"""The brokers of a topic, for a question that cannot wait for the next round."""
 
 from sandbox.attached.picture import RUNNING, Picture
 from sandbox.attached.reach import Reach
@@ -7,7 +7,7 @@ from sandbox.remoting.bodies import TopicConfig
 
 
 async def brokers_with(reach: Reach, picture: Picture, topic: str) -> dict[str, TopicConfig]:
-    """Its configuration by broker name.  Brokers are asked again before it is said that there is none.
+    """Its configuration by broker name.  Brokers are asked again before it is reported missing.
 
     Raises ActionRefused: 404 when no broker has it, 503 when none answers.
     """

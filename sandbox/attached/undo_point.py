@@ -1,4 +1,4 @@
-"""Where an undo leads: kept by whoever asks for it, so that it outlives the engine."""
+"""Target of an undo: kept by the caller, so that it outlives the engine."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
@@ -20,14 +20,14 @@ class UndoPoint(NamedTuple):
     before: dict[tuple[str, int], int | None]
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
-        """Of the journal's row of an `OffsetsReset`, whose queues are of one topic; numbers may be text."""
+    def of(cls, reported: Mapping[str, Any]) -> Self:
+        """From the journal's row of an `OffsetsReset`, whose queues are of one topic; numbers may be text."""
         before: dict[tuple[str, int], int | None] = {}
         topic = ""
-        for key, old, _ in told["rows"]:
+        for key, old, _ in reported["rows"]:
             topic, broker, queue_id = key.rsplit("/", 2)
             before[broker, int(queue_id)] = None if int(old) == NEVER else int(old)
-        return cls(told["reset_id"], told["group"], topic, int(told["at_ms"]), before)
+        return cls(reported["reset_id"], reported["group"], topic, int(reported["at_ms"]), before)
 
 
 def confirmed(typed: str | None, group: str) -> None:

@@ -1,4 +1,4 @@
-"""Who looks at a cluster, and at what of it: nobody is asked anything while nobody looks."""
+"""Viewers of a cluster and what they view: without viewers nothing is polled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,15 +7,15 @@ from sandbox.control.readings import Bell
 from sandbox.kernel.clock import Clock
 
 FOCUSED = 8
-"""Groups, and topics, that are asked about every second; of more, those looked at last."""
+"""Groups, and topics, polled every second; of more, those viewed last."""
 
 
 LEAST_PAUSE = 0.1
-"""Of a period, after a job that took longer."""
+"""Share of a period to wait after a job that took longer."""
 
 
 class Watch:
-    """A bell, or a look within the last minute, keeps the polls going."""
+    """A bell, or a request within the last minute, keeps the polls running."""
 
     def __init__(self, clock: Clock, watched_s: float) -> None:
         self._clock = clock
@@ -36,7 +36,7 @@ class Watch:
 
     @property
     def groups(self) -> list[str]:
-        """Those a board was read of, sorted."""
+        """Groups whose channels are read, sorted."""
         return self._fresh(self._groups)
 
     @property
@@ -44,12 +44,12 @@ class Watch:
         return self._fresh(self._topics)
 
     def look(self) -> None:
-        """Somebody asked something."""
+        """A request came."""
         self._until_s = self._clock.monotonic() + self._watched_s
         self._wake()
 
     def look_at(self, *, group: str | None = None, topic: str | None = None) -> bool:
-        """Somebody reads a board of these.  True: nobody did before."""
+        """A channel of these is read.  True: the first time since long."""
         self.look()
         is_new = False
         for name, table in ((group, self._groups), (topic, self._topics)):
@@ -62,7 +62,7 @@ class Watch:
         return is_new
 
     def look_at_all(self) -> None:
-        """Somebody reads the list of all groups."""
+        """The list of all groups is read."""
         self.look()
         self._all_until_s = self._until_s
 
@@ -104,7 +104,7 @@ class Watch:
 
 
 class Again:
-    """One job, done again and again while somebody looks; after a failure it waits longer each time."""
+    """Repeats one job while there are viewers; after a failure it waits longer each time."""
 
     def __init__(self, clock: Clock, watch: Watch, *, period_s: float, backoff_s: tuple[float, float]) -> None:
         self._clock = clock
@@ -114,7 +114,7 @@ class Again:
         self.failures = 0
 
     async def run(self, job: Callable[[], Awaitable[bool]], *, first_wait_s: float = 0.0) -> None:
-        """`job` says whether it went well, and does not raise."""
+        """`job` returns whether it succeeded, and does not raise."""
         await self._clock.sleep(first_wait_s)
         while True:
             await self._watch.until_wanted()

@@ -1,4 +1,4 @@
-"""What an attached cluster is reached over."""
+"""The connection to an attached cluster."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -22,9 +22,9 @@ Wires = Callable[[AttachedSettings], Wire]
 def tcp_wire(settings: AttachedSettings) -> Wire:
     """Real sockets.
 
-    With TLS a node must show a certificate the machine trusts (SSL_CERT_FILE names a cluster's own authority).  Whose
-    name is in it does not matter: brokers are known by addresses their name server tells.  RocketMQ's own clients
-    trust anybody unless told otherwise.
+    With TLS a node must show a certificate the machine trusts (SSL_CERT_FILE names a cluster's own authority).  The
+    name in it is not checked: brokers are known by the addresses of their name server.  RocketMQ's own clients trust
+    any certificate by default.
     """
     context: ssl.SSLContext | None = None
     if settings.tls:

@@ -1,1 +1,1 @@
-"""Requests to answers: topics, groups, offsets, locks, delays, retries."""
+"""The broker: topics, groups, offsets, locks, delays, retries."""

@@ -1,4 +1,4 @@
-"""May this request be served?  Asked before its handler, where access control is on."""
+"""Access control, checked before a request's handler."""
 
 from sandbox.broker.acl_config import (
     MAX_ACCOUNTS,
@@ -25,7 +25,7 @@ EXCEPTION = "org.apache.rocketmq.acl.common.AclException"
 ADMIN_CODES = frozenset({
     RequestCode.UPDATE_AND_CREATE_TOPIC, RequestCode.UPDATE_BROKER_CONFIG, RequestCode.DELETE_TOPIC_IN_BROKER,
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, RequestCode.DELETE_SUBSCRIPTIONGROUP,
-    # RocketMQ 4.9.8 lets every account do these, and so make itself an administrator; here it does not.
+    # RocketMQ 4.9.8 lets every account do these, and so become an administrator; here it does not.
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, RequestCode.DELETE_ACL_CONFIG,
     RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG})  # fmt: skip
 
@@ -33,11 +33,11 @@ ADMIN_CODES = frozenset({
 class AccessControl:
     """RocketMQ 4.x: `PlainAccessValidator`, `PlainPermissionManager` (spec remoting 5).
 
-    Whoever is refused gets code 1 and RocketMQ's sentence, without the line of Java it was thrown in.
+    A refused request gets code 1 and RocketMQ's sentence, without the line of Java it was thrown in.
     """
 
     def __init__(self, config: AclConfig, clock: Clock) -> None:
-        """Raises AclError for a configuration RocketMQ does not take."""
+        """Raises AclError for a configuration RocketMQ does not accept."""
         self._clock = clock
         self.version = DataVersion(0, clock.now_ms())
         self.config = config
@@ -61,7 +61,7 @@ class AccessControl:
         self._check_permissions(c, rules)
 
     def replace(self, config: AclConfig) -> None:
-        """From the next request on.  Raises AclError; then everything stays."""
+        """From the next request on.  Raises AclError; then nothing changes."""
         self._take(config)
         self.version = self.version.next(self._clock.now_ms())
 
@@ -85,7 +85,7 @@ class AccessControl:
         return True
 
     def set_white_addresses(self, texts: tuple[str, ...]) -> None:
-        """From where nothing is asked.  Raises AclError."""
+        """Addresses that need no signature.  Raises AclError."""
         if len(texts) > MAX_WHITE_ADDRESSES:
             raise AclError(f"there are at most {MAX_WHITE_ADDRESSES} white addresses")
         self._white = [white_address(text) for text in texts]
@@ -104,7 +104,7 @@ class AccessControl:
         self.version = self.version.next(self._clock.now_ms())
 
     def _check_permissions(self, c: RemotingCommand, rules: Rules) -> None:
-        """Traces may always be written; an administrator without any permission of its own may do everything."""
+        """Writing traces is always allowed; an administrator without permissions of its own may do everything."""
         needed = needed_permissions(c)
         if needed.get(names.TRACE_TOPIC) == PUB:
             return
@@ -122,10 +122,10 @@ class AccessControl:
 
 
 def needed_permissions(c: RemotingCommand) -> dict[str, int]:
-    """What a request does with which topics; a group stands as its retry topic.
+    """The permissions a request needs, by topic; a group is named by its retry topic.
 
-    Codes that are not listed need nothing.  Batches (320) are not listed, and a retry sent with the old code (10) names
-    its group in a field it does not have: so it is in RocketMQ.
+    Codes that are not listed need none.  Batches (320) are not listed, and a retry sent with the old code (10) names
+    its group in a field it does not have: as in RocketMQ.
     """
     found: dict[str, int] = {}
 

@@ -4,15 +4,15 @@ import ipaddress
 from collections.abc import Callable
 
 Matches = Callable[[str], bool]
-"""Does this address, without its port, belong to the pattern?"""
+"""Whether this address, without its port, fits the pattern."""
 
-EVERYBODY = frozenset({"*", "*.*.*.*", "*:*:*:*:*:*:*:*"})
+ANY_ADDRESS = frozenset({"*", "*.*.*.*", "*:*:*:*:*:*:*:*"})
 MAX_PATTERN_CHARS = 1_024
 _PARTS_V4, _PARTS_V6 = 4, 8
 
 
 def address_pattern(text: str | None) -> Matches:
-    """Exact, `*`, `1.2.3.*`, `1.2.3.4-9`, `a,b`, `1.2.3.{4,5}`; nothing matches an empty pattern.
+    """Exact, `*`, `1.2.3.*`, `1.2.3.4-9`, `a,b`, `1.2.3.{4,5}`; an empty pattern fits no address.
 
     Raises ValueError for any other text.
     """
@@ -21,7 +21,7 @@ def address_pattern(text: str | None) -> Matches:
         return lambda _: False
     if len(text) > MAX_PATTERN_CHARS:
         raise ValueError(f"an address pattern has at most {MAX_PATTERN_CHARS} characters")
-    if text in EVERYBODY:
+    if text in ANY_ADDRESS:
         return lambda _: True
     if text.endswith("}"):
         return _one_of(_spelled_out(text))
@@ -103,7 +103,7 @@ def _span(part: str, base: int, most: int) -> tuple[int, int]:
 
 
 def _check_order(text: str, spans: list[tuple[int, int]], most: int) -> None:
-    """Behind a span everything is open, and the first part is a number."""
+    """Only `*` may follow a span, and the first part must be a number."""
     open_from = next((index for index, (low, high) in enumerate(spans) if low != high), len(spans))
     if open_from == 0 or any(span != (0, most) for span in spans[open_from + 1 :]):
         raise ValueError(f"{text} is no pattern of addresses")

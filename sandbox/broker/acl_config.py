@@ -1,4 +1,4 @@
-"""Who may do what at a broker: values, as `plain_acl.yml` has them (spec remoting 5)."""
+"""Accounts and permissions of a broker: values, as in `plain_acl.yml` (spec remoting 5)."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ MAX_WHITE_ADDRESSES = 1_024
 
 
 class AclError(ValueError):
-    """A configuration RocketMQ does not take, in its words."""
+    """A configuration RocketMQ does not accept, in its words."""
 
 
 class Account(NamedTuple):
@@ -38,7 +38,7 @@ class Account(NamedTuple):
 
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> "Account":
-        """From RocketMQ's own names; what is missing is empty."""
+        """From RocketMQ's own names; a missing value is empty."""
         def text(key: str) -> str:
             return str(value.get(key) or "")
 
@@ -50,7 +50,7 @@ class Account(NamedTuple):
 
 
 class AclConfig(NamedTuple):
-    """What `plain_acl.yml` says; without accounts nobody may do anything except from white addresses."""
+    """The content of `plain_acl.yml`; without accounts only white addresses may do anything."""
 
     accounts: tuple[Account, ...] = ()
     global_white_addresses: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class AclConfig(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """An account, ready to be asked.  A group stands in `permissions` as its retry topic."""
+    """An account, prepared for checks.  A group is in `permissions` as its retry topic."""
 
     account: Account
     is_white: Matches

@@ -1,4 +1,4 @@
-"""How the parts of a broker are put together."""
+"""Creates and connects the parts of a broker."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -45,7 +45,7 @@ from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
 from sandbox.remoting.bodies import TopicConfig
-from sandbox.remoting.body_walls import walled
+from sandbox.remoting.body_limits import limited
 from sandbox.store.message_store import MessageStore
 
 
@@ -86,7 +86,7 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
 
 
 class Processors(NamedTuple):
-    """What serves each request code, and those that are also used without a wire."""
+    """The handler of each request code, and those also called without a connection."""
 
     handlers: dict[int, Handler]
     topics: TopicAdminProcessor
@@ -94,7 +94,7 @@ class Processors(NamedTuple):
 
 
 def processors_of(parts: BrokerParts, settings_changed: Callable[[set[str]], None]) -> Processors:
-    """`settings_changed` hears the names of settings that somebody changed over the wire."""
+    """`settings_changed` is called with the names of settings changed by a request."""
     topics, reset = TopicAdminProcessor(parts), ResetOffsetProcessor(parts)
     checks = SendChecks(parts)
     send = SendProcessor(parts, checks)
@@ -112,4 +112,4 @@ def processors_of(parts: BrokerParts, settings_changed: Callable[[set[str]], Non
     handlers: dict[int, Handler] = {}
     for processor in all_of_them:
         handlers.update(processor.handlers())
-    return Processors(walled(handlers), topics, reset)
+    return Processors(limited(handlers), topics, reset)

@@ -1,8 +1,8 @@
-"""Where RocketMQ's bloom filter has its bits for a group and a topic.
+"""The bit positions of a group and a topic in RocketMQ's bloom filter.
 
-The filter itself (of `consumequeue_ext`) is off by default and not kept here.  Its positions stand in
-`consumerFilter.json` all the same: a broker of Apache throws the whole file away when they are missing or of another
-size.  RocketMQ: `BloomFilter` for 32 groups and 20 % errors, over Guava's `murmur3_128` (spec store-format 10).
+The filter itself (of `consumequeue_ext`) is off by default and does not exist here.  Its positions are still written to
+`consumerFilter.json`: Apache's broker drops the whole file when they are missing or of another size.  RocketMQ:
+`BloomFilter` for 32 groups and 20 % errors, over Guava's `murmur3_128` (spec store-format 10).
 """
 
 BITS = 112  # 32 groups at 20 %: rounded up to whole bytes

@@ -1,4 +1,4 @@
-"""Turns commands into answers.  Synchronous: nothing happens in between."""
+"""The broker: requests in, answers out, synchronously."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -26,15 +26,15 @@ from sandbox.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
 
-MAX_UNHEARD = 10_000  # batches kept for a halted broker; a real one's socket buffers fill up, too
+MAX_QUEUED = 10_000  # batches kept for a hung broker; a real one's socket buffers are limited, too
 
 
 class Broker:
-    """A `Listener` and everything behind it; one object is one life of one process.
+    """A `Listener` with all parts of a broker; one object is one process.
 
-    RocketMQ: `BrokerController`.  Boards read `topics`, `subscription_groups`, `consumer_offsets`, `consumers`,
-    `filters`, `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats`, `store` and, of a
-    slave, `replica` and `slave_sync`; they change nothing.
+    RocketMQ: `BrokerController`.  Snapshots read `topics`, `subscription_groups`, `consumer_offsets`, `consumers`,
+    `filters`, `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats`, `store` and, of a slave,
+    `replica` and `slave_sync`; they change nothing.
     """
 
     def __init__(self, config: BrokerConfig, *, store: MessageStore, clock: Clock, chance: Chance, journal: Journal,
@@ -42,7 +42,7 @@ class Broker:
         self.config = config
         self.store = store
         self._clock = clock = clock if isinstance(clock, ProcessClock) else ProcessClock(clock)
-        self._unheard: list[tuple[list[RemotingCommand], Channel]] = []  # while halted; no commands: it closed
+        self._queued: list[tuple[list[RemotingCommand], Channel]] = []  # while hung; no commands: it closed
         self._journal = journal
         self._files = ConfigFiles(store, clock, journal, config.node)
         parts = assemble(config, store, clock, chance, journal, name_servers=name_servers,
@@ -76,7 +76,7 @@ class Broker:
         self._timers: dict[str, TimerHandle] = {}
         self.running = False
 
-    # Life.
+    # Life cycle.
 
     def start(self) -> None:
         """Open the store, run the timers, register.  Raises Locked or StoreError when the store cannot be opened."""
@@ -109,7 +109,7 @@ class Broker:
         self._registration.start()
 
     def stop(self) -> None:
-        """Say goodbye, write everything down, close the store."""
+        """Unregister, write everything, close the store."""
         if not self.running:
             return
         self._registration.stop(goodbye=True)
@@ -145,14 +145,14 @@ class Broker:
         self.locks.lose_all(self.config.node)
 
     def hang(self) -> None:
-        """Halt the process, as SIGSTOP does: nothing is answered, nothing falls due, connections stay."""
+        """Stop the process, as SIGSTOP does: no answers, no timers, connections stay."""
         self._clock.stop()
 
     def resume(self) -> None:
-        """Go on: first what clients said meanwhile, then what fell due."""
-        unheard, self._unheard = self._unheard, []
+        """Continue: first the requests that arrived meanwhile, then the timers that fell due."""
+        queued, self._queued = self._queued, []
         self._clock.wake()
-        for commands, channel in unheard:
+        for commands, channel in queued:
             if commands:
                 self.handle(commands, channel)
             else:
@@ -163,7 +163,7 @@ class Broker:
 
     @property
     def ha_listener(self) -> ByteListener:
-        """What listens at `config.ha_address`: slaves get the log there."""
+        """The listener of `config.ha_address`: slaves copy the log there."""
         return self.store.ha
 
     @property
@@ -180,8 +180,8 @@ class Broker:
         if not self.running:
             return
         if self._clock.stopped:
-            if len(self._unheard) < MAX_UNHEARD:
-                self._unheard.append((commands, channel))
+            if len(self._queued) < MAX_QUEUED:
+                self._queued.append((commands, channel))
             return
         self.connections.heard(channel, commands[-1].serialize_type)
         answers = [self._answer(c, channel) for c in commands]
@@ -193,12 +193,12 @@ class Broker:
 
     def disconnected(self, channel: Channel) -> None:
         if self._clock.stopped:
-            self._unheard.append(([], channel))
+            self._queued.append(([], channel))
         elif self.connections.closed(channel, getattr(channel, "why_closed", "closed")):
             self._forget(channel)
 
     def serves(self, code: int) -> bool:
-        """Does this node know the request code?  (Where one listener answers for broker and name server.)"""
+        """Whether this node knows the request code.  (Where one listener serves broker and name server.)"""
         return code in self._handlers
 
     def _answer(self, c: RemotingCommand, channel: Channel) -> Answer:
@@ -224,14 +224,14 @@ class Broker:
         return None if c.flag & FLAG_ONEWAY else answer
 
     def _forget(self, channel: Channel) -> None:
-        """A connection ended: its members leave at once, and the others are told."""
+        """A connection ended: its members leave at once, and the other members are notified."""
         if not self.running:
             return
         self.hold.drop(channel)
         self.producers.channel_closed(channel)
         self.consumers.channel_closed(channel)
 
-    # What else happens.
+    # Callbacks and timers.
 
     def _arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int, _store_ms: int,
                  properties: dict[str, str] | None) -> None:
@@ -246,7 +246,7 @@ class Broker:
             self._registration.register_topic(topic)
 
     def _settings_changed(self, names: set[str]) -> None:
-        if "brokerPermission" in names and self.running:  # what topics permit is registered with it
+        if "brokerPermission" in names and self.running:  # registrations contain the topics' permissions
             self.topics.next_version()
             self._registration.register_all()
 
@@ -260,7 +260,7 @@ class Broker:
         return None if timer is None else self._clock.ms_at(timer.when)
 
     def _scan_channels(self) -> None:
-        """Members silent for 120 s go, and their connections with them."""
+        """Remove members without a heartbeat for 120 s, and their connections."""
         for channel in [*self.consumers.scan(), *self.producers.scan()]:
             self.connections.drop(channel, "expired")
 
@@ -271,7 +271,7 @@ class Broker:
 
         self._timers[name] = self._clock.call_later(first_ms / 1000, run)
 
-    # For who sits in the same process: the same code as behind the request codes, without a wire.
+    # For code in the same process: as behind the request codes, without a connection.
 
     def create_topic(self, topic: TopicConfig, how: str = "broker") -> None:
         """Create or change a topic.  Raises BrokerRefused (17)."""
@@ -282,5 +282,5 @@ class Broker:
         self._processors.topics.remove(topic)
 
     def reset_offsets(self, group: str, topic: str, timestamp_ms: int, *, force: bool = True) -> dict[Queue, int]:
-        """Tell every member where to go on; -1 is the end.  Raises BrokerRefused (222)."""
-        return self._processors.reset.tell(ResetOffsetHeader(topic, group, timestamp_ms, force))
+        """Send every member its new offsets; timestamp -1 is the end.  Raises BrokerRefused (222)."""
+        return self._processors.reset.send_to_members(ResetOffsetHeader(topic, group, timestamp_ms, force))

@@ -1,4 +1,4 @@
-"""How a broker behaves."""
+"""Configuration of a broker."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ PERM_READ = 4
 
 @dataclass(frozen=True, kw_only=True)
 class BrokerLimits:
-    """Walls of a sandbox around a broker; None: no wall (catalogue 6).
+    """Limits of a sandbox's broker; None: no limit (catalogue 6).
 
     Retry, dead-letter and built-in topics, and built-in groups, do not count.
     """
@@ -29,7 +29,7 @@ class BrokerLimits:
 class BrokerConfig:
     """RocketMQ: `BrokerConfig` and the listening part of `NettyServerConfig`; defaults of 4.9.8.
 
-    One broker's own: UPDATE_BROKER_CONFIG (25) changes the few fields that `settings` names, nothing else does.
+    One object per broker: UPDATE_BROKER_CONFIG (25) changes the few fields that `settings` names, nothing else does.
     `address` is `ip:port` as clients reach it; it is written into every stored record and message id.
     """
 
@@ -69,7 +69,7 @@ class BrokerConfig:
     query_max_messages: int = 32
     start_accept_send_ms: int = 0
     limits: BrokerLimits = BrokerLimits()
-    acl: AclConfig | None = None  # None: everybody may do everything
+    acl: AclConfig | None = None  # None: unauthenticated clients may do everything
 
     @property
     def is_master(self) -> bool:
@@ -77,7 +77,7 @@ class BrokerConfig:
 
     @property
     def node(self) -> str:
-        """`broker-a`, or `broker-a.1` for a slave: whose memory an event tells of."""
+        """`broker-a`, or `broker-a.1` for a slave: its name in events."""
         return self.name if self.is_master else f"{self.name}.{self.broker_id}"
 
     @property
@@ -99,7 +99,7 @@ class BrokerConfig:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], *, address: str) -> "BrokerConfig":
-        """From the keys of Apache's `broker.conf`; keys we do not know are left alone.
+        """From the keys of Apache's `broker.conf`; unknown keys are ignored.
 
         Raises ValueError where RocketMQ does not start: a slave has an id above 0.
         """
@@ -109,7 +109,7 @@ class BrokerConfig:
             if text is not None:
                 values[name] = _CASTS[name](text.strip())
         if _flag(properties.get("aclEnable", "")):
-            values["acl"] = AclConfig()  # nobody yet; who starts the broker fills it in
+            values["acl"] = AclConfig()  # no accounts yet; the broker's process adds them
         config = cls(**values)
         if properties.get("brokerRole") == "SLAVE" and config.is_master:
             raise ValueError("the brokerId of a slave is above 0")

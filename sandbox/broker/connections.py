@@ -1,4 +1,4 @@
-"""Every connection to this broker: who is behind it, and when it was last used."""
+"""Every connection to this broker: its client, and when it was last used."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sandbox.remoting.command import RemotingCommand, SerializeType
 
 @dataclass(slots=True)
 class Connection:
-    """One channel.  The client's name is known from its first heartbeat on."""
+    """One channel.  The client's id is known from its first heartbeat on."""
 
     channel: Channel
     last_used_s: float
@@ -24,7 +24,7 @@ class Connection:
 
 
 class Connections:
-    """Closes what has been silent in both directions for too long (measured: at 120.00 s, with notification).
+    """Closes connections without commands in both directions for too long (measured: at 120.00 s, with notification).
 
     RocketMQ: the idle handler of `NettyRemotingServer`, `ClientHousekeepingService`.
     """
@@ -49,7 +49,7 @@ class Connections:
             self._timer = self._clock.call_later(self._idle_s, self._close_idle)
 
     def heard(self, channel: Channel, serialize_type: int) -> None:
-        """A batch of requests came in; what we send on our own will have the type of its last."""
+        """A batch of requests arrived; requests of the broker itself will use the serialize type of its last."""
         connection = self._open.get(channel)
         if connection is None:
             self.opened(channel)
@@ -58,7 +58,7 @@ class Connections:
         connection.serialize_type = serialize_type
 
     def named(self, channel: Channel, client_id: str, language: str, version: int) -> None:
-        """A heartbeat says who is behind `channel`."""
+        """A heartbeat named the client of `channel`."""
         connection = self._open.get(channel)
         if connection is None or connection.client_id == client_id:
             return
@@ -68,7 +68,7 @@ class Connections:
                                             transport=connection.transport, version=version))
 
     def send(self, channel: Channel, command: RemotingCommand) -> None:
-        """Say something out of turn: a late answer, or a request of our own."""
+        """Send a late answer, or a request of the broker itself."""
         connection = self._open.get(channel)
         if connection is not None:
             connection.last_used_s = self._clock.monotonic()
@@ -79,7 +79,7 @@ class Connections:
         return connection.serialize_type if connection else SerializeType.JSON
 
     def closed(self, channel: Channel, reason: str) -> bool:
-        """Forget it, whoever closed it; False: it was forgotten before."""
+        """Remove it, whichever side closed it; False: it was removed before."""
         connection = self._open.pop(channel, None)
         if connection is not None and connection.client_id is not None:
             self._journal.write(ClientDisconnected(
@@ -88,13 +88,13 @@ class Connections:
         return connection is not None
 
     def drop(self, channel: Channel, reason: str) -> None:
-        """Close it from our side."""
+        """Close it from this side."""
         if self.closed(channel, reason):
             self.on_gone(channel)
         channel.close(reason)
 
     def stop(self) -> None:
-        """The broker ends, and every connection with it; nobody is left to be notified."""
+        """The broker ends, and every connection with it; no member is left to be notified."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -103,7 +103,7 @@ class Connections:
             connection.channel.close()
 
     def _close_idle(self) -> None:
-        """Close what is overdue, then sleep until the next could be."""
+        """Close idle connections, then sleep until the next one could be idle."""
         self._timer = None
         now_s = self._clock.monotonic()
         for connection in self:

@@ -22,7 +22,7 @@ compiled = lru_cache(maxsize=256)(compile_sql)
 
 @dataclass(slots=True)
 class ConsumerFilterData:
-    """What one group wants of one topic.  It is dead, but kept, while nobody of the group asks for it."""
+    """A group's filter of one topic.  It is dead, but kept, while no member of the group subscribes to it."""
 
     group: str
     topic: str
@@ -43,22 +43,22 @@ class ConsumerFilterData:
 
 
 class ConsumerFilterManager:
-    """Filled by heartbeats, whether or not the broker filters; kept in `consumerFilter.json`.
+    """Set by heartbeats, whether or not the broker filters; kept in `consumerFilter.json`.
 
-    A text that does not compile is not kept, and drives out the older one of its group and topic: pulls are then
+    An expression that does not compile is not kept, and removes the older one of its group and topic: pulls are then
     refused (27).  RocketMQ: `ConsumerFilterManager` (spec broker-behaviour 5 and 14, store-format 10).
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.table: dict[tuple[str, str], ConsumerFilterData] = {}  # by topic and group
-        self.changed = False  # since the file was last written
+        self.changed = False  # since the file was written last
 
     def get(self, topic: str, group: str) -> ConsumerFilterData | None:
         return self.table.get((topic, group))
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
-        """One heartbeat of a group: what it names lives, what it does not name is dead from now on."""
+        """One heartbeat of a group: filters it names are alive, others of the group are dead from now on."""
         named = set()
         for sub in subscriptions:
             named.add(sub.topic)
@@ -71,7 +71,7 @@ class ConsumerFilterManager:
         self._bury(group, but=set())
 
     def clean(self) -> None:
-        """Forget what is dead for a day."""
+        """Remove filters that are dead for a day."""
         now_ms = self._clock.now_ms()
         for key in [key for key, data in self.table.items() if data.dead and now_ms - data.dead_ms >= KEEP_DEAD_MS]:
             del self.table[key]
@@ -85,9 +85,9 @@ class ConsumerFilterManager:
         return {"filterDataByTopic": topics}
 
     def load(self, content: Any) -> None:
-        """Take over `consumerFilter.json`: everything in it is dead until a heartbeat names it again.
+        """Read `consumerFilter.json`: everything in it is dead until a heartbeat names it again.
 
-        Of another broker's bloom filter: nothing is taken over, as with RocketMQ.  A text that does not compile is left
+        A file with another bloom filter size is ignored, as by RocketMQ.  An expression that does not compile is left
         out; RocketMQ keeps it and lets every message pass.
         """
         if not isinstance(content, dict):
@@ -134,10 +134,10 @@ class ConsumerFilterManager:
                 self.table[sub.topic, group] = ConsumerFilterData(
                     group, sub.topic, compiled(sub.sub_string), self._clock.now_ms(), sub.sub_version)
         except BadExpression:
-            pass  # not kept: the pull is told (27)
+            pass  # not kept: the pull is refused (27)
 
     def _make_room(self) -> bool:
-        """The longest dead goes first; nobody who lives."""
+        """Remove the filter that is dead for longest; never one that is alive."""
         dead = [key for key, data in self.table.items() if data.dead]
         if not dead:
             return False

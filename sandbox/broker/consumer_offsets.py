@@ -1,4 +1,4 @@
-"""Where groups have got to, queue by queue, as the broker remembers it."""
+"""Committed offsets of consumer groups, queue by queue."""
 
 from typing import Any, NamedTuple
 
@@ -7,8 +7,8 @@ from sandbox.journal.journal import Journal
 from sandbox.remoting.bodies import OffsetWrapper
 
 SEPARATOR = "@"
-MAX_ROWS = 65_536  # topics times groups; whoever commits may name any
-MAX_OFFSETS = 1_000_000  # of all rows: queue ids are named as freely
+MAX_ROWS = 65_536  # topics times groups; any client may commit for any
+MAX_OFFSETS = 1_000_000  # of all rows: any client may name any queue id
 MAX_KEY_LENGTH = 512  # of a row's topic and group together
 
 
@@ -24,24 +24,24 @@ class OffsetKey(NamedTuple):
 
 
 class ConsumerOffsetManager:
-    """`topic@group` to queue id to the next offset to consume; the last commit wins, also when it is smaller.
+    """`topic@group` to queue id to the next offset to consume; the last commit counts, also when it is smaller.
 
-    Values are not bounded by what the queue holds: a pull corrects its reader, never this table.
-    RocketMQ: `ConsumerOffsetManager`, `consumerOffset.json` (spec broker-behaviour 4, store-format 10).
+    Values are not limited to the queue's offsets: a pull corrects its reader, never this table.  RocketMQ:
+    `ConsumerOffsetManager`, `consumerOffset.json` (spec broker-behaviour 4, store-format 10).
     """
 
     def __init__(self, broker: str, journal: Journal) -> None:
         self._broker = broker
         self._journal = journal
         self.table: dict[OffsetKey, dict[int, int]] = {}
-        self.changed = False  # since the file was last written
-        self._counted = 0  # offsets, when they were last counted and those that came since
+        self.changed = False  # since the file was written last
+        self._counted = 0  # offsets at the last count plus those added since
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int, by: str,
                client_id: str | None = None) -> None:
-        """Remember `offset`; `by` is timer, pull, release, shutdown, reset or admin.
+        """Set `offset`; `by` is timer, pull, release, shutdown, reset or admin.
 
-        A full table takes no new row and no new queue, and a row of an endless name is none.
+        A full table takes no new row and no new queue, and a name that is too long gets no row.
         """
         key = OffsetKey(topic, group)
         queues = self.table.get(key)
@@ -61,7 +61,7 @@ class ConsumerOffsetManager:
                                                 offset=offset, previous=previous, by=by, client_id=client_id))
 
     def get(self, group: str, topic: str, queue_id: int) -> int | None:
-        """The record as it stands; None: nobody has committed yet."""
+        """The stored offset; None: none committed yet."""
         return self.table.get(OffsetKey(topic, group), {}).get(queue_id)
 
     def queues_of(self, group: str, topic: str) -> list[tuple[int, int]]:
@@ -72,7 +72,7 @@ class ConsumerOffsetManager:
         return sorted(key.topic for key in self.table if key.group == group)
 
     def topics_by_group(self) -> dict[str, list[str]]:
-        """`topics_of` of every group with a row, in one walk through the table."""
+        """`topics_of` of every group with a row, in one pass over the table."""
         found: dict[str, list[str]] = {}
         for key in sorted(self.table):
             found.setdefault(key.group, []).append(key.topic)
@@ -82,7 +82,7 @@ class ConsumerOffsetManager:
         return sorted(key.group for key in self.table if key.topic == topic)
 
     def clone(self, source: str, target: str, topic: str) -> None:
-        """Give `target` the positions `source` has in `topic`."""
+        """Copy the offsets of `source` in `topic` to `target`."""
         queues = self.table.get(OffsetKey(topic, source), {})
         for queue_id, offset in sorted(queues.items()):
             self.commit(target, topic, queue_id, offset, "admin")
@@ -93,7 +93,7 @@ class ConsumerOffsetManager:
             self.changed = True
 
     def take_over(self, master: OffsetWrapper) -> None:
-        """A slave's rows are replaced by its master's, each whole; rows the master lacks stay."""
+        """A slave's rows are replaced by its master's, each as a whole; rows the master does not have stay."""
         for text, queues in master.offsets.items():
             topic, mark, group = text.partition(SEPARATOR)
             if mark and topic and group and self.table.get(OffsetKey(topic, group)) != queues:
@@ -101,7 +101,7 @@ class ConsumerOffsetManager:
                 self.changed = True
 
     def _full(self) -> bool:
-        """Before one more offset is taken in."""
+        """Called before an offset is added."""
         if self._counted >= MAX_OFFSETS:
             self._counted = self.entries()
         self._counted += 1
@@ -115,7 +115,7 @@ class ConsumerOffsetManager:
                                 for key, queues in sorted(self.table.items())}}
 
     def load(self, content: Any) -> None:
-        """Take over what `consumerOffset.json` held; rows that are none are left out."""
+        """Read the content of `consumerOffset.json`; invalid rows are left out."""
         table = content.get("offsetTable", {}) if isinstance(content, dict) else {}
         for text, queues in table.items():
             topic, mark, group = str(text).partition(SEPARATOR)

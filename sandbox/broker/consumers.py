@@ -1,4 +1,4 @@
-"""Which clients consume in which group, over which connections."""
+"""Consumers by group, with their connections."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from sandbox.remoting.bodies import ConsumerData, SubscriptionData
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 
-MAX_SUBSCRIPTION_BYTES = 64 * 1024 * 1024  # what all groups want, roughly as it lies in memory
-TAG_BYTES = 240  # of a tag and its hash, each in a row and a set, beside its letters
+MAX_SUBSCRIPTION_BYTES = 64 * 1024 * 1024  # subscriptions of all groups, estimated size in memory
+TAG_BYTES = 240  # of a tag and its hash, each in a row and a set, beside its characters
 ROW_BYTES = 600  # of a subscription without its texts
 
 Notify = Callable[[str, list[Channel]], None]
-"""Tell these connections that the members of a group changed."""
+"""Notify these connections that the members of a group changed."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class MemberInfo:
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """RocketMQ: `ConsumerGroupInfo`.  What the last heartbeat said counts for the whole group."""
+    """RocketMQ: `ConsumerGroupInfo`.  The last heartbeat counts for the whole group."""
 
     name: str
     consume_type: str
@@ -44,9 +44,9 @@ class ConsumerGroup:
     from_where: str
     channels: dict[Channel, MemberInfo] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
-    tag_filters: dict[str, TagFilter] = field(default_factory=dict)  # one of each subscription, for all its pulls
+    tag_filters: dict[str, TagFilter] = field(default_factory=dict)  # one per subscription, shared by all its pulls
     last_update_ms: int = 0
-    weight_bytes: int = 0  # of its subscriptions, roughly
+    weight_bytes: int = 0  # estimated size of its subscriptions
 
     @property
     def members(self) -> dict[str, MemberInfo]:
@@ -61,7 +61,7 @@ class ConsumerGroup:
 class ConsumerManager:
     """RocketMQ: `ConsumerManager`, `DefaultConsumerIdsChangeListener` (spec broker-behaviour 5).
 
-    `filters` hears of every heartbeat and of groups whose last member says goodbye or whose last connection ends.
+    `filters` gets every heartbeat, and groups whose last member unregistered or lost its connection.
     """
 
     def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal, notify: Notify,
@@ -79,7 +79,7 @@ class ConsumerManager:
                  notify_group: bool) -> None:
         """One heartbeat of one group on one connection; a new connection or another set of topics is announced.
 
-        Raises BrokerRefused (1) when the groups want too much already, and this one wants something new.
+        Raises BrokerRefused (1) when subscriptions are over their limit and this one adds to them.
         """
         self._admit(data)
         group = self.groups.get(data.group_name)
@@ -93,7 +93,7 @@ class ConsumerManager:
         self._filters.register(group.name, data.subscriptions)
 
     def unregister(self, group_name: str, channel: Channel, *, notify_group: bool) -> None:
-        """A member says goodbye."""
+        """A member unregisters."""
         group = self.groups.get(group_name)
         if group is None:
             return
@@ -101,13 +101,14 @@ class ConsumerManager:
             self._announce(group, "member")
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection ended: its member leaves every group at once, and the others are told."""
+        """A connection ended: its member leaves every group at once, and the others are notified."""
         for group in [self.groups[name] for name in self._groups_of.get(channel, ()) if name in self.groups]:
             self._remove(group, channel, "closed")
             self._announce(group, "member")
 
     def scan(self) -> list[Channel]:
-        """Drop members silent for too long; returns their connections, to be closed.  Nobody is notified."""
+        """Remove members without heartbeats for too long; returns their connections, to be closed.  No one is notified.
+        """
         silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
         expired: list[Channel] = []
         for group in list(self.groups.values()):
@@ -122,7 +123,7 @@ class ConsumerManager:
         return group.subscriptions.get(topic) if group else None
 
     def client_id(self, group_name: str, channel: Channel) -> str:
-        """Who pulls there; a connection that has sent no heartbeat goes by its address."""
+        """The client that pulls; a connection without a heartbeat is named by its address."""
         group = self.groups.get(group_name)
         info = group.channels.get(channel) if group else None
         return info.client_id if info else channel.remote
@@ -158,7 +159,7 @@ class ConsumerManager:
         return True
 
     def _update_subscriptions(self, group: ConsumerGroup, wanted: Iterable[SubscriptionData], client_id: str) -> bool:
-        """The last heartbeat decides which topics exist, the highest version their expressions."""
+        """The last heartbeat decides which topics the group has, the highest version their expressions."""
         changed = False
         named: set[str] = set()
         before = group.subscriptions.copy()
@@ -221,5 +222,5 @@ def _bytes_of(sub: SubscriptionData) -> int:
 
 
 def tags_bytes(tags: Collection[str], codes: Collection[int]) -> int:
-    """What tags and their hashes keep in memory, roughly.  A client names them apart from each other."""
+    """Estimated memory of tags and their hashes, which a client names separately."""
     return TAG_BYTES * max(len(tags), len(codes)) + sum(map(len, tags))

@@ -1,4 +1,4 @@
-"""Messages that wait for their level's delay, and their delivery."""
+"""Delayed messages and their delivery."""
 
 import logging
 from collections.abc import Callable
@@ -26,7 +26,7 @@ DELIVERED_PER_TURN = 512
 
 
 def postpone(properties: dict[str, str], topic: str, queue_id: int, level: int, max_level: int) -> int:
-    """Note in `properties` where the message is really going; returns the level it is given (clamped)."""
+    """Store the real destination in `properties`; returns the level used (clamped)."""
     level = min(level, max_level)
     properties[names.DELAY] = str(level)
     properties[names.REAL_TOPIC] = topic
@@ -35,17 +35,17 @@ def postpone(properties: dict[str, str], topic: str, queue_id: int, level: int, 
 
 
 def delay_level(properties: dict[str, str]) -> int:
-    """The level a message asks for; 0: none."""
+    """The level a message requests; 0: none."""
     text = properties.get(names.DELAY, "")
     return int(text) if text.isdecimal() else 0
 
 
 class ScheduleMessageService:
-    """One queue per delay level; its units carry the time of delivery instead of a tags code.
+    """One queue per delay level; its entries have the time of delivery instead of a tags code.
 
-    RocketMQ looks every 100 ms whether something is due.  We wake at the same instants, but only at
-    those where something is due: within a level, delivery times rise with offsets, so the first unit
-    tells the next instant.  RocketMQ: `ScheduleMessageService`, `delayOffset.json` (spec broker-behaviour 2.1).
+    RocketMQ checks every 100 ms whether a message is due.  Here timers fire at the same instants, but only when one is
+    due: within a level, delivery times rise with offsets, so the first entry gives the next instant.  RocketMQ:
+    `ScheduleMessageService`, `delayOffset.json` (spec broker-behaviour 2.1).
     """
 
     def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, journal: Journal, stats: BrokerStats,
@@ -68,7 +68,7 @@ class ScheduleMessageService:
         return len(self._delays_ms)
 
     def start(self) -> None:
-        """Correct the offsets to what the queues hold, and look at each level in a second."""
+        """Correct the offsets to the queues' ranges, and check each level in a second."""
         self._running = True
         self._first_look_s = self._clock.monotonic() + FIRST_LOOK_S
         for level in range(1, self.max_level + 1):
@@ -86,13 +86,13 @@ class ScheduleMessageService:
         self._timers.clear()
 
     def notify_message_arriving(self, queue_id: int, due_ms: int) -> None:
-        """A delayed message became readable; `due_ms` is what its queue unit says."""
+        """A delayed message became readable; `due_ms` is in its queue entry."""
         level = queue_id + 1
         if self._running and level not in self._timers:
             self._look_at(level, due_ms)
 
     def look_again(self) -> None:
-        """The wall clock was set: what waits may be due now."""
+        """The wall clock was set: messages may be due now."""
         for level, timer in sorted(self._timers.items()):
             timer.cancel()
             del self._timers[level]
@@ -106,7 +106,7 @@ class ScheduleMessageService:
         self.table = {int(level): int(offset) for level, offset in table.items()}
 
     def _look_at(self, level: int, due_ms: int) -> None:
-        """Look again at the first of the 100 ms instants at which `due_ms` has come."""
+        """Check again at the first of the 100 ms instants at or after `due_ms`."""
         now_s = self._clock.monotonic()
         wait_s = max(0.0, (due_ms - self._clock.now_ms()) / 1000)
         steps = ceil((now_s + wait_s - self._first_look_s) / LOOK_EVERY_S - 1e-6)
@@ -117,14 +117,14 @@ class ScheduleMessageService:
             del self._timers[level]
             try:
                 self._look(level)
-            except Exception:  # as RocketMQ: one bad record does not stop the level for ever
+            except Exception:  # as RocketMQ: one invalid record does not stop the level for ever
                 log.exception("delivering delay level %d", level)
                 self._look_in(level, AFTER_FAILURE_S)
 
         self._timers[level] = self._clock.call_later(max(0.0, wait_s), look)
 
     def _look(self, level: int) -> None:
-        """Deliver what is due, then wait for what comes next."""
+        """Deliver due messages, then wait for the next."""
         delay_ms = self._delays_ms[level - 1]
         for _ in range(DELIVERED_PER_TURN):
             offset = self.table.get(level, 0)
@@ -146,7 +146,8 @@ class ScheduleMessageService:
         self._end_turn()
 
     def _deliver(self, level: int, offset: int, physical_offset: int) -> bool:
-        """Put the message where it was going.  A record that is gone, or has no destination, counts as delivered."""
+        """Store the message in its real topic.  A record that is deleted, or has no destination, counts as delivered.
+        """
         stored = self._store.read_message(physical_offset)
         message = restored(stored) if stored is not None else None
         if message is None or message.topic == HALF_TOPIC:
@@ -156,7 +157,7 @@ class ScheduleMessageService:
         status = result.status
         if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
             log.warning("discarding delayed message at %d of level %d: %s", offset, level, status)
-            return True  # no later attempt would end otherwise, and the level would wait for it for ever
+            return True  # later attempts would fail too, and block the level for ever
         if status is not PutMessageStatus.PUT_OK:
             return False
         self._stats.delivered(level, message.topic, result.store_bytes)
@@ -167,7 +168,7 @@ class ScheduleMessageService:
 
 
 def restored(stored: StoredMessage) -> InboundMessage | None:
-    """The message as it was meant; its text still shows DELAY and REAL_*, which order nothing any more."""
+    """The original message; its properties still contain DELAY and REAL_*, which have no effect any more."""
     topic, queue = stored.properties.get(names.REAL_TOPIC), stored.properties.get(names.REAL_QID)
     if not topic or queue is None:
         return None

@@ -1,4 +1,4 @@
-"""The broker's tables on disk, beside its messages."""
+"""The broker's tables on disk."""
 
 import logging
 from collections.abc import Callable
@@ -23,16 +23,16 @@ CONSUMER_OFFSETS = "consumerOffset"
 DELAY_OFFSETS = "delayOffset"
 FILTERS = "consumerFilter"
 
-SPARE_ROWS = 10_000  # of topics and groups are written without waiting,
-ROWS_PER_S = 500  # and so many every second
+SPARE_ROWS = 10_000  # of topics and groups are written at once,
+ROWS_PER_S = 500  # and then this many each second
 
 
 class ConfigFiles:
     """Reads the five tables at start; topics and groups are written with every change, the others every few seconds.
 
-    Where changes of a long table follow one another, some wait for one another: whoever makes a thousand topics would
-    have the whole table written a thousand times.  A full disk loses the file, not the table: the next change writes
-    it again.  RocketMQ: the `ConfigManager` of each (spec store-format 10).
+    Frequent changes of a long table are written together: creating a thousand topics would otherwise write the whole
+    table a thousand times.  On a full disk the file is lost, not the table: the next change writes it again.  RocketMQ:
+    the `ConfigManager` of each (spec store-format 10).
     """
 
     def __init__(self, store: MessageStore, clock: Clock, journal: Journal, broker: str) -> None:
@@ -40,13 +40,13 @@ class ConfigFiles:
         self._clock = clock
         self._journal = journal
         self._broker = broker
-        self._spare_rows = float(SPARE_ROWS)  # that may be written now
+        self._spare_rows = float(SPARE_ROWS)  # may be written now
         self._spare_at_s = clock.monotonic()
         self._late: dict[str, tuple[TimerHandle, Callable[[], None]]] = {}  # changed, and not written yet
 
     def load(self, topics: TopicConfigManager, groups: SubscriptionGroupManager, offsets: ConsumerOffsetManager,
              delay: ScheduleMessageService, filters: ConsumerFilterManager) -> None:
-        """Raises StoreError when a file is JSON but not the table it should be."""
+        """Raises StoreError when a file is JSON but not the expected table."""
         for name, take_over in ((TOPICS, topics.load), (GROUPS, groups.load), (CONSUMER_OFFSETS, offsets.load),
                                 (DELAY_OFFSETS, delay.load), (FILTERS, filters.load)):
             content = self._store.config_file(name).read()
@@ -62,12 +62,12 @@ class ConfigFiles:
         self._write_in_turn(GROUPS, len(groups.table), lambda: self._write(GROUPS, groups.to_json()))
 
     def write_late(self) -> None:
-        """Whatever waits is written now: the broker ends."""
+        """Write waiting changes now: the broker ends."""
         for _, write in self.forget_late():
             write()
 
     def forget_late(self) -> list[tuple[TimerHandle, Callable[[], None]]]:
-        """The broker is killed: nothing is written any more."""
+        """Drop waiting changes: the broker is killed."""
         late = list(self._late.values())
         self._late.clear()
         for timer, _ in late:
@@ -85,17 +85,17 @@ class ConfigFiles:
             delay.changed = False
 
     def save_filters(self, filters: ConsumerFilterManager) -> None:
-        """A broker that never met a SQL92 subscription has no such file."""
+        """A broker without SQL92 subscriptions has no such file."""
         filters.clean()
         if filters.changed and self._write(FILTERS, filters.to_json()):
             filters.changed = False
 
     def write_delay(self, content: dict[str, Any]) -> None:
-        """A slave keeps its master's delay offsets for the day it is started as a master."""
+        """A slave keeps its master's delay offsets for a start as master."""
         self._write(DELAY_OFFSETS, content)
 
     def _write_in_turn(self, name: str, rows: int, write: Callable[[], object]) -> None:
-        """Now, or once so many rows may be written again."""
+        """Now, or once `rows` may be written again."""
         if name in self._late:
             return
         now_s = self._clock.monotonic()

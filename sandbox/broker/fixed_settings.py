@@ -1,7 +1,7 @@
-"""Settings of RocketMQ that have one value here: what is built in, and switches of what we do not have, which are off.
+"""RocketMQ settings with a fixed value: built in, or switched off because the function does not exist here.
 
-What is about Java's threads, buffers, locks, paths and native libraries has no meaning here and is left out, as are the
-sizes and times of what is switched off.
+Settings of Java's threads, buffers, locks, paths and native libraries have no meaning here and are left out, as are the
+sizes and times of functions that are off.
 """
 
 from sandbox.broker.consumer_filters import KEEP_DEAD_MS
@@ -13,7 +13,7 @@ from sandbox.transport.tcp_limits import TcpLimits
 BUILT_IN = {
     "autoDeleteUnusedStats": "true",  # with their topic or group; RocketMQ keeps them by default
     "brokerTopicEnable": "true", "clusterTopicEnable": "true", "msgTraceTopicName": TRACE_TOPIC,
-    "clientCallbackExecutorThreads": "1",  # all of a broker runs in one; `exportMetrics` takes it for the processors
+    "clientCallbackExecutorThreads": "1",  # a broker has one thread; `exportMetrics` reads it as the CPUs
     "compressedRegister": "false", "connectTimeoutMillis": str(int(TcpLimits.connect_s * 1000)),
     "configBlackList": "configBlackList;brokerConfigPath", "forceRegister": "true",
     "enableDetailStat": "true", "enableScheduleMessageStats": "true",

@@ -1,4 +1,4 @@
-"""How a slave follows its master."""
+"""A slave's connection to its master."""
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.files import ConfigFiles
@@ -13,10 +13,10 @@ from sandbox.store.message_store import MessageStore
 
 
 class Follower:
-    """The log over one connection, the tables over another; nothing at all on a master.
+    """Copies the log over one connection, the tables over another; does nothing on a master.
 
-    Name servers tell where the master is, with every answer to a registration; that they know of none ends the copying
-    of tables, but not the link that carries the log.  RocketMQ: `BrokerController.doRegisterBrokerAll`.
+    Every answer to a registration names the master; without a master the copying of tables stops, but not the link that
+    carries the log.  RocketMQ: `BrokerController.doRegisterBrokerAll`.
     """
 
     def __init__(self, config: BrokerConfig, parts: BrokerParts, files: ConfigFiles, store: MessageStore,
@@ -29,7 +29,7 @@ class Follower:
         self.slave_sync = SlaveSynchronize(config, parts, files, clock, connector)
         for inbox in (self.replica.inbox, self.slave_sync.inbox):
             inbox.halted = lambda: clock.stopped
-        registration.on_answer = self._told
+        registration.on_answer = self._registered
 
     def start(self) -> None:
         if self.replica is not None and self.slave_sync is not None:
@@ -42,12 +42,12 @@ class Follower:
             self.slave_sync.stop()
 
     def deliver(self) -> None:
-        """The process goes on: hear what came meanwhile."""
+        """The process continues: handle what arrived meanwhile."""
         if self.replica is not None and self.slave_sync is not None:
             self.replica.inbox.deliver()
             self.slave_sync.inbox.deliver()
 
-    def _told(self, answer: RegisterBrokerResponseHeader) -> None:
+    def _registered(self, answer: RegisterBrokerResponseHeader) -> None:
         assert self.replica is not None
         assert self.slave_sync is not None
         if answer.ha_address is not None:

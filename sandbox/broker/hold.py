@@ -1,4 +1,4 @@
-"""Pulls that found nothing, waiting for a message or for their patience to end."""
+"""Held pulls: pulls that found no message and wait for one, or for their timeout."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.remoting.channel import Channel
 
 Key = tuple[str, int]  # topic, queue id
-MAX_HELD_BYTES = 64 * 1024 * 1024  # of all parked pulls, roughly
+MAX_HELD_BYTES = 64 * 1024 * 1024  # of all held pulls, estimated
 PULL_BYTES = 2_048  # of one without its texts
 
 
 class HeldPull:
-    """One parked pull.  `retry` answers its client, whatever the answer then is.
+    """One held pull.  `retry` answers its client in any case.
 
-    `due_ms` is the end of its patience; the answer comes with the first scan (every 5 s) after that.
+    `due_ms` is its timeout; the answer comes with the first scan (every 5 s) after that.
     """
 
     __slots__ = ("channel", "client_id", "due_ms", "group", "mq", "offset", "retry", "since_ms", "size_bytes", "wanted")
@@ -26,7 +26,7 @@ class HeldPull:
     def __init__(self, *, group: str, mq: MessageQueue, client_id: str, offset: int, wanted: MessageFilter | None,
                  channel: Channel, since_ms: int, due_ms: int, retry: Callable[["HeldPull"], None],
                  size_bytes: int = PULL_BYTES) -> None:
-        """`size_bytes`: what it keeps in memory, roughly, beside `wanted`."""
+        """`size_bytes`: its memory, estimated, beside `wanted`."""
         self.group = group
         self.mq = mq
         self.client_id = client_id
@@ -40,7 +40,7 @@ class HeldPull:
 
 
 class PullRequestHoldService:
-    """Wakes parked pulls by arrival (if the message matches) and by a scan that looks at every queue and at the time.
+    """Wakes held pulls on arrival (if the message matches) and by a scan of every queue and the time.
 
     RocketMQ: `PullRequestHoldService` (spec broker-behaviour 3.4).
     """
@@ -51,7 +51,7 @@ class PullRequestHoldService:
         self._scan_ms = scan_ms
         self._held: dict[Key, list[HeldPull]] = {}
         self._pulls_of: Counter[Channel] = Counter()
-        self._pulls_with: Counter[int] = Counter()  # by the id of their filter, which many may share
+        self._pulls_with: Counter[int] = Counter()  # by the id of their filter, which several may share
         self._held_bytes = 0
         self._timer: TimerHandle | None = None
 
@@ -59,7 +59,7 @@ class PullRequestHoldService:
         self._timer = self._clock.call_later(self._scan_ms / 1000, self._scan_on)
 
     def stop(self) -> None:
-        """Forget every parked pull; their clients see the connection close."""
+        """Drop every held pull; their clients see the connection close."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -70,15 +70,15 @@ class PullRequestHoldService:
 
     @property
     def held(self) -> list[HeldPull]:
-        """Every parked pull, by queue and then by arrival."""
+        """Every held pull, by queue and then by arrival."""
         return [pull for key in sorted(self._held) for pull in self._held[key]]
 
     def __contains__(self, key: object) -> bool:
-        """Does anybody want to hear of arrivals in this queue?  (The delay service always does, in its own.)"""
+        """Whether a pull waits for this queue.  (The delay service always waits for its own.)"""
         return key in self._held or (isinstance(key, tuple) and key[0] == SCHEDULE_TOPIC)
 
     def suspend(self, pull: HeldPull) -> bool:
-        """False: too many are parked already, it has to be answered now."""
+        """False: too many are held already, it must be answered now."""
         more_bytes = pull.size_bytes + (0 if id(pull.wanted) in self._pulls_with else _filter_bytes(pull.wanted))
         if self._held_bytes + more_bytes > MAX_HELD_BYTES:
             return False
@@ -89,7 +89,7 @@ class PullRequestHoldService:
         return True
 
     def drop(self, channel: Channel) -> None:
-        """Its client is gone; nobody would hear the answer."""
+        """Drop the pulls of a closed connection."""
         if channel not in self._pulls_of:
             return
         for key in [key for key, pulls in self._held.items() if any(pull.channel is channel for pull in pulls)]:
@@ -98,7 +98,7 @@ class PullRequestHoldService:
 
     def notify_message_arriving(self, topic: str, queue_id: int, next_offset: int, tags_code: int,
                                 properties: dict[str, str] | None = None) -> None:
-        """A message is readable: its queue reaches to `next_offset`.  Answers the pulls that waited for it."""
+        """A message is readable: its queue ends at `next_offset`.  Answers the pulls that waited for it."""
         now_ms = self._clock.now_ms()
 
         def concerned(pull: HeldPull) -> bool:
@@ -108,7 +108,7 @@ class PullRequestHoldService:
         self._try_again((topic, queue_id), concerned)
 
     def scan(self) -> None:
-        """Look at every queue: news of any tag wakes, and so does the end of patience."""
+        """Check every queue: any new message wakes a pull, and so does its timeout."""
         now_ms = self._clock.now_ms()
         for key in sorted(self._held):
             self._scan_queue(key, self._max_offset(*key), now_ms)
@@ -126,7 +126,7 @@ class PullRequestHoldService:
         kept: list[HeldPull] = []
         for pull in pulls:
             (ready if due(pull) else kept).append(pull)
-        if ready:  # taken out first: a retry may look at what is held
+        if ready:  # removed first: a retry may read the table
             self._release(ready)
             self._keep(key, kept)
             for pull in ready:
@@ -151,7 +151,7 @@ class PullRequestHoldService:
 
 
 def _filter_bytes(wanted: MessageFilter | None) -> int:
-    """Roughly; SQL expressions are short."""
+    """Estimated; SQL expressions are short."""
     return tags_bytes(wanted.tags, wanted.codes or ()) if isinstance(wanted, TagFilter) else 0
 
 

@@ -1,4 +1,4 @@
-"""What a broker consists of, as its processors see it."""
+"""The parts of a broker, for its processors."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from sandbox.store.message_store import MessageStore
 
 Answer = RemotingCommand | None
 Handler = Callable[[RemotingCommand, Channel], Answer]
-"""One request to its answer.  None: answered later (a parked pull, a flush), or not at all (one-way)."""
+"""Handles one request.  None: answered later (a held pull, a flush), or not at all (one-way)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which clients produce in which group, over which connections."""
+"""Producers by group, with their connections."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from sandbox.kernel.clock import Clock
 from sandbox.remoting.channel import Channel
 
 CHANNELS_TRIED = 3  # for one request to a group
-MAX_GROUPS_PER_CHANNEL = 256  # in however many heartbeats
+MAX_GROUPS_PER_CHANNEL = 256  # in any number of heartbeats
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class ProducerManager:
         self._groups_of: dict[Channel, dict[str, None]] = {}
 
     def register(self, group: str, channel: Channel, client_id: str, language: str, version: int) -> None:
-        """One group too many of a connection is passed over."""
+        """One group too many of a connection is ignored."""
         mine = self._groups_of.setdefault(channel, {})
         if group not in mine and len(mine) >= MAX_GROUPS_PER_CHANNEL:
             return
@@ -61,7 +61,8 @@ class ProducerManager:
             self.unregister(group, channel)
 
     def available(self, group: str) -> ProducerInfo | None:
-        """Somebody of the group who can be asked, the next one each time (one turn for all groups); None: nobody.
+        """A member of the group that can be asked, the next one each time (one counter for all groups); None: no
+        member.
 
         RocketMQ: `getAvailableChannel`.
         """
@@ -71,13 +72,13 @@ class ProducerManager:
         return next((info for info in tried if info.channel.is_open), None)
 
     def channel_of(self, client_id: str) -> Channel | None:
-        """The connection of a client that is still open; of several the one met last.  RocketMQ: `findChannel`."""
+        """The open connection of a client; of several the one registered last.  RocketMQ: `findChannel`."""
         found = [info.channel for channels in self.groups.values() for info in channels.values()
                  if info.client_id == client_id and info.channel.is_open]
         return found[-1] if found else None
 
     def scan(self) -> list[Channel]:
-        """Drop producers silent for too long; returns their connections, to be closed."""
+        """Remove producers without heartbeats for too long; returns their connections, to be closed."""
         silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
         expired: list[Channel] = []
         for group, channels in list(self.groups.items()):

@@ -1,17 +1,17 @@
-"""What the broker knows about who reads where: the last pull of every group and queue."""
+"""The last pull of every group and queue."""
 
 from typing import NamedTuple
 
 from sandbox.message.queue import MessageQueue
 
-MAX_STATES = 65_536  # groups times queues; the oldest goes
+MAX_STATES = 65_536  # groups times queues; the oldest is dropped
 
 
 class PullState(NamedTuple):
     """The last pull of a group on a queue.  `held_until_ms` is None when it has been answered.
 
-    `next_offset` is where the group reads next: the offset asked for while the pull is parked,
-    the `nextBeginOffset` of the answer afterwards.
+    `next_offset` is the next offset to read: the requested one while the pull is held, the `nextBeginOffset` of the
+    answer afterwards.
     """
 
     next_offset: int
@@ -21,7 +21,7 @@ class PullState(NamedTuple):
 
 
 class PullTable:
-    """RocketMQ keeps no such table; boards need it to draw wire clients."""
+    """RocketMQ has no such table; snapshots need it to show external clients."""
 
     def __init__(self) -> None:
         self._states: dict[tuple[str, MessageQueue], PullState] = {}

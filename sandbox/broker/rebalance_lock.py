@@ -1,4 +1,4 @@
-"""Which client may read which queue in order, and until when."""
+"""Locks of orderly consumption: which client may read which queue, and until when."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from sandbox.message.queue import MessageQueue
 
 MAX_LIVE_MS = 60_000  # rocketmq.broker.rebalance.lockMaxLiveTime
 ATTEMPTS_KEPT = 256
-MAX_LOCKS_PER_GROUP = 4_096  # whoever asks may name queues that do not exist
+MAX_LOCKS_PER_GROUP = 4_096  # any client may name queues that do not exist
 MAX_LOCKS = 65_536  # of all groups
 MAX_GROUPS = 16_384
 SWEEP_MS = 1_000
 
 
 class LockEntry(NamedTuple):
-    """One held queue.  `granted_ms`: since when this client has it; `last_update_ms`: its last renewal."""
+    """One locked queue.  `granted_ms`: since when this client has it; `last_update_ms`: its last renewal."""
 
     client_id: str
     granted_ms: int
@@ -26,7 +26,7 @@ class LockEntry(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One queue of one lock request, for those who want to see who asked in vain."""
+    """One queue of one lock request, for reports of refused requests."""
 
     at_ms: int
     group: str
@@ -34,14 +34,13 @@ class Attempt(NamedTuple):
     mq: MessageQueue
     granted: bool
     holder: str
-    left_ms: int | None  # of a refused one: how long the holder's lock would have lasted then
+    left_ms: int | None  # of a refused one: the remaining time of the owner's lock
 
 
 class RebalanceLockManager:
-    """Locks live in memory only: a restarted broker has none, and the first who asks gets them.
+    """Locks are in memory only: a restarted broker has none, and the first client to ask gets them.
 
-    Expiry is noticed when somebody asks; nothing runs out by itself.  RocketMQ: `RebalanceLockManager`
-    (spec broker-behaviour 6).
+    Expiry is checked at requests; no timer runs.  RocketMQ: `RebalanceLockManager` (spec broker-behaviour 6).
     """
 
     def __init__(self, clock: Clock, journal: Journal, *, max_live_ms: int = MAX_LIVE_MS) -> None:
@@ -53,7 +52,7 @@ class RebalanceLockManager:
         self._swept_ms = -SWEEP_MS
 
     def try_lock_batch(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
-        """The queues of `queues` this client holds now.  Locks of other queues are untouched."""
+        """The queues of `queues` that this client has locked now.  Locks of other queues are not changed."""
         now_ms = self._clock.now_ms()
         if group not in self.table and self._full(now_ms):
             return []
@@ -64,35 +63,35 @@ class RebalanceLockManager:
         return granted
 
     def unlock_batch(self, group: str, client_id: str, queues: Iterable[MessageQueue], *, why: str) -> None:
-        """Give back what this client holds of `queues`; what others hold stays theirs."""
+        """Release the locks this client has on `queues`; other clients' locks stay."""
         for mq in sorted(set(queues)):
             entry = self.table.get(group, {}).get(mq)
             if entry is not None and entry.client_id == client_id:
                 self._remove(group, mq, entry, why)
 
     def force_unlock(self, group: str, mq: MessageQueue) -> LockEntry | None:
-        """Take a lock away from whoever holds it (not in RocketMQ); None: there was none."""
+        """Release a lock, whichever client has it (not in RocketMQ); None: there was none."""
         entry = self.table.get(group, {}).get(mq)
         if entry is not None:
             self._remove(group, mq, entry, "forced")
         return entry
 
     def holder(self, group: str, mq: MessageQueue) -> LockEntry | None:
-        """Who holds `mq` and has not let it expire."""
+        """The lock of `mq`, if it has not expired."""
         entry = self.table.get(group, {}).get(mq)
         if entry is None or self._clock.now_ms() - entry.last_update_ms > self.max_live_ms:
             return None
         return entry
 
     def lose_all(self, broker: str) -> None:
-        """The broker goes down, and its memory with it."""
+        """The broker goes down, and its memory is lost."""
         count = sum(len(locks) for locks in self.table.values())
         self.table.clear()
         if count:
             self._journal.write(LocksLost(broker=broker, count=count))
 
     def _full(self, now_ms: int) -> bool:
-        """Is there no room for one more group?  What has expired gives way, looked for once a second at most."""
+        """Whether there is no room for one more group.  Expired locks are removed, at most once a second."""
         if len(self.table) < MAX_GROUPS and sum(map(len, self.table.values())) < MAX_LOCKS:
             return False
         if now_ms - self._swept_ms < SWEEP_MS:

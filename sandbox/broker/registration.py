@@ -1,4 +1,4 @@
-"""Telling name servers what this broker has."""
+"""Registration of the broker with name servers."""
 
 import zlib
 from collections.abc import Callable, Collection, Sequence
@@ -15,7 +15,7 @@ READ_WRITE = 6
 
 
 class NameServerLink:
-    """One name server and the connection to it, opened when there is something to say."""
+    """One name server and the connection to it, opened for the first request."""
 
     def __init__(self, address: str, connector: Connector, heard: Callable[[RemotingCommand], None]) -> None:
         self.address = address
@@ -34,7 +34,7 @@ class NameServerLink:
             self._channel.send(command)
 
     def open(self, first: Callable[[], RemotingCommand]) -> None:
-        """Connect, and begin with `first`.  Nobody there: the next registration tries again."""
+        """Connect, and begin with `first`.  If it cannot connect, the next registration tries again."""
         if self._opening or self._closed:
             return
         self._opening = True
@@ -69,10 +69,10 @@ class NameServerLink:
 class Registration:
     """Registers with every name server: at start, every 30 s, and when a topic changes.
 
-    A change goes out alone, with the version of the whole table; name servers merge.  A new connection
-    begins with the whole table, because its name server may know nothing.  The first answer of a round tells a slave
-    who its master is: `on_answer` gets it; and which topics are sent in order: `on_orders`, with their names.
-    RocketMQ: `BrokerOuterAPI.registerBrokerAll`, `registerIncrementBrokerData`.
+    A change is sent alone, with the version of the whole table; name servers merge.  A new connection begins with the
+    whole table, because its name server may have none.  The first answer of a round names a slave's master
+    (`on_answer`), and the orderly topics (`on_orders`, with their names).  RocketMQ:
+    `BrokerOuterAPI.registerBrokerAll`, `registerIncrementBrokerData`.
     """
 
     def __init__(self, config: BrokerConfig, clock: Clock, connector: Connector | None, addresses: Sequence[str],
@@ -83,7 +83,7 @@ class Registration:
         self._links = [NameServerLink(address, connector, self._heard) for address in addresses] if connector else []
         self._timer: TimerHandle | None = None
         self._opaque = 0
-        self._round: set[int] = set()  # requests of which none has been answered
+        self._round: set[int] = set()  # requests of a round without any answer yet
         self.on_answer: Callable[[RegisterBrokerResponseHeader], None] = lambda answer: None
         self.on_orders: Callable[[Collection[str]], None] = lambda topics: None
 
@@ -93,7 +93,7 @@ class Registration:
             self._timer = self._clock.call_later(self._config.register_first_ms / 1000, self._again)
 
     def stop(self, *, goodbye: bool) -> None:
-        """Say goodbye, or just be gone (name servers see the connection close)."""
+        """Unregister, or just disconnect (name servers see the connection close)."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""What RocketMQ says when it refuses, so that people find the same sentence elsewhere."""
+"""RocketMQ's remarks of refusals, word for word, so that they can be searched for."""
 
 _SEE = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 

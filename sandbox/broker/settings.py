@@ -1,4 +1,4 @@
-"""Which settings administrators see, which of them they may change while a broker runs, and within what bounds."""
+"""Settings that administrators can read, those they can change while a broker runs, and their bounds."""
 
 import re
 from dataclasses import replace
@@ -20,7 +20,7 @@ class Bounds(NamedTuple):
     high: int
 
 
-# What is read each time it matters; the rest was built in when the broker started.
+# Settings read at each use; the rest takes effect at the broker's start.
 LIVE_NUMBERS = {
     "brokerPermission": Bounds(0, 7), "transactionTimeOut": Bounds(0, 86_400_000),
     "transactionCheckMax": Bounds(0, 1_000), "transactionCheckInterval": Bounds(1_000, 86_400_000),
@@ -37,7 +37,7 @@ HOURS = re.compile(r"([01]?\d|2[0-3])(;([01]?\d|2[0-3])){0,23}")  # deleteWhen
 
 
 def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, str]:
-    """By RocketMQ's names, sorted: every setting that says something true of this broker."""
+    """By RocketMQ's names, sorted: every setting that applies to this broker."""
     ip, _, port = config.address.rpartition(":")
     found = {key: _text(getattr(store, name)) for key, name in STORE_PROPERTIES.items()}
     found |= {key: _text(getattr(config, name)) for key, name in PROPERTIES.items()}
@@ -53,9 +53,9 @@ def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, st
 
 
 def changes(config: BrokerConfig, store: MessageStoreConfig, wanted: dict[str, str]) -> dict[str, Any]:
-    """What is wanted and differs, by RocketMQ's names; names nobody knows and texts that are no number are passed over.
+    """Changed values by RocketMQ's names; unknown names and invalid numbers are ignored.
 
-    Raises BrokerRefused: 16 for what cannot be changed while the broker runs, 1 for what is out of bounds.
+    Raises BrokerRefused: 16 for settings that cannot be changed while the broker runs, 1 for values out of bounds.
     """
     if FORBIDDEN & wanted.keys():
         raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
@@ -69,7 +69,7 @@ def changes(config: BrokerConfig, store: MessageStoreConfig, wanted: dict[str, s
 
 
 def settle(config: BrokerConfig, store: MessageStore, changes: dict[str, Any]) -> None:
-    """Make `changes`, by RocketMQ's names, count from now on."""
+    """Apply `changes`, by RocketMQ's names, from now on."""
     for key in changes.keys() & PROPERTIES.keys():
         setattr(config, PROPERTIES[key], changes[key])
     of_store = {STORE_PROPERTIES[key]: value for key, value in changes.items() if key in STORE_PROPERTIES}

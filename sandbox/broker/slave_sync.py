@@ -23,11 +23,11 @@ Take = Callable[[bytes | None], None]
 
 
 class SlaveSynchronize:
-    """Asks for topics, consumer offsets, delay offsets and groups, one after the other.
+    """Requests topics, consumer offsets, delay offsets and groups, one after the other.
 
-    Topics and groups are replaced whole when their version differs, offsets row by row; delay offsets go to their file
-    only, for the day this slave is started as a master.  One round at a time; a master that does not answer ends it.
-    RocketMQ: `SlaveSynchronize` (spec broker-behaviour 12).
+    Topics and groups are replaced as a whole when their version differs, offsets row by row; delay offsets are only
+    written to their file, for a start of this slave as master.  One round at a time; a master that does not answer ends
+    it.  RocketMQ: `SlaveSynchronize` (spec broker-behaviour 12).
     """
 
     def __init__(self, config: BrokerConfig, parts: BrokerParts, files: ConfigFiles, clock: Clock,
@@ -43,14 +43,14 @@ class SlaveSynchronize:
             (RequestCode.GET_ALL_DELAY_OFFSET, self._take_delay_offsets),
             (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self._take_groups)]
         self._channel: Channel | None = None
-        self._address = ""  # where the channel leads
-        self._step: int | None = None  # of the round under way
+        self._address = ""  # address of the channel
+        self._step: int | None = None  # of the current round
         self._opaque = 0
         self._round_timer: TimerHandle | None = None
         self._answer_timer: TimerHandle | None = None
         self.inbox = Inbox()
-        self.master_address: str | None = None  # as name servers told it last; None: they know of none
-        self.rounds = 0  # ended well
+        self.master_address: str | None = None  # as reported last by name servers; None: they know none
+        self.rounds = 0  # finished rounds
 
     def start(self) -> None:
         self._round_timer = self._clock.call_later(self._config.slave_sync_first_ms / 1000, self._again)
@@ -64,7 +64,7 @@ class SlaveSynchronize:
         self._end()
 
     def sync_all(self) -> None:
-        """Begin a round, if somebody is there to ask and none is under way."""
+        """Start a round, if there is a master and no round is running."""
         master = self.master_address
         if master is None or master == self._config.address or self._connector is None or self._step is not None:
             return
@@ -107,7 +107,7 @@ class SlaveSynchronize:
                 self._answered(c, self._steps[self._step][1])
 
     def _answered(self, c: RemotingCommand, take: Take) -> None:
-        """A table that cannot be read is left out, as an error answer is; the others are asked for all the same."""
+        """A table that cannot be read is left out, as an error answer is; the next ones are requested anyway."""
         assert self._step is not None
         if c.code == ResponseCode.SUCCESS:
             try:
@@ -151,7 +151,7 @@ class SlaveSynchronize:
             self._end()
 
     def _end(self) -> None:
-        """Nothing more comes of this round."""
+        """End the current round."""
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()

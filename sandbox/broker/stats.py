@@ -1,4 +1,4 @@
-"""How much goes through a broker, by topic and group, and what goes out of it."""
+"""Throughput of a broker by topic and group."""
 
 from typing import NamedTuple
 
@@ -7,18 +7,18 @@ from sandbox.kernel.clock import Clock
 from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.store.totals import Mornings, Rate, Total, Turn
 
-SCHEDULE_GROUP = "SCHEDULE_CONSUMER"  # what counters call the delivery of delayed messages
+SCHEDULE_GROUP = "SCHEDULE_CONSUMER"  # the group that counters use for the delivery of delayed messages
 
 
 class _Put(NamedTuple):
-    """What senders put under one topic."""
+    """Messages stored in one topic."""
 
     nums: items.StatsItem
     sizes: items.StatsItem
 
 
 class _Flow(NamedTuple):
-    """What goes to one group from one topic."""
+    """Messages delivered to one group from one topic."""
 
     rate: Rate
     nums: items.StatsItem
@@ -26,10 +26,10 @@ class _Flow(NamedTuple):
 
 
 class BrokerStats:
-    """Put per topic, get per group and topic: rates for boards, and `items` as administrators ask for them.
+    """Put per topic, get per group and topic: rates for snapshots, and `items` for administrators.
 
-    RocketMQ: `BrokerStatsManager`.  A put counts for the topic the record stands under; what the broker puts itself
-    counts when a delayed message is delivered only.  `cluster` is the key of the counters of the whole broker.
+    RocketMQ: `BrokerStatsManager`.  A put counts for the topic of the record; the broker's own puts count only when a
+    delayed message is delivered.  `cluster` is the key of the counters of the whole broker.
     """
 
     def __init__(self, clock: Clock, cluster: str, utc_offset_minutes: int = 0) -> None:
@@ -47,7 +47,7 @@ class BrokerStats:
         self.puts_failed = 0
 
     def settle(self) -> None:
-        """The turn is over."""
+        """Count the messages of the turn."""
         if not self._turn:
             return
         at_s, total = self.now_s(), 0
@@ -63,13 +63,13 @@ class BrokerStats:
         self._turn.clear()
 
     def postponed(self, level: int, size: int) -> None:
-        """A delayed message came to the queue of its level."""
+        """A delayed message was stored in its level's queue."""
         key = f"{SCHEDULE_TOPIC}@{level - 1}"
         self._add(items.QUEUE_PUT_NUMS, key, 1)
         self._add(items.QUEUE_PUT_SIZE, key, size)
 
     def delivered(self, level: int, topic: str, size: int) -> None:
-        """A delayed message was put under its own topic."""
+        """A delayed message was stored in its own topic."""
         self.put(topic, 1, size)
         group, queue = f"{SCHEDULE_TOPIC}@{SCHEDULE_GROUP}", f"{SCHEDULE_TOPIC}@{level - 1}@{SCHEDULE_GROUP}"
         self._add(items.GROUP_GET_NUMS, group, 1)
@@ -98,13 +98,13 @@ class BrokerStats:
         self.pulls_found.add(at_s, 1)
 
     def now_s(self) -> float:
-        """The clock's seconds; the first count or look after midnight settles what the day ends."""
+        """The clock's seconds; the first call after midnight closes the day's counters."""
         at_s = self._clock.monotonic()
         self.mornings_got.catch_up(at_s, self.messages_got.value)
         return at_s
 
     def sent_back(self, group: str, topic: str, level: int, size: int) -> None:
-        """A consumer gave one message back; at level 0 it went to the dead letters, which no counter of puts shows."""
+        """A consumer sent one message back; at level 0 it went to the dead letters, which no put counter shows."""
         self._add(items.SNDBCK_PUT_NUMS, items.stats_key(topic, group), 1)
         if level > 0:
             self._add(items.TOPIC_PUT_NUMS, SCHEDULE_TOPIC, 1)

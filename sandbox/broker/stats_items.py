@@ -1,4 +1,4 @@
-"""Named counters with their figures of a minute, an hour and a day, as VIEW_BROKER_STATS_DATA (315) shows them."""
+"""Named counters over a minute, an hour and a day, as in VIEW_BROKER_STATS_DATA (315)."""
 
 from collections import deque
 from collections.abc import Callable
@@ -19,7 +19,7 @@ SNDBCK_PUT_NUMS = "SNDBCK_PUT_NUMS"
 BROKER_PUT_NUMS = "BROKER_PUT_NUMS"
 BROKER_GET_NUMS = "BROKER_GET_NUMS"
 
-MAX_ITEMS = 16_384  # names times keys; whoever sends or pulls may name any topic and group
+MAX_ITEMS = 16_384  # names times keys; any client may name any topic and group
 
 
 class _Sample(NamedTuple):
@@ -29,7 +29,7 @@ class _Sample(NamedTuple):
 
 
 class _Samples:
-    """The counter as it stood every `period_s` since the broker's start, the last `most` times."""
+    """Samples of the counter every `period_s` since the broker's start, the last `most`."""
 
     __slots__ = ("_period_s", "_rows", "next_s")
 
@@ -39,7 +39,7 @@ class _Samples:
         self.next_s = boot_s + ((now_s - boot_s) // period_s + 1) * period_s
 
     def catch_up(self, now_s: float, value: int, times: int) -> None:
-        """Take the samples that fell due since the counter last changed; of many only those that are kept."""
+        """Take the samples due since the counter last changed, at most those that are kept."""
         if now_s < self.next_s:
             return
         period_s, most = self._period_s, self._rows.maxlen or 1
@@ -51,7 +51,7 @@ class _Samples:
         self.next_s += due * period_s
 
     def span(self) -> StatsSpan:
-        """From the oldest sample kept to the newest; nothing before the first was due."""
+        """From the oldest sample kept to the newest; empty before the first is due."""
         if not self._rows:
             return StatsSpan()
         first, last = self._rows[0], self._rows[-1]
@@ -62,7 +62,7 @@ class _Samples:
 class StatsItem:
     """RocketMQ: `StatsItem`: 7 samples 10 s apart, 7 of 10 minutes, 25 of an hour.
 
-    No timer runs: between two changes a counter stands still, so samples can be taken when somebody looks.
+    No timer runs: between two changes a counter is constant, so samples can be taken when it is read.
     """
 
     __slots__ = ("_day", "_due_s", "_hour", "_minute", "times", "value")
@@ -70,7 +70,7 @@ class StatsItem:
     def __init__(self, boot_s: float, now_s: float) -> None:
         self.value = 0
         self.times = 0
-        self._due_s = 0.0  # when the next sample is, at the earliest
+        self._due_s = 0.0  # earliest time of the next sample
         self._minute = _Samples(boot_s, now_s, 10, 7)
         self._hour = _Samples(boot_s, now_s, 600, 7)
         self._day = _Samples(boot_s, now_s, 3_600, 25)
@@ -100,7 +100,7 @@ class StatsTable:
         self._items: dict[tuple[str, str], StatsItem] = {}
 
     def item(self, name: str, key: str) -> StatsItem:
-        """The counter, made if it is not there; a full table gives one that nobody will ever ask for."""
+        """The counter, created if missing; a full table returns one that is not kept."""
         found = self._items.get((name, key))
         if found is None:
             found = StatsItem(self._boot_s, self._clock.monotonic())
@@ -109,7 +109,7 @@ class StatsTable:
         return found
 
     def get(self, name: str, key: str) -> StatsData | None:
-        """None: nothing has been counted under that name and key."""
+        """None: nothing counted under that name and key."""
         item = self._items.get((name, key))
         return item.data(self._clock.monotonic()) if item else None
 

@@ -1,4 +1,4 @@
-"""The property text a send is stored with (spec store-format 2.4)."""
+"""The stored property text of a send (spec store-format 2.4)."""
 
 from functools import lru_cache
 
@@ -10,13 +10,13 @@ _WAIT = f"{names.WAIT}\x01"
 
 
 def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
-    """For a message stored as it came: its text without WAIT and with CLUSTER, and what WAIT said.
+    """For a single message: its text without WAIT and with CLUSTER, and the value of WAIT.
 
     Works on the text, because building a map of every message costs more than storing it.
     """
     if text.endswith(_END):
         text = text[:-1]
-    first, found, rest = text.partition(_WAIT)  # of what Java sends, the pair itself
+    first, found, rest = text.partition(_WAIT)  # in Java's texts, the pair itself
     if found and first.endswith(_END) and rest.startswith("true"):
         if rest == "true" and first != _END:
             return f"{first}CLUSTER\x01{cluster}".encode(), True
@@ -33,7 +33,7 @@ def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
 
 
 def batch_text(text: str, cluster: str) -> bytes:
-    """What every item of a batch gets after its own properties: CLUSTER, then the batch's text with its WAIT."""
+    """Appended to every item of a batch after its own properties: CLUSTER, then the batch's text with its WAIT."""
     return (f"CLUSTER\x01{cluster}\x02{text}" if text else f"CLUSTER\x01{cluster}").encode()
 
 
@@ -45,7 +45,7 @@ def host_of(remote: str) -> bytes:
 
 
 def _find(text: str, mark: str) -> int:
-    """Where the pair begins whose name and separator are `mark`; -1: there is none."""
+    """Position of the pair with name and separator `mark`; -1: there is none."""
     at = text.find(mark)
     while at > 0 and text[at - 1] != _END:
         at = text.find(mark, at + 1)

@@ -1,4 +1,4 @@
-"""What the broker allows each consumer group."""
+"""The broker's configuration of each consumer group."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +13,8 @@ from sandbox.remoting.bodies import DataVersion, SubscriptionGroupConfig, Subscr
 
 BUILT_IN = ("TOOLS_CONSUMER", "FILTERSRV_CONSUMER", "SELF_TEST_C_GROUP", "CID_ONS-HTTP-PROXY", "CID_ONSAPI_PULL",
             "CID_ONSAPI_PERMISSION", "CID_ONSAPI_OWNER")  # fmt: skip
-SYSTEM_PREFIX = "CID_RMQ_SYS_"  # created even where groups are not
-MAX_SYSTEM_GROUPS = 64  # anybody may name one so
+SYSTEM_PREFIX = "CID_RMQ_SYS_"  # created even where groups are not created automatically
+MAX_SYSTEM_GROUPS = 64  # any client may name such a group
 
 
 class SubscriptionGroupManager:
@@ -28,10 +28,10 @@ class SubscriptionGroupManager:
         self.version = DataVersion(0, clock.now_ms())
         self.table: dict[str, SubscriptionGroupConfig] = {name: SubscriptionGroupConfig(name) for name in BUILT_IN}
         self._limit_said_ms = -1_000
-        self._counted: tuple[DataVersion, int, int] | None = None  # as of a version: system groups and the others
+        self._counted: tuple[DataVersion, int, int] | None = None  # by version: system groups and the others
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group's rules, made now if groups may make themselves.  RocketMQ: `findSubscriptionGroupConfig`."""
+        """The group's configuration, created where that is automatic.  RocketMQ: `findSubscriptionGroupConfig`."""
         known = self.table.get(group)
         if known is not None:
             return known
@@ -43,7 +43,7 @@ class SubscriptionGroupManager:
         return self._put(SubscriptionGroupConfig(group), {"created": "automatic"})
 
     def refusal(self, group: str) -> str | None:
-        """Why there may be no such group, as a sentence; None: there may, or there is."""
+        """Why the group cannot be created, as a sentence; None: it can, or it exists."""
         if group in self.table:
             return None
         if (complaint := group_complaint(group)) is not None:
@@ -71,7 +71,7 @@ class SubscriptionGroupManager:
         return SubscriptionGroupTable(self.version, self.table).to_json()
 
     def load(self, content: Any) -> None:
-        """Take over `subscriptionGroup.json`; built-in groups stay if it lacks them."""
+        """Read `subscriptionGroup.json`; built-in groups stay if it lacks them."""
         if not isinstance(content, dict):
             return
         found = SubscriptionGroupTable.from_json(content)
@@ -79,7 +79,7 @@ class SubscriptionGroupManager:
         self.table.update(found.groups)
 
     def take_over(self, content: Any) -> None:
-        """What a slave has is what its master has; the same version: nothing to do."""
+        """Replace a slave's table by its master's; with the same version there is nothing to do."""
         version = DataVersion.from_json(content.get("dataVersion"))
         if version == self.version:
             return
@@ -103,7 +103,8 @@ class SubscriptionGroupManager:
         return True
 
     def _totals(self) -> tuple[int, int]:
-        """System groups, and those that are neither such nor built in; counted again when the table has changed."""
+        """Number of system groups, and of those neither system nor built in; counted again when the table has changed.
+        """
         if self._counted is None or self._counted[0] is not self.version:
             system = sum(name.startswith(SYSTEM_PREFIX) for name in self.table)
             self._counted = (self.version, system, sum(name not in BUILT_IN for name in self.table) - system)

@@ -1,4 +1,4 @@
-"""Requests the broker itself sends, to clients that are connected to it."""
+"""Requests of the broker to connected clients."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,10 @@ from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.headers import CheckTransactionHeader, GroupHeader, ResetOffsetHeader
 
 Heard = Callable[[RemotingCommand | None], None]
-"""What a client answered; None: nothing in time."""
+"""A client's answer; None: none in time."""
 
-MAX_CALLS = 1_024  # awaiting an answer at a time
-MAX_CALL_BYTES = 64 * 1024 * 1024  # of the bodies sent with them, which are kept until then
+MAX_CALLS = 1_024  # waiting for an answer at the same time
+MAX_CALL_BYTES = 64 * 1024 * 1024  # of their bodies, which are kept until then
 
 
 class ToClients:
@@ -31,17 +31,18 @@ class ToClients:
             self._send(channel, RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, GroupHeader(group).to_ext(), None, FLAG_ONEWAY)
 
     def reset_offset(self, channel: Channel, asked: ResetOffsetHeader, body: bytes) -> None:
-        """Tell one member where to go on.  isForce is always false, as RocketMQ has it (spec observed 1.1.11)."""
+        """Send one member its new offsets.  isForce is always false, as in RocketMQ (spec observed 1.1.11)."""
         ext = asked._replace(force=False).to_ext()
         self._send(channel, RequestCode.RESET_CONSUMER_CLIENT_OFFSET, ext, body, FLAG_ONEWAY)
 
     def check_transaction(self, channel: Channel, asked: CheckTransactionHeader, body: bytes) -> None:
-        """Ask one producer what became of a transaction; it answers, if at all, with an END_TRANSACTION of its own."""
+        """Ask one producer for the state of a transaction; it answers, if at all, with an END_TRANSACTION of its own.
+        """
         self._send(channel, RequestCode.CHECK_TRANSACTION_STATE, asked.to_ext(), body, FLAG_ONEWAY)
 
     def call(self, channel: Channel, code: RequestCode, ext: dict[str, str], body: bytes | None, timeout_s: float,
              heard: Heard) -> None:
-        """Ask a client; `heard` is called once, with its answer or with None."""
+        """Send a request to a client; `heard` is called once, with its answer or None."""
         size = len(body or b"")
         if len(self._calls) >= MAX_CALLS or self._call_bytes + size > MAX_CALL_BYTES:
             heard(None)
@@ -51,7 +52,7 @@ class ToClients:
         self._calls[key] = (self._clock.call_later(timeout_s, lambda: self._finish(key, None)), heard, size)
 
     def answered(self, c: RemotingCommand, channel: Channel) -> None:
-        """A client answered; an answer nobody awaits (any more) is dropped."""
+        """A client answered; an answer without a waiting request is dropped."""
         self._finish((channel, c.opaque), c)
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Which topics this broker has, with how many queues and which rights."""
+"""The broker's topics, with their queues and permissions."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -14,14 +14,14 @@ READ_WRITE = PERM_READ | PERM_WRITE
 BENCHMARK_QUEUES = 1024
 DEAD_LETTER_QUEUES = 1
 GROUP_TOPICS_SPARE = 64  # retry and dead-letter topics beside two of each group
-MAX_QUEUES = 4_096  # of a topic or of a group's retry topic: statistics walk over all of them
+MAX_QUEUES = 4_096  # of a topic or of a group's retry topic: statistics iterate over all of them
 
 
 class TopicConfigManager:
     """RocketMQ: `TopicConfigManager`, `topics.json` (spec broker-behaviour 1, 2).
 
     `changed` is called after each change with the topic's new configuration (None: deleted); the broker then
-    writes the file and tells its name servers.
+    writes the file and registers the change.
     """
 
     def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal,
@@ -40,10 +40,10 @@ class TopicConfigManager:
         return self.table.get(topic)
 
     def create_for_send(self, topic: str, template_name: str, queues: int) -> TopicConfig | None:
-        """A topic nobody created, made after the template the sender names (usually TBW102).
+        """Create an unknown topic from the template that the sender names (usually TBW102).
 
-        None: there is no such template, or it does not let itself be inherited, or a limit is reached.
-        RocketMQ: `createTopicInSendMessageMethod`.
+        None: the template does not exist or is not inheritable, or a limit is reached.  RocketMQ:
+        `createTopicInSendMessageMethod`.
         """
         template = self.table.get(template_name)
         if template_name == names.AUTO_CREATE_TOPIC and not self._config.auto_create_topic:
@@ -69,17 +69,17 @@ class TopicConfigManager:
         return known
 
     def update(self, wanted: TopicConfig, how: str = "broker") -> None:
-        """Create or change a topic as an administrator asks; ask `refusal` first."""
+        """Create or change a topic; call `refusal` first."""
         self._put(wanted, how)
 
     def next_version(self) -> None:
-        """Nothing in the table changed, but what name servers are told of it."""
+        """The table is unchanged, but its registration with name servers changes."""
         self.version = self.version.next(self._clock.now_ms())
 
     def mark_orders(self, names_in_order: Collection[str]) -> None:
-        """Name servers keep which topics are sent in order; a topic they do not name is not.
+        """Name servers keep the list of orderly topics; a topic that is not in it is not orderly.
 
-        RocketMQ 4.9: `TopicConfigManager.updateOrderTopicConfig`; name servers hear of it with the next registration.
+        RocketMQ 4.9: `TopicConfigManager.updateOrderTopicConfig`; registered with name servers the next time.
         """
         changed = {name: topic._replace(order=not topic.order) for name, topic in self.table.items()
                    if topic.order != (name in names_in_order)}
@@ -89,7 +89,7 @@ class TopicConfigManager:
             self._changed(None)
 
     def delete(self, topic: str) -> bool:
-        """Forget a topic; its messages stay in the log until their files go."""
+        """Remove a topic; its messages stay in the log until their files are deleted."""
         gone = self.table.pop(topic, None)
         if gone is None:
             return False
@@ -97,7 +97,7 @@ class TopicConfigManager:
         return True
 
     def refusal(self, wanted: TopicConfig) -> str | None:
-        """Why a limit forbids this topic, as a sentence; None: none does."""
+        """Why a limit forbids this topic, as a sentence; None: allowed."""
         limits = self._config.limits
         known = self.table.get(wanted.topic)
         if not self.counts(wanted.topic):
@@ -115,18 +115,19 @@ class TopicConfigManager:
         return None
 
     def counts(self, topic: str) -> bool:
-        """Is this an application's topic, of which there may be only so many?  Anybody may name one as system's are."""
+        """Whether this is an application's topic, whose number is limited.  Any client may use names of system topics.
+        """
         return not (topic in self.system or topic.startswith(names.OF_GROUPS))
 
     def _totals(self) -> tuple[int, int]:
-        """Topics that count, and their queues; counted again when the table has changed."""
+        """Number of topics that count, and of their queues; counted again when the table has changed."""
         if self._counted is None or self._counted[0] is not self.version:
             rows = [topic for topic in self.table.values() if self.counts(topic.topic)]
             self._counted = (self.version, len(rows), sum(map(_queues, rows)))
         return self._counted[1:]
 
     def _group_topic_refusal(self, topic: str) -> str | None:
-        """A retry or dead-letter topic somebody makes by hand: each group has one of each, and there are few others."""
+        """A retry or dead-letter topic created by hand: each group has one of each, and few others are allowed."""
         groups = self._config.limits.groups
         if groups is None or not topic.startswith(names.OF_GROUPS):
             return None
@@ -145,7 +146,7 @@ class TopicConfigManager:
                 "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)}}
 
     def load(self, content: Any) -> None:
-        """Take over `topics.json`; built-in topics stay if it lacks them."""
+        """Read `topics.json`; built-in topics stay if it lacks them."""
         if not isinstance(content, dict):
             return
         self.version = DataVersion.from_json(content.get("dataVersion", {}))
@@ -153,9 +154,9 @@ class TopicConfigManager:
             self.table[name] = TopicConfig.from_json({"topicName": name, **values})
 
     def take_over(self, master: TopicConfigTable) -> None:
-        """What a slave has is what its master has."""
+        """Replace a slave's table by its master's."""
         self.version = master.version
-        self.table.clear()  # in place: others hold on to it
+        self.table.clear()  # in place: other parts reference it
         self.table.update(master.topics)
         self._changed(None)
 

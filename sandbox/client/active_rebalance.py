@@ -96,7 +96,7 @@ class ActiveRebalance:
                 self.remove(mq, pq, "rebalance")
                 dropped.append(mq)
         added = [mq for mq in division.mine if mq not in member.process_queues and await self._take(mq)]
-        self._news.tell(topic, division, trigger, added=added, dropped=dropped)
+        self._news.report(topic, division, trigger, added=added, dropped=dropped)
         if added or dropped:
             member.queues_changed(topic, division.queues, division.mine)
 

@@ -28,7 +28,7 @@ SHARDING_KEY = "__SHARDINGKEY"
 INTERRUPTED = "INTERRUPTED"  # the process ended, or would wait no longer, while the listener worked
 
 Work = Callable[[int], Coroutine[Any, Any, None]]
-"""One request for a worker; it is told its thread's number."""
+"""One request for a worker; its argument is the thread's number."""
 
 
 class ConsumeService(Protocol):
@@ -181,16 +181,16 @@ class ListenerCalls:
         return now_ms
 
     def _write(self, messages: list[Message], pq: ProcessQueue, outcome: str, started_ms: int, thread: int) -> None:
-        tell_consumed(self._instance.journal, pq.mq, messages, group=self._config.group,
-                      client_id=self._instance.client_id, outcome=outcome, started_ms=started_ms, thread=thread,
-                      handler=self.handler)  # fmt: skip
+        report_consumed(self._instance.journal, pq.mq, messages, group=self._config.group,
+                        client_id=self._instance.client_id, outcome=outcome, started_ms=started_ms, thread=thread,
+                        handler=self.handler)  # fmt: skip
 
 
-def tell_consumed(
+def report_consumed(
     journal: Journal, mq: MessageQueue, messages: list[Message], *, group: str, client_id: str, outcome: str,
     started_ms: int, thread: int, handler: str,
 ) -> None:
-    """What an application did with messages of one queue, while the journal takes details."""
+    """Write the outcome of messages of one queue to the journal, while it takes details."""
     if not journal.tracing:
         return
     journal.write(MessagesConsumed(

@@ -53,7 +53,7 @@ class Divider(Protocol):
 
 
 async def divide(member: Divider, topic: str) -> Division | None:
-    """What the strategy gives us of the topic; None when a broker or the route did not tell enough.
+    """Our queues of the topic by the strategy; None when a broker or the route did not answer.
 
     Raises ClientError when the strategy cannot divide (spec client-behaviour 5.1).
     """
@@ -68,7 +68,7 @@ async def divide(member: Divider, topic: str) -> Division | None:
 
 
 class AssignmentNews:
-    """Tells the journal what a round found, unless it found everything as it was.
+    """Writes the result of a rebalance to the journal, if it changed.
 
     `rounds`: the last one of each topic.
     """
@@ -91,7 +91,7 @@ class AssignmentNews:
         known = self.rounds.get(topic, Round(None, trigger))
         self.rounds[topic] = known._replace(missed_ms=self._member.instance.clock.now_ms(), missed_why=why)
 
-    def tell(
+    def report(
         self, topic: str, division: Division, trigger: str, *, added: list[MessageQueue], dropped: list[MessageQueue]
     ) -> None:
         queues, members = _keys(division.mine), tuple(division.members)

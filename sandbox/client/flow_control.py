@@ -53,7 +53,7 @@ class FlowControl:
         if pq.flow_control is None:
             self._look_again(pq)
         if pq.flow_control != limit.name:
-            self._tell(pq, limit.name, limit.value, limit.allowed)
+            self._report(pq, limit.name, limit.value, limit.allowed)
         return True
 
     def crossed(self, pq: ProcessQueue, *, max_span: int | None) -> Limit | None:
@@ -77,9 +77,9 @@ class FlowControl:
         if puller.instance.clock.now_ms() - pq.held_back_ms < CALM_MS:
             self._look_again(pq)
         else:
-            self._tell(pq, None, pq.count, puller.threshold_for_queue)
+            self._report(pq, None, pq.count, puller.threshold_for_queue)
 
-    def _tell(self, pq: ProcessQueue, name: str | None, value: int, allowed: int) -> None:
+    def _report(self, pq: ProcessQueue, name: str | None, value: int, allowed: int) -> None:
         pq.flow_control = name
         puller = self._puller
         puller.instance.journal.write(FlowControlChanged(

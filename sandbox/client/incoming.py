@@ -110,7 +110,7 @@ class Incoming:
         header = TopicGroupHeader.from_ext(command.ext)
         consumer = self._consumers.get(header.group)
         if consumer is None:
-            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(header.group))
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_no_member(header.group))
         status = ConsumerStatusBody(dict(consumer.status(header.topic).items()), {})
         return command.reply(ResponseCode.SUCCESS, body=status.encode())
 
@@ -118,7 +118,7 @@ class Incoming:
         header = RunningInfoHeader.from_ext(command.ext)
         consumer = self._consumers.get(header.group)
         if consumer is None:
-            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(header.group))
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_no_member(header.group))
         return command.reply(ResponseCode.SUCCESS, body=consumer.running_info())
 
     def _check_transaction(self, command: RemotingCommand, channel: Channel) -> None:
@@ -134,7 +134,7 @@ class Incoming:
         group = text(command.ext, "consumerGroup")
         consumer = self._consumers.get(group)
         if consumer is None:
-            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_nobody(group))
+            return command.reply(ResponseCode.SYSTEM_ERROR, remark=_no_member(group))
         if not isinstance(consumer, Listeners):
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
         if self._direct >= MAX_DIRECT:
@@ -170,5 +170,5 @@ class Incoming:
         return command.reply(ResponseCode.SUCCESS)
 
 
-def _nobody(group: str) -> str:
+def _no_member(group: str) -> str:
     return f"The Consumer Group <{group}> not exist in this consumer"

@@ -249,7 +249,7 @@ class ClientInstance:
     # Membership.
 
     async def heartbeat(self) -> None:
-        """Tell every known broker who lives here; skipped while another round is under way."""
+        """Send every known broker the groups of this client; skipped while another round is running."""
         if self._beating:
             return
         self._beating = True

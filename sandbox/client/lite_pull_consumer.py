@@ -32,8 +32,8 @@ class LitePullConsumer:
     """Fetches ahead from its queues and hands batches out on `poll`.  RocketMQ: `DefaultLitePullConsumer`.
 
     Either `subscribe` (queues are divided among the group) or `assign` (these queues, also when others read them).
-    What a `poll` gave counts as done with a later one: at most every 5 s a poll notes what the polls before it gave
-    out, and the 5 s timer of the process tells the broker.  A failure goes unreported: there is no retry topic and
+    The messages of a `poll` count as consumed with a later one: at most every 5 s a poll notes the offsets of earlier
+    polls, and the 5 s timer of the process commits them.  A failure cannot be reported: there is no retry topic and
     no sending back.  A reset of the group (220) is ignored.
     """
 

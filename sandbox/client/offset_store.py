@@ -26,7 +26,7 @@ class OffsetStore(Protocol):
         """A copy of what memory has of one topic's queues."""
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        """Tell the broker this offset, past memory; a store without a broker does nothing."""
+        """Send the broker this offset, past memory; a store without a broker does nothing."""
 
 
 class WatchedOffsetStore(OffsetStore, Protocol):
@@ -177,7 +177,7 @@ class MemoryOffsetStore:
         return self._memory.of_topic(topic)
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        """No broker is told."""
+        """Does nothing: there is no broker."""
 
     def in_doubt(self, mq: MessageQueue) -> int:
         return self._memory.table.get(mq, 0)

@@ -36,7 +36,7 @@ class ProcessQueue:
         self.last_pull_ms = now_ms
         self.last_consume_ms = now_ms
         self.last_lock_ms = now_ms
-        self.lapse_told = False
+        self.lapse_reported = False
         self.flow_control: str | None = None  # count, size, span
         self.held_back_ms = 0  # when a limit last held a pull back
         self.pause = ""  # why the next pull waits (pull_service); "": it does not
@@ -96,7 +96,7 @@ class ProcessQueue:
     # Consuming in order.
 
     def take(self, count: int) -> list[Message]:
-        """Move up to `count` of the oldest to `taken`.  With nothing left, consumption falls asleep."""
+        """Move up to `count` of the oldest to `taken`.  With nothing left, consumption stops."""
         batch = [self._cache.pop(offset) for offset in list(self._cache)[:count]]
         self._taken.update((offset_of(message), message) for message in batch)
         if not batch:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
 
 
-TELL_PACKED_MS = 1_000
+REPORT_PACKED_MS = 1_000
 
 
 class PullApi:
@@ -29,7 +29,7 @@ class PullApi:
         self._group = group
         self._instance = instance
         self.suggested: dict[MessageQueue, int] = {}
-        self._told_packed_ms = -TELL_PACKED_MS
+        self._reported_packed_ms = -REPORT_PACKED_MS
 
     async def pull(
         self, mq: MessageQueue, subscription: Subscription, *, offset: int, count: int, sys_flag: int,
@@ -70,7 +70,7 @@ class PullApi:
                 body = await unpacking.body(stored) if stored.sys_flag & COMPRESSED else stored.body
             except CorruptRecord as why:
                 body = stored.body
-                self._tell_packed(mq, stored.queue_offset, str(why))
+                self._report_packed(mq, stored.queue_offset, str(why))
             messages.append(received(stored, body, mq.broker, min_offset=header.min_offset,
                                      max_offset=header.max_offset))
         wanted = subscription.wanted(messages)
@@ -84,11 +84,11 @@ class PullApi:
             ))  # fmt: skip
         return wanted
 
-    def _tell_packed(self, mq: MessageQueue, offset: int, why: str) -> None:
+    def _report_packed(self, mq: MessageQueue, offset: int, why: str) -> None:
         instance = self._instance
         now_ms = instance.clock.now_ms()
-        if now_ms - self._told_packed_ms >= TELL_PACKED_MS:
-            self._told_packed_ms = now_ms
+        if now_ms - self._reported_packed_ms >= REPORT_PACKED_MS:
+            self._reported_packed_ms = now_ms
             instance.journal.write(BodyLeftPacked(
                 group=self._group, client_id=instance.client_id, topic=mq.topic, broker=mq.broker,
                 queue_id=mq.queue_id, offset=offset, why=why,

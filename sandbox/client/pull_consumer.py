@@ -58,7 +58,7 @@ class PullConsumerConfig:
 
 
 class PullConsumer:
-    """Pulls when told to and keeps offsets when told to.  RocketMQ: `DefaultMQPullConsumer`.
+    """Pulls and keeps offsets on request.  RocketMQ: `DefaultMQPullConsumer`.
 
     Two things run on their own, for topics that were registered or pulled once: queues are divided among the group's
     members (`fetch_queues_in_balance`, and a listener), and what `update_consume_offset` noted of queues in our share
@@ -149,7 +149,7 @@ class PullConsumer:
         self.offset_store.update_offset(mq, offset, increase_only=False)
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        """Tell the broker now, past memory and share."""
+        """Send it to the broker now, past memory and share."""
         await self.offset_store.update_consume_offset_to_broker(mq, offset, oneway=oneway)
 
     async def max_offset(self, mq: MessageQueue) -> int:

@@ -104,23 +104,23 @@ class QueueLocks:
         for mq in sorted(queues):
             pq = self._queues.get(mq)
             if pq is not None:
-                pq.locked, pq.last_lock_ms, pq.lapse_told = True, now_ms, False
+                pq.locked, pq.last_lock_ms, pq.lapse_reported = True, now_ms, False
         self._watch()
 
     def _watch(self) -> None:
         """Look again when the oldest lock we trust grows too old."""
         self.close()
-        trusted = [pq for pq in self._queues.values() if pq.locked and not pq.lapse_told]
+        trusted = [pq for pq in self._queues.values() if pq.locked and not pq.lapse_reported]
         if not trusted:
             return
         left_ms = self._instance.config.lock_max_live_ms - max(self._age_ms(pq) for pq in trusted)
-        self._lapse_timer = self._instance.clock.call_later(max(0, left_ms) / 1000 + JUST_AFTER_S, self._tell_lapsed)
+        self._lapse_timer = self._instance.clock.call_later(max(0, left_ms) / 1000 + JUST_AFTER_S, self._report_lapsed)
 
-    def _tell_lapsed(self) -> None:
+    def _report_lapsed(self) -> None:
         self._lapse_timer = None
         for mq, pq in sorted(self._queues.items(), key=itemgetter(0)):
-            if pq.locked and not pq.lapse_told and not self.trusts(pq):
-                pq.lapse_told = True
+            if pq.locked and not pq.lapse_reported and not self.trusts(pq):
+                pq.lapse_reported = True
                 self._instance.journal.write(LockLapsed(
                     group=self._group, client_id=self._instance.client_id, topic=mq.topic, broker=mq.broker,
                     queue_id=mq.queue_id, age_ms=self._age_ms(pq),

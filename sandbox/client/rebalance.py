@@ -65,7 +65,7 @@ class Rebalance:
         queues = self._queues
         dropped = await self._release_others(topic, set(division.mine))
         added = [mq for mq in division.mine if mq not in queues.table and await queues.take(mq)]
-        self._news.tell(topic, division, trigger, added=added, dropped=dropped)
+        self._news.report(topic, division, trigger, added=added, dropped=dropped)
         for mq in added:
             self._pulls.start(queues.table[mq])
         if dropped or added:

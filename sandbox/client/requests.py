@@ -1,10 +1,19 @@
 """One request, one answer: what the client library and the administrator build on."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from sandbox.client.connections import Connections
-from sandbox.kernel.errors import BrokerRefused, CorruptRecord, NotKnownThere, UnreadableAnswer
+from sandbox.kernel.errors import (
+    BrokerRefused,
+    CorruptRecord,
+    NotKnownThere,
+    RemotingError,
+    SendTimeout,
+    UnreadableAnswer,
+)
+from sandbox.remoting.channel import Channel, Connector
 from sandbox.remoting.codes import RequestCode, ResponseCode, request_name
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.fields import Malformed, written
@@ -61,3 +70,27 @@ def refusal(answer: RemotingCommand) -> BrokerRefused:
     """The answer as an exception."""
     kind = NotKnownThere if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED else BrokerRefused
     return kind(answer.code, answer.remark or "")
+
+
+async def ask(connector: Connector, address: str, request: RemotingCommand, timeout_s: float) -> RemotingCommand:
+    """One request over a connection of its own.  Raises ConnectFailed, SendTimeout, RemotingError."""
+    answered: asyncio.Future[RemotingCommand] = asyncio.get_running_loop().create_future()
+
+    def answer(commands: list[RemotingCommand], _: Channel) -> None:
+        if not answered.done():
+            answered.set_result(commands[0])
+
+    def lost(_: Channel) -> None:
+        if not answered.done():
+            answered.set_exception(RemotingError(f"{address} closed the connection"))
+
+    channel = await connector.connect(address, answer, lost)
+    channel.send(request)
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await answered
+    except TimeoutError as why:
+        raise SendTimeout(f"{address} did not answer within {timeout_s:g} s") from why
+    finally:
+        answered.cancel()
+        channel.close()

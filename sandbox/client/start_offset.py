@@ -35,8 +35,8 @@ async def compute_pull_from_where(
 ) -> StartOffset:
     """The stored offset always wins; only without one does `where` count (spec client-behaviour 4).
 
-    An answer of exactly 0 is what the broker says for an unknown group while offset 0 is still in memory; a record
-    of 0 means the same for what follows, and the wire does not tell them apart.
+    An answer of exactly 0 is also the broker's answer for an unknown group while offset 0 is still in memory; a record
+    of 0 has the same effect, and the answers are equal.
     """
     try:
         stored = await store.read_offset(mq, how)

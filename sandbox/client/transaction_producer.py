@@ -81,7 +81,7 @@ class TransactionProducer:
         await self.producer.shutdown()
 
     async def send_in_transaction(self, message: Message, execute: LocalTransaction) -> TransactionSendResult:
-        """Store the half message, run the local transaction, tell the broker how it ended.
+        """Store the half message, run the local transaction, send the broker its result.
 
         A transaction that fails or does not say counts as UNKNOW; a half message not stored as safely as asked for is
         rolled back without running it.  A delay is dropped.  Raises ClientError when no half message was stored; that
@@ -146,7 +146,7 @@ class TransactionProducer:
             self._answering = False
 
     async def _answer(self, asked: _Asked) -> None:
-        """Ask the listener and tell the broker that asked.  A listener that says nothing at all has no answer sent."""
+        """Ask the listener and answer the broker.  A listener without an answer has none sent."""
         state: LocalTransactionState | None = LocalTransactionState.UNKNOW
         remark = None
         try:

@@ -1,1 +1,1 @@
-"""One running cluster: its servers and actors, what they stand on, and the record of what outlives the process."""
+"""One running cluster: its servers and actors, their environment, and the record kept after the process ends."""

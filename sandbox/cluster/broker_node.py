@@ -1,4 +1,4 @@
-"""A broker with its machine: files, disk, clock, and the address it keeps for life."""
+"""A broker and its machine: files, disk, clock, and its permanent address."""
 
 import logging
 from collections.abc import Callable
@@ -23,25 +23,25 @@ from sandbox.store.unanswered import Unanswered
 
 log = logging.getLogger(__name__)
 
-FULL_RATIO = 0.95  # of the limit that stands for the disk; puts are refused from 0.90 on
+FULL_RATIO = 0.95  # of the limit that stands for the disk's size; puts are refused from 0.90 on
 MASTER_ID = 0
 NODE_STATES = ("running", "hung", "stopped", "killed", "power_cut")
 
 
 class BrokerNode:
-    """A broker and its machine: it can be started, stopped, killed, hung; its files, its clock and its disk outlive it.
+    """A broker and its machine: it can be started, stopped, killed, hung; its files, clock and disk outlive it.
 
     `state` is one of NODE_STATES.
     """
 
     def __init__(self, record: NodeRecord, context: Context, name_servers: list[str], ip: str) -> None:
         self.record = record
-        self.ip = ip  # where its own connections come from
-        self.lock_life_ms: int | None = None  # when somebody changed it
-        self.ballast_bytes = 0  # what a filled disk holds beside the store
+        self.ip = ip  # source address of its own connections
+        self.lock_life_ms: int | None = None  # None: the preset's
+        self.ballast_bytes = 0  # bytes on a filled disk beside the store
         self.clock = SkewedClock(context.clock)
         self.slave_id_of: Callable[[str], int] = lambda remote: 0  # set by `Nodes`
-        self.has_slave = False  # so is this
+        self.has_slave = False  # likewise
         self._context = context
         self._name_servers = name_servers
         self._starts = 0
@@ -50,7 +50,7 @@ class BrokerNode:
         self._disk = context.environment.disk(context.directory / record.directory, context.clock)
         self._disk.refused = lambda why, asked_bytes: context.disk_refused(why, asked_bytes)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
-        self._unanswered = Unanswered()  # by the last process
+        self._unanswered = Unanswered()  # requests the last process did not answer
         self.broker: Broker | None = None
 
     @property
@@ -59,7 +59,7 @@ class BrokerNode:
 
     @property
     def node(self) -> str:
-        """`broker-a`, or `broker-a.1` for a slave: how pages and events name it."""
+        """`broker-a`, or `broker-a.1` for a slave: its name in pages and events."""
         return self.record.node
 
     @property
@@ -68,7 +68,7 @@ class BrokerNode:
 
     @property
     def replication(self) -> str | None:
-        """A master without slaves waits for none, whatever the preset says; a slave has nobody to copy to."""
+        """SYNC_MASTER only with a slave: a master without slaves waits for none, and a slave has no slave."""
         if not self.is_master:
             return None
         return self._context.preset.replication if self.has_slave else REAL.replication
@@ -91,7 +91,7 @@ class BrokerNode:
         assert self.broker is None, "it runs already"
         context = self._context
         self._starts += 1
-        clock = ProcessClock(self.clock)  # one for both: what hangs, hangs whole
+        clock = ProcessClock(self.clock)  # one for both: a hung broker hangs as a whole
         config = replace(store_config(context.preset, context.limits), replication=self.replication or REAL.replication)
         store = MessageStore(
             config, disk=self._disk, clock=clock, journal=context.journal,
@@ -122,7 +122,7 @@ class BrokerNode:
 
     @property
     def ha_address(self) -> str:
-        """Where it listens for slaves: RocketMQ's `haListenPort` is the port after its own."""
+        """Its listening address for slaves: RocketMQ's `haListenPort` is the port after its own."""
         ip, _, port = self.record.address.rpartition(":")
         return f"{ip}:{int(port) + 1}"
 
@@ -132,7 +132,7 @@ class BrokerNode:
         self._context.listeners.down(self.record.address)
 
     def fill_disk(self) -> None:
-        """Put something else on the disk until RocketMQ calls it full."""
+        """Add ballast to the disk until RocketMQ considers it full."""
         cleaning = self.running.store.cleaning
         limit = self._context.limits.store_bytes
         self.ballast_bytes = max(0, int(limit * FULL_RATIO) - cleaning.used_bytes + cleaning.ballast_bytes)
@@ -143,12 +143,12 @@ class BrokerNode:
         self._load_disk(self.running.store)
 
     def has_room(self, size: int) -> bool:
-        """Does its disk take so many bytes?"""
+        """Whether its disk has `size` bytes free."""
         space = self._disk.space()
         return space is None or space[1] >= size
 
     def look_at_home(self) -> None:
-        """Whether the data home is full may have changed."""
+        """Read again whether the data home is full."""
         if self.broker is not None:
             self._load_disk(self.broker.store)
 
@@ -159,12 +159,12 @@ class BrokerNode:
             cleaning.check_disk()
 
     def stop(self) -> None:
-        """Cleanly: everything flushed, unregistered, connections closed."""
+        """Stop cleanly: everything flushed, unregistered, connections closed."""
         if self.broker is not None:
             broker = self._end("stopped")
             try:
                 broker.stop()
-            except OSError as why:  # the disk takes no more: what is in the page cache is found by recovery
+            except OSError as why:  # the disk takes no more: recovery finds what is in the page cache
                 log.error("stopping %s cleanly failed: %s", self.node, why)
                 self._ended = "killed"
                 broker.store.crash()
@@ -172,7 +172,7 @@ class BrokerNode:
             self._unlisten()
 
     def kill(self) -> None:
-        """As kill -9: memory is gone, the page cache is not; clients see their connections close."""
+        """As kill -9: memory is lost, the page cache is not; clients see their connections close."""
         if self.broker is not None:
             broker = self._end("killed")
             self._note_flushed(broker.store)
@@ -180,9 +180,9 @@ class BrokerNode:
             self._unlisten()
 
     def power_cut(self, unanswered: Unanswered | None = None) -> None:
-        """The machine goes dark: memory and page cache are gone; the journal says exactly what that cost.
+        """As when the machine loses power: memory and page cache are lost; the journal gets the exact loss.
 
-        `unanswered`: what a slave's master has not answered; nobody asks the slave.
+        `unanswered`: for a slave, the messages its master has not confirmed; clients do not send to the slave.
         """
         broker = self._end("power_cut")
         store = broker.store
@@ -199,18 +199,18 @@ class BrokerNode:
             answered=sum(offset not in (unanswered or store.unanswered) for offset in messages)))
 
     def stay_down(self, known: LastKnown) -> None:
-        """It was down when the sandbox ended, and a server's start is no reason for it to run."""
+        """A broker that was down when the sandbox was closed stays down when it is opened."""
         self.last_known, self._ended = known, known.state
 
     def _end(self, state: str) -> Broker:
-        """Its process, for the last time.  Raises ActionRefused (409) when there is none."""
+        """Forget its process.  Raises ActionRefused (409) when there is none."""
         broker = self.running
         self.last_known = last_known(broker, state, self._context.clock.now_ms())
         self.broker, self._ended = None, state
         return broker
 
     def _note_flushed(self, store: MessageStore) -> dict[str, int]:
-        """What survives by now.  A store that was just opened knows less than the one before it did."""
+        """Bytes that survive a power cut now.  A store that was just opened knows less than the one before it did."""
         before = self._flushed or {}
         self._unanswered = store.unanswered
         self._flushed = {path: max(position, before.get(path, 0)) for path, position in
@@ -218,8 +218,9 @@ class BrokerNode:
         return self._flushed
 
     def _note_recovered(self, store: MessageStore) -> None:
-        """Recovery cut files: what is written there from now on is not on disk yet.  What the first start of a
-        sandbox's day finds counts as written back by the kernel."""
+        """Recovery truncated files: what is written there from now on is not on disk yet.  At the first start, what
+        recovery finds counts as written back by the kernel.
+        """
         store.unanswered.add(self._unanswered.below(store.max_physical_offset), 0)
         found = {file.path: file.wrote for file in mapped_files(store)}
         before = self._flushed
@@ -228,7 +229,7 @@ class BrokerNode:
 
 
 def store_config(preset: Preset, limits: SandboxLimits) -> MessageStoreConfig:
-    """RocketMQ's own store, with the sizes of the preset and the disk of the limits."""
+    """RocketMQ's default store, with the sizes of the preset and the disk size of the limits."""
     return MessageStoreConfig(
         commit_log_file_bytes=preset.commit_log_file_bytes,
         consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
@@ -243,6 +244,6 @@ def broker_limits(limits: SandboxLimits) -> BrokerLimits:
 
 
 def store_host(address: str) -> bytes:
-    """`ip:port` as a record holds it."""
+    """`ip:port` in the bytes of a record."""
     ip, _, port = address.rpartition(":")
     return host_bytes(ip, int(port))

@@ -1,18 +1,18 @@
-"""What an action sets going runs on in later turns; what it writes there still names the action."""
+"""Events of a coroutine that an action started have the action as their cause, in later turns too."""
 
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 from sandbox.journal.journal import Journal
 
-Story = Coroutine[Any, Any, None]
+Coro = Coroutine[Any, Any, None]
 
 
-async def in_the_name_of(cause: int | None, journal: Journal, begin: Callable[[], Story]) -> None:
-    """Run the story that `begin` makes; its own steps, and nobody else's between them, are caused by `cause`.
+async def with_cause(cause: int | None, journal: Journal, begin: Callable[[], Coro]) -> None:
+    """Run the coroutine that `begin` makes; events of its own steps, and no others between them, get `cause`.
 
-    For stories that end: a member's start or stop.  What others do because of it has no cause in the journal, as the
-    brokers and the other members decide for themselves.
+    For coroutines that end: a member's start or stop.  Reactions of brokers and other members have no cause in the
+    journal, so a context variable, which tasks and callbacks inherit, does not fit.
     """
     if cause is None:
         await begin()
@@ -21,15 +21,15 @@ async def in_the_name_of(cause: int | None, journal: Journal, begin: Callable[[]
 
 
 class _Caused:
-    """A story taken step by step, so that the cause holds within each and not while it waits."""
+    """Runs a coroutine step by step, so that the cause is set within each step and not while it waits."""
 
-    def __init__(self, cause: int, journal: Journal, story: Story) -> None:
+    def __init__(self, cause: int, journal: Journal, coroutine: Coro) -> None:
         self._cause = cause
         self._journal = journal
-        self._story = story
+        self._coroutine = coroutine
 
     def __await__(self) -> Generator[Any, Any, None]:
-        steps = self._story.__await__()
+        steps = self._coroutine.__await__()
         step: Callable[[], Any] = lambda: next(steps)  # noqa: E731
         while True:
             try:

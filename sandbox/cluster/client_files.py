@@ -1,4 +1,4 @@
-"""Small files of one in-process client: what a broadcasting member keeps on its own machine."""
+"""Small files of one in-process client: the offsets of a broadcasting member."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One running cluster: servers, actors, clock, journal, and the record of what outlives its process."""
+"""One running cluster: servers, actors, clock, journal, and the record kept after its process ends."""
 
 import errno
 from dataclasses import fields, replace
@@ -32,13 +32,13 @@ from sandbox.journal.events import ClockChanged
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
 
-BEHIND_MS = 1_000  # of a clock that is not worth a jump
-AFTER_CRASH_MS = 1_000  # the newest stored message may be younger than what the journal still knows
+BEHIND_MS = 1_000  # a clock that is behind by less is not advanced
+AFTER_CRASH_MS = 1_000  # the newest stored message may be younger than the journal's last entry
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Companion(Protocol):
-    """What readers keep beside a cluster between two readings."""
+    """What queries keep beside a cluster between two readings."""
 
     @classmethod
     def beside(cls, cluster: "Cluster") -> Self: ...
@@ -50,7 +50,7 @@ C = TypeVar("C", bound=Companion)
 class Cluster:
     """Queries read it, commands change it, `hosting.Sandbox` opens and closes it.  It runs on one loop without locks.
 
-    `record` is what outlives the process; `limits` and `preset` are what holds now.
+    `record` is kept after the process ends; `limits` and `preset` are the current values.
     """
 
     def __init__(self, directory: Path, config: HostConfig, environment: Environment, *, home: Path) -> None:
@@ -59,7 +59,7 @@ class Cluster:
         self.record = record = records.load(directory)
         self.limits: SandboxLimits = replace(config.sandbox_limits, **_known(record.limits))
         self.preset = preset_of(record.preset, record.changes)
-        self.crashed = record.running  # the process that ran it before did not end it
+        self.crashed = record.running  # the process before did not close it
         self.clock = ScaledClock(environment.loop, start_ms=self._start_ms())
         self.chance = Chance(record.seed)
         self.journal_files = journal_files.JournalFiles(directory, self.clock, environment, config, self.limits,
@@ -94,10 +94,10 @@ class Cluster:
         context.log_cut = lambda node, report: note_cut(record.cuts, node, report)
         self._companions: dict[type[Companion], Companion] = {}
         self._home_full: Notice | None = None
-        self.journal_files.tell_facts(self.origins.note, self.listeners.connections.note, self.actors.note,
+        self.journal_files.on_fact(self.origins.note, self.listeners.connections.note, self.actors.note,
                                       self.actors.repeats.note)
-        self.restored = False  # the record's actors are here again
-        self.ended = False  # closed or crashed: another object is the next life
+        self.restored = False  # the record's actors exist again
+        self.ended = False  # closed or crashed: opening makes another object
 
     @property
     def slug(self) -> str:
@@ -108,42 +108,42 @@ class Cluster:
         return self.record.epoch
 
     def companion(self, kind: type[C]) -> C:
-        """The one of its kind, made when it is first asked for."""
+        """The one of its kind, made at the first call."""
         found = self._companions.get(kind)
         if found is None:
             found = self._companions[kind] = kind.beside(self)
         assert isinstance(found, kind)
         return found
 
-    # Names and other people's clients.
+    # Names and external clients.
 
     def label_of(self, client_id: str) -> str:
-        """How people know a client: its actor's label, or its id when it is not ours."""
+        """Display name of a client: its actor's label, or its id when it is external."""
         return next((actor.label for actor in self.actors.by_label.values() if actor.client_id == client_id), client_id)
 
     def wire_clients(self) -> list[str]:
-        """Addresses of clients that came over a real wire."""
+        """Addresses of the connected external clients."""
         return [connection.address for connection in self.listeners.connections.open.values()]
 
     def connections_of(self, client: str) -> list[WireConnection]:
-        """Those of a client by its id, or the one from an `ip:port` that has not said whose it is."""
+        """The connections of a client by its id, or the one of an `ip:port` that has not sent an id."""
         return [connection for connection in self.listeners.connections.open.values()
                 if client in (connection.client_id, connection.address)]
 
-    # Changes that concern several parts.
+    # Changes of several parts.
 
     def change_preset(self, preset: Preset) -> None:
-        """What starts from here on has these sizes and thresholds."""
+        """Nodes and actors started from now on use these sizes and thresholds."""
         self.preset = self.context.preset = preset
 
     def promote(self, slave: BrokerNode) -> list[str]:
-        """Restart it as master; it and its dead master change names, which are returned, and links go with them."""
+        """Restart it as master; it and its dead master swap names, which are returned, and links are renamed too."""
         names = self.nodes.promote(slave)
         self.links.rename(names)
         return list(names)
 
     def use_keys(self, keys: Keys | None) -> None:
-        """What wire clients sign with from now on; None: they need not.  Raises ActionRefused (409, 422)."""
+        """The keys that external clients sign with; None: no signature needed.  Raises ActionRefused (409, 422)."""
         if keys is None:
             self.listeners.admit_without_keys()
         else:
@@ -151,7 +151,7 @@ class Cluster:
         self.record.keys = {} if keys is None else keys._asdict()
 
     def set_home_full(self, full: Notice | None) -> None:
-        """Whether all sandboxes together take too much; then brokers take nothing more."""
+        """Set whether all sandboxes together take too much space; brokers then store nothing more."""
         self._home_full = full
         self.context.home_full = full is not None
         for broker in self.nodes.brokers:
@@ -159,14 +159,14 @@ class Cluster:
 
     @property
     def notices(self) -> list[Notice]:
-        """What its viewers should know, beside why it stands still."""
+        """Notices for its viewers, beside the reason why it does not run."""
         full = [] if self._home_full is None else [self._home_full]
         return full + of_cuts(self.record.cuts)
 
     # Its record.
 
     def save(self) -> None:
-        """Write `sandbox.json`.  A disk that refuses stops the clock until it takes the file again."""
+        """Write `sandbox.json`.  When the disk refuses, the clock stops until the file can be written."""
         record = self.record
         record.clock_ms, record.wall_ms = self.clock.now_ms(), self.environment.wall.now_ms()
         record.processes = self.actors.processes
@@ -184,7 +184,7 @@ class Cluster:
             self.disk_full.begin(why)
 
     def _pin_clock(self, opening: bool) -> None:
-        """A wire client has clocks of its own: from here on a second is a second and, if that is ahead, now is now."""
+        """External clients have their own clocks: set the rate to 1 and, if that is ahead, the machine's time."""
         if self.disk_full.why is not None:
             self.disk_full.rate_before = 1.0
             return
@@ -202,7 +202,7 @@ class Cluster:
             self.disk_full.begin(why, asked_bytes)
 
     def _disk_takes(self) -> bool:
-        """Does the data home take what waits to be kept, and what comes next?"""
+        """Whether the data home takes the waiting entries and some more."""
         self.journal_files.flush()
         wanted = self.disk_full.refused_bytes + GO_ON_BYTES
         if self.journal_files.is_refused or not all(broker.has_room(wanted) for broker in self.nodes.brokers):
@@ -227,6 +227,6 @@ def keys_of(record: records.SandboxRecord) -> Keys | None:
 
 
 def _known(changes: dict[str, Any]) -> dict[str, Any]:
-    """Limits a course or the settings changed; names that are no limits any more are left out."""
+    """Limits set by a course or the settings; names of limits that no longer exist are left out."""
     names = {field.name for field in fields(SandboxLimits)}
     return {name: value for name, value in changes.items() if name in names}

@@ -1,4 +1,4 @@
-"""What a host is given from outside: numbers, names, no environment."""
+"""Configuration of a host: numbers and names only."""
 
 from dataclasses import dataclass, field
 
@@ -7,14 +7,14 @@ from sandbox.control.limits import HostLimits, SandboxLimits
 
 @dataclass(frozen=True, kw_only=True)
 class HostConfig:
-    """`sandbox_limits` are what a new sandbox gets; `node_host` and the ports become part of stored records."""
+    """`sandbox_limits` are those of a new sandbox; `node_host` and the ports become part of stored records."""
 
     limits: HostLimits = field(default_factory=HostLimits)
     sandbox_limits: SandboxLimits = field(default_factory=SandboxLimits)
     node_host: str = "127.0.0.1"
     first_port: int = 20_000
     last_port: int = 60_000
-    look_around_s: float = 5.0  # how often idle sandboxes are looked for
+    look_around_s: float = 5.0  # how often idle sandboxes are closed
     keyframe_s: float = 10.0
     remember_s: float = 10.0
     journal_write_s: float = 0.2

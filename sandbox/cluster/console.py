@@ -1,4 +1,4 @@
-"""The producer behind "send messages": one process for whatever people send by hand."""
+"""The producer behind "send messages": one process for all messages sent by hand."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.queue_selectors import QueueSelector
 from sandbox.cluster.actors.actors import Actors
-from sandbox.cluster.actors.producing import Sending
+from sandbox.cluster.actors.sending import MessageSender
 from sandbox.cluster.context import Context
 from sandbox.kernel.errors import BrokerRefused, ClientError, RemotingError
 from sandbox.kernel.ids import instance_name
@@ -27,12 +27,12 @@ class Console:
         self._actors = actors
         self._name_servers = tuple(name_servers)
         self.producer: Producer | None = None
-        self._sending: Sending | None = None
+        self._sender: MessageSender | None = None
 
     async def send(self, messages: Iterable[Message], *, per_s: float | None, selector: QueueSelector | None,
                    queue: MessageQueue | None) -> None:
-        """One after the other, at a rate or as fast as the limit lets it."""
-        sending = await self._started()
+        """One after the other, at a rate or as fast as the limit allows."""
+        sender = await self._started()
         clock = self._context.clock
         due_s = clock.monotonic()
         for message in messages:
@@ -40,29 +40,29 @@ class Console:
                 due_s += 1 / per_s
                 if due_s > clock.monotonic():
                     await clock.sleep(due_s - clock.monotonic())
-            await sending.send(message, selector=selector, queue=queue)
+            await sender.send(message, selector=selector, queue=queue)
 
     async def send_batches(self, messages: Iterable[Message], *, queue: MessageQueue | None) -> None:
         """Batches of 32, each to one queue."""
-        sending = await self._started()
+        sender = await self._started()
         waiting: list[Message] = []
         for message in messages:
             waiting.append(message)
             if len(waiting) == BATCH_MESSAGES:
-                await self._send_batch(sending, waiting, queue)
+                await self._send_batch(sender, waiting, queue)
                 waiting = []
         if waiting:
-            await self._send_batch(sending, waiting, queue)
+            await self._send_batch(sender, waiting, queue)
 
-    async def _send_batch(self, sending: Sending, messages: list[Message], queue: MessageQueue | None) -> None:
+    async def _send_batch(self, sender: MessageSender, messages: list[Message], queue: MessageQueue | None) -> None:
         assert self.producer is not None
         waits_s = [self._actors.pace.wait_s(LABEL) for _ in messages]
         await self._context.environment.wall.sleep(max(waits_s))
         try:
             await self.producer.send_batch(messages, queue=queue)
-            sending.sent += len(messages)
+            sender.sent += len(messages)
         except (BrokerRefused, ClientError, RemotingError):
-            sending.failed += len(messages)
+            sender.failed += len(messages)
 
     async def close(self) -> None:
         if self.producer is not None and self.producer.state == "running":
@@ -74,13 +74,13 @@ class Console:
             self.producer.crash()
 
     async def instance(self) -> ClientInstance:
-        """The process itself, for what else people tell brokers by hand."""
+        """Its client instance, for other requests to brokers made by hand."""
         await self._started()
         assert self.producer is not None
         return self.producer.instance
 
-    async def _started(self) -> Sending:
-        if self._sending is None:
+    async def _started(self) -> MessageSender:
+        if self._sender is None:
             context = self._context
             self._actors.processes += 1
             name = instance_name(4_000, self._actors.processes)
@@ -89,6 +89,7 @@ class Console:
             instance = ClientInstance(config, clock=context.clock, chance=context.chance.fork(LABEL),
                                       connector=context.network.connector(IP), journal=context.journal)
             self.producer = Producer(ProducerConfig(group="PG_console"), instance)
-            self._sending = Sending(instance.clock, context.environment.wall, self._actors.pace, self.producer, LABEL)
+            self._sender = MessageSender(instance.clock, context.environment.wall, self._actors.pace, self.producer,
+                                         LABEL)
             await self.producer.start()
-        return self._sending
+        return self._sender

@@ -1,4 +1,4 @@
-"""What everything inside one sandbox shares."""
+"""Objects that all parts of one sandbox share."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from sandbox.store.results import RecoveryReport
 
 
 class Context:
-    """Handed to every node and actor of one sandbox."""
+    """Given to every node and actor of one sandbox."""
 
     def __init__(self, directory: Path, environment: Environment, network: Network, clock: Clock, chance: Chance,
                  journal: Journal, preset: Preset, limits: SandboxLimits, listeners: Listeners) -> None:
@@ -27,6 +27,6 @@ class Context:
         self.preset = preset
         self.limits = limits
         self.listeners = listeners
-        self.disk_refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None  # by the disk of a broker
-        self.log_cut: Callable[[str, RecoveryReport], None] = lambda node, report: None  # when the node was opened
-        self.home_full = False  # what all sandboxes may take together is used up
+        self.disk_refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None  # called by a broker's disk
+        self.log_cut: Callable[[str, RecoveryReport], None] = lambda node, report: None  # called when a node is opened
+        self.home_full = False  # all sandboxes together use the space they may take

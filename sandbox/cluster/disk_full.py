@@ -1,4 +1,4 @@
-"""A sandbox whose records cannot be kept stands still: what it would do next, nobody could tell afterwards."""
+"""Stops a sandbox whose journal and record cannot be written: its further history would be unknown."""
 
 import logging
 from collections.abc import Callable
@@ -11,21 +11,21 @@ from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)
 
-TRY_AGAIN_S = 1.0  # of the machine
-GO_ON_BYTES = 4 * 1024 * 1024  # that must be free beside what was refused, or it would stand still again at once
+TRY_AGAIN_S = 1.0  # seconds of the machine
+GO_ON_BYTES = 4 * 1024 * 1024  # that must be free beside the refused bytes, or it would stop again at once
 NOTHING_MORE = "The data home takes nothing more: {why}."
 
 
 def said_by(why: OSError) -> str:
-    """The words of the operating system, to stand within a sentence."""
+    """The error text of the operating system, fit for use within a sentence."""
     return (why.strerror or str(why)).lower()
 
 
 class DiskFull:
-    """Stops the sandbox's clock while the data home takes nothing more, and lets it go on when it does.
+    """Stops the sandbox's clock while the data home takes nothing more, and starts it again when it does.
 
-    Messages that were acknowledged are in the brokers' files; entries of the journal wait in memory, and few come,
-    because nothing happens.  `why` is what the disk says, in the words of the operating system; None while all is well.
+    Acknowledged messages are in the brokers' files; journal entries wait in memory, and few are added, because the
+    clock stands.  `why` is the error text of the operating system; None while the disk takes data.
     """
 
     def __init__(self, clock: ScaledClock, wall: Clock, journal: Journal, steps: Steps, *,
@@ -39,7 +39,7 @@ class DiskFull:
         self._over = False
         self.why: str | None = None
         self.rate_before: float | None = None
-        self.refused_bytes = 0  # the most that was asked for in vain
+        self.refused_bytes = 0  # the largest write that was refused
 
     def begin(self, why: OSError, asked_bytes: int = 0) -> None:
         """The disk refused.  The clock stops in the next turn, as the journal may be in the middle of an entry."""
@@ -51,17 +51,17 @@ class DiskFull:
 
     @property
     def sentence(self) -> str | None:
-        """For people, in English; who translates fills `NOTHING_MORE` with `why`."""
+        """A sentence in English; translations fill `NOTHING_MORE` with `why`."""
         return None if self.why is None else NOTHING_MORE.format(why=self.why)
 
     def check(self) -> None:
-        """Raises ActionRefused (503) while the sandbox stands still."""
+        """Raises ActionRefused (503) while the sandbox is stopped by it."""
         if self.why is not None:
             raise ActionRefused(503, "The sandbox stands still, because its data cannot be kept: {why}.",
                                 "Free some space on the server; it goes on by itself.", why=self.why)
 
     def end(self) -> None:
-        """Of the watch, not of the trouble: the sandbox ends."""
+        """Stop checking: the sandbox is closed."""
         self._over = True
         if self._timer is not None:
             self._timer.cancel()

@@ -1,7 +1,6 @@
-"""What a sandbox stands on: the machine in life, a seed in simulation.
+"""What a sandbox gets from outside: the real machine, or a seeded simulation.
 
-Everything the engine is *given* (loop, wall clock, wires, disk, workers, feeds) comes from here, so the sandbox itself
-is the same code in both worlds.
+Loop, machine clock, network, disk, workers and feeds all come from here, so the sandbox's code is the same in both.
 """
 
 import asyncio
@@ -24,9 +23,9 @@ Done = Callable[[BaseException | None], None]
 
 
 class Network(Protocol):
-    """The wires of one sandbox: addresses are private to it.
+    """The network of one sandbox; its addresses are private to the sandbox.
 
-    `tap` sees every command that is sent; `gate` says whether bytes pass, `delay` how many seconds they take.
+    `tap` sees every command that is sent; `gate` decides whether bytes pass, `delay` how many seconds they take.
     """
 
     tap: Callable[[str, str, RemotingCommand], None] | None
@@ -42,7 +41,7 @@ class Network(Protocol):
 class Environment(Protocol):
     """One per host.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop can open real ports.
 
-    `cut_power` takes from a `disk` what was not flushed; `flushed` says for mapped files how many bytes survive.
+    `cut_power` takes from a `disk` what was not flushed; `flushed`: path of a mapped file → bytes that survive.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -59,7 +58,7 @@ class Environment(Protocol):
 
 
 class LiveEnvironment:
-    """The machine: files, threads for what would block, wires made of callbacks."""
+    """The real machine: files, threads for blocking calls, an in-process network."""
 
     has_sockets = True
 
@@ -68,7 +67,7 @@ class LiveEnvironment:
         self.wall: Clock = ScaledClock(loop, start_ms=wall_ms())
         self._flushers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-flush")
         self._workers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-worker")
-        self._slow = ThreadPoolExecutor(1, thread_name_prefix="queueviz-slow")  # nobody's flush waits behind these
+        self._slow = ThreadPoolExecutor(1, thread_name_prefix="queueviz-slow")  # no flush waits behind it
         self._over = threading.Event()
         self.flusher: Flusher = ThreadFlusher(loop, self._flushers)
 
@@ -83,22 +82,22 @@ class LiveEnvironment:
         return LoopbackNetwork(self.loop, clock=clock)
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
-        """Have a worker do what would hold the loop: reading old segments, removing a directory."""
+        """Run in a worker what would block the loop: reading old segments, removing a directory."""
         return await self.loop.run_in_executor(self._workers, work)
 
     async def run_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
-        """The same for what takes seconds (sorting a feed); `work` is given a question to ask: is it over?"""
+        """As `run_blocking`, for seconds of work (sorting a feed); `work` gets a function that is True at the end."""
         return await self.loop.run_in_executor(self._slow, work, self._over.is_set)
 
     def close(self) -> None:
-        """Ends what takes long, waits for the rest."""
+        """Cancels long work, waits for the rest."""
         self._over.set()
         for workers in (self._slow, self._workers, self._flushers):
             workers.shutdown(wait=True, cancel_futures=workers is self._slow)
 
 
 class ThreadFlusher:
-    """Runs a flush on a worker and tells the loop when it is done."""
+    """Runs a flush on a worker and calls `done` on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: ThreadPoolExecutor) -> None:
         self._loop = loop
@@ -106,10 +105,10 @@ class ThreadFlusher:
 
     def submit(self, work: Callable[[], None], done: Done) -> None:
         future = self._workers.submit(work)
-        future.add_done_callback(lambda ended: self._tell(ended, done))
+        future.add_done_callback(lambda ended: self._report(ended, done))
 
-    def _tell(self, ended: Future[Any], done: Done) -> None:
+    def _report(self, ended: Future[Any], done: Done) -> None:
         try:
             self._loop.call_soon_threadsafe(done, ended.exception())
-        except RuntimeError:  # the loop is closed: the store that asked is closed too
+        except RuntimeError:  # the loop is closed, and the store too
             return

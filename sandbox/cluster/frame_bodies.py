@@ -1,4 +1,4 @@
-"""What the body of a frame says, where its kind is known."""
+"""Decodes the body of a frame of a known kind, for viewers."""
 
 import json
 import zlib
@@ -15,11 +15,11 @@ COMPRESSED = 1  # bit of sysFlag
 
 _RECORDS = {RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE, RequestCode.QUERY_MESSAGE,
             RequestCode.VIEW_MESSAGE_BY_ID}
-_MESSAGE = {RequestCode.SEND_MESSAGE: "sysFlag", RequestCode.SEND_MESSAGE_V2: "f"}  # and where its sysFlag stands
+_MESSAGE = {RequestCode.SEND_MESSAGE: "sysFlag", RequestCode.SEND_MESSAGE_V2: "f"}  # and the field of its sysFlag
 
 
 def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[str, str]) -> dict[str, Any]:
-    """`kind`: json, records, text, compressed, bytes.  `code` is None for a request; a body cut short says less."""
+    """`kind`: json, records, text, compressed, bytes.  `code` is None for a request; a truncated body gives less."""
     if request_code in _RECORDS and code == ResponseCode.SUCCESS:
         return {"kind": "records", "text": "", "records": _records(body)}
     if code is None and request_code in _MESSAGE and _number(ext.get(_MESSAGE[RequestCode(request_code)])) & COMPRESSED:
@@ -41,12 +41,12 @@ def _records(body: bytes) -> list[dict[str, Any]]:
             if len(rows) == RECORDS_SHOWN:
                 break
     except (SandboxError, ValueError, IndexError, error):
-        pass  # what is kept of the body ends inside a record
+        pass  # the truncated body ends inside a record
     return rows
 
 
 def _pretty(body: bytes) -> str:
-    """Indented where it is JSON; RocketMQ writes some maps with objects for keys, which stay as they are."""
+    """Indented where it is JSON; RocketMQ's maps with objects as keys stay as they are."""
     try:
         return json.dumps(json.loads(body), ensure_ascii=False, indent=2)
     except ValueError:

@@ -1,7 +1,7 @@
-"""The frames on links somebody looks at; what nobody looks at is neither kept nor told.
+"""Records the frames on watched links; frames on other links are neither kept nor reported.
 
-The taps of the network and of the real ports are set only while a view is open: a view asks again and again, and
-`KEEP_S` after the last time its link is forgotten.
+The taps of the network and of the real ports are set only while a view is open: a view calls `watch` again and again,
+and `KEEP_S` after the last call its link is forgotten.
 """
 
 from collections import Counter, deque
@@ -18,15 +18,15 @@ from sandbox.kernel.errors import ActionRefused, ProtocolViolation
 from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.frame import encode
 
-KEEP_S = 10.0  # of the machine: a view asks every second
+KEEP_S = 10.0  # of the machine: a view calls every second
 LOOK_S = 1.0
-ROWS_PER_S = 20  # shown in a moving view; the rest is counted
+ROWS_PER_S = 20  # shown in a live view; the rest is counted
 REMARK_CHARS = 200
-ASKED_KEPT = 1_024  # requests whose answers are still to come, of one link
+ASKED_KEPT = 1_024  # requests without an answer yet, on one link
 
 
 class Link(NamedTuple):
-    """Who connected, and who serves."""
+    """The connecting node and the serving node."""
 
     a: str
     b: str
@@ -37,13 +37,13 @@ class Link(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> "Link":
-        """Servers' names have no tilde; a client's label may."""
+        """A label may contain a tilde, a server's name may not."""
         a, _, b = name.rpartition("~")
         return cls(a, b)
 
 
 class Frame:
-    """One command as it went over the wire.  An answer gives its request what came of it."""
+    """One command as it was sent.  An answer sets the outcome of its request."""
 
     __slots__ = ("answer", "answered_by", "asked_by", "at_ms", "bytes", "code", "data", "no", "oneway", "opaque",
                  "remark", "request_code", "there", "took_ms")
@@ -56,7 +56,7 @@ class Frame:
         self.answer = command.is_response
         self.oneway = command.is_oneway
         self.bytes = size
-        self.data = data  # as much of it as is kept
+        self.data = data  # the first bytes of it, up to the limit
         self.request_code: int | None = None if self.answer else int(command.code)
         self.code: int | None = int(command.code) if self.answer else None
         self.remark = (command.remark or "")[:REMARK_CHARS] or None
@@ -71,16 +71,16 @@ class Frame:
 
 
 class Watched:
-    """What was seen on one link since somebody looked."""
+    """The frames seen on one link since it is watched."""
 
     def __init__(self, link: Link, frames_kept: int) -> None:
         self.link = link
         self.last: deque[Frame] = deque(maxlen=frames_kept)
-        self.shown: deque[Frame] = deque(maxlen=frames_kept)  # of a busy link not all
+        self.shown: deque[Frame] = deque(maxlen=frames_kept)  # not all frames of a busy link
         self.seen = 0
-        self.rest = 0  # seen, and not shown
+        self.rest = 0  # seen but not shown
         self.looked_s = 0.0
-        self._asked: dict[tuple[str, int], Frame] = {}  # by the asking end and opaque
+        self._asked: dict[tuple[str, int], Frame] = {}  # by the requesting end and opaque
         self._second = -1
         self._used = 0
 
@@ -111,10 +111,10 @@ class Watched:
 
 
 class FrameRecorder:
-    """`name_of` gives the node behind an address; None: nobody's, and its frames are nobody's business.
+    """`name_of` returns the node at an address; None: no node, and its frames are not recorded.
 
-    Whoever has set a tap before goes on hearing.  At most `wire_links` links of `wire_frames` frames of
-    `wire_frame_bytes` bytes are kept, twice where a link is busy.
+    A tap set by another part is still called.  At most `wire_links` links of `wire_frames` frames of `wire_frame_bytes`
+    bytes are kept, twice that on a busy link.
     """
 
     def __init__(self, network: Network, listeners: Listeners, clock: Clock, wall: Clock, journal: Journal,
@@ -138,16 +138,16 @@ class FrameRecorder:
         return self._network.tap == self._hear
 
     def links(self) -> dict[str, dict[str, Any]]:
-        """Open connections between nodes, by link, with what was seen on those somebody looks at."""
+        """Open connections between nodes, by link, with the frames seen on watched links."""
         open_now: Counter[Link] = Counter()
         for client, server in self._network.connections():
             a, b = self._name_of(client), self._name_of(server)
             if a is not None and b is not None:
                 open_now[Link(a, b)] += 1
-        for stranger in self._listeners.connections.open.values():
-            serves = self._name_of(stranger.port)
+        for connection in self._listeners.connections.open.values():
+            serves = self._name_of(connection.port)
             if serves is not None:
-                open_now[Link(stranger.name, serves)] += 1
+                open_now[Link(connection.name, serves)] += 1
         rows = {}
         for link in sorted(open_now.keys() | self._watched.keys()):
             watched = self._watched.get(link)
@@ -156,7 +156,7 @@ class FrameRecorder:
         return rows
 
     def watch(self, name: str) -> Watched:
-        """Somebody looks at this link, and will for some seconds.  Raises ActionRefused (404, 429)."""
+        """Record this link for some seconds more.  Raises ActionRefused (404, 429)."""
         link = Link.of(name)
         self._forget_lapsed()
         watched = self._watched.get(link)
@@ -170,12 +170,12 @@ class FrameRecorder:
                                     count=self._limits.wire_links)
             watched = self._watched[link] = Watched(link, self._limits.wire_frames)
         watched.looked_s = self._wall.monotonic()
-        self._names.clear()  # a label may belong to another address by now
+        self._names.clear()  # a label may have another address by now
         self._listen()
         return watched
 
     def close(self) -> None:
-        """Nobody looks any more."""
+        """Stop recording all links."""
         self._watched.clear()
         self._forget_lapsed()
 
@@ -208,7 +208,7 @@ class FrameRecorder:
 
     def _hear(self, sender: str, receiver: str, command: RemotingCommand) -> None:
         if self._hearing:
-            return  # who was before us came again after us
+            return  # another tap was set after ours
         self._hearing = True
         try:
             if self._before is not None:
@@ -218,7 +218,7 @@ class FrameRecorder:
             self._hearing = False
 
     def _note(self, sender: str, receiver: str, command: RemotingCommand, data: bytes | None = None) -> None:
-        """`data`: as it was on a real wire, where others may write a header in their own way."""
+        """`data`: the bytes from a real connection, where the header may be encoded differently."""
         a, b = self._name(sender), self._name(receiver)
         if a is None or b is None:
             return
@@ -230,7 +230,7 @@ class FrameRecorder:
         try:
             data = data or encode(command)
         except ProtocolViolation:
-            return  # no such frame can be
+            return  # no valid frame
         frame = Frame(self._next_no, self._clock.now_ms(), command, data[:self._limits.wire_frame_bytes], len(data),
                       there=there)
         self._next_no += 1

@@ -1,7 +1,7 @@
-"""The journal read backwards: the newest events a reader wants, page by page, to the first one there is.
+"""The journal read backwards: the newest events that fit a filter, page by page.
 
-First what memory holds, then the files.  A page looks at `LOOK_BYTES` of files at most and says how far it has come,
-so that a search for what is rare goes on where it stopped.  Pure functions of entries and files: a worker runs them.
+First the entries in memory, then the files.  A page reads at most `LOOK_BYTES` of files and returns where it stopped,
+so that the search for a rare event goes on from there.  Pure functions of entries and files, run by a worker.
 """
 
 import logging
@@ -44,7 +44,7 @@ def look_back(memory: Sequence[Entry], files: Path | None, wanted: EventFilter, 
     for line in segments.lines_back(files, page.before) if files is not None else ():
         head = _HEAD.match(line)
         if head is None:
-            log.warning("skipped a line of the journal that nobody can read: %r", line[:80])
+            log.warning("skipped an unreadable line of the journal: %r", line[:80])
             continue
         seq, at_ms, kind = int(head[1]), int(head[2]), head[3].decode()
         if seq >= page.before:
@@ -59,7 +59,7 @@ def look_back(memory: Sequence[Entry], files: Path | None, wanted: EventFilter, 
 
 
 class _Page:
-    """The rows found, and how far somebody has looked: everything from `before` on."""
+    """The rows found, and `before`: everything from it on was searched."""
 
     def __init__(self, wanted: EventFilter, before: int, most: int) -> None:
         self.before = before
@@ -94,5 +94,5 @@ def _first_seq(memory: Sequence[Entry], files: Path | None) -> int:
 def for_browser(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the files with its 64-bit numbers as text, as `to_row` makes it from memory."""
     if row["type"] not in BY_NAME:
-        return {**row, "seq": str(row["seq"])}  # written by another version: shown as it is
+        return {**row, "seq": str(row["seq"])}  # written by another version: returned unchanged
     return to_row(from_row(row), longs_as_text=True)

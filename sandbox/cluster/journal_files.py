@@ -1,4 +1,4 @@
-"""A sandbox's journal with its files: written through every 200 ms, read back for those who were away longer."""
+"""A sandbox's journal with its files: written every 200 ms, read back for clients that were away longer."""
 
 import logging
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from sandbox.kernel.clock import Clock, TimerHandle
 log = logging.getLogger(__name__)
 
 DIRECTORY = "journal"
-GROWTH_PER_KEYFRAME = 8  # a keyframe is written when the journal has grown by so many times the last one
+GROWTH_PER_KEYFRAME = 8  # a keyframe is written when the journal has grown by this many times the last keyframe
 MAX_ROWS = 10_000
 
 
 class JournalFiles:
-    """Owns the journal, its segment writer and the timers that write through and draw keyframes.
+    """Owns the journal, its segment writer and the timers that flush and write keyframes.
 
-    Timers run on the machine's clock: the disk does not wait for a stopped world.
+    Timers run on the machine's clock: flushing goes on while the sandbox's clock stands.
     """
 
     def __init__(self, directory: Path, clock: Clock, environment: Environment, config: HostConfig,
@@ -40,7 +40,7 @@ class JournalFiles:
         self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
         self._trouble = False
         self._listeners: tuple[Callable[[Entry], None], ...] = ()
-        self.refused: Callable[[OSError], None] = lambda why: None  # told when the disk takes no more, once
+        self.refused: Callable[[OSError], None] = lambda why: None  # called once when the disk refuses
         self._keyframe_seq = -1
         self._keyframe_bytes = 0
         self._grown_bytes = 0
@@ -48,12 +48,12 @@ class JournalFiles:
                                flow_per_s=limits.flow_events_per_s, pace=environment.wall.monotonic)
         self.journal.keep_in(self._keep)
 
-    def tell_facts(self, *listeners: Callable[[Entry], None]) -> None:
-        """They hear every fact as it is written (flow they would hear only while the valve is open)."""
+    def on_fact(self, *listeners: Callable[[Entry], None]) -> None:
+        """Call the listeners with every fact as it is written (flow events would come only while the valve is open)."""
         self._listeners += listeners
 
     def start(self, draw: Callable[[], dict[str, Any]]) -> None:
-        """Draw the first keyframe and look again every ten seconds.  `draw` gives the snapshot a keyframe holds."""
+        """Write the first keyframe and check again every ten seconds.  `draw` returns the snapshot of a keyframe."""
         self._draw = draw
         self.keyframe()
         self._keyframe_timer = self._wall.call_later(self._config.keyframe_s, self._look)
@@ -66,7 +66,8 @@ class JournalFiles:
         self._grown_bytes = 0
 
     def flush(self) -> None:
-        """Hand what was written to the operating system; a full disk is tried again later, and nothing is dropped."""
+        """Hand the written entries to the operating system; on a full disk it is tried again later, nothing is dropped.
+        """
         self._flush_timer = None
         try:
             self._writer.flush()
@@ -80,7 +81,7 @@ class JournalFiles:
 
     @property
     def is_refused(self) -> bool:
-        """The disk took no more when it was last asked."""
+        """Whether the last write was refused."""
         return self._trouble
 
     def close(self) -> None:
@@ -94,7 +95,7 @@ class JournalFiles:
             self._writer.abandon()
 
     def abandon(self) -> None:
-        """As a crash leaves it: what was not written through is lost."""
+        """Close as after a crash: entries not flushed are lost."""
         self._stop_timers()
         self.journal.keep_in(None)
         self._writer.abandon()
@@ -106,8 +107,8 @@ class JournalFiles:
         except OSError as why:
             self._complain(why)
         if type(entry.event) not in FLOW:
-            for tell in self._listeners:
-                tell(entry)
+            for listener in self._listeners:
+                listener(entry)
         self._grown_bytes += max(0, self._writer.total_bytes - before)
         if self._flush_timer is None:
             self._flush_timer = self._wall.call_later(self._config.journal_write_s, self.flush)
@@ -139,16 +140,16 @@ def last_time_ms(directory: Path) -> int:
     return max((int(row["at_ms"]) for row in rows), default=0)
 
 
-async def page_of(directory: Path, diary: JournalFiles | None, environment: Environment, after: int, limit: int, *,
-                  facts_only: bool, longs_as_text: bool = True) -> Entries:
+async def page_of(directory: Path, journal_files: JournalFiles | None, environment: Environment, after: int,
+                  limit: int, *, facts_only: bool, longs_as_text: bool = True) -> Entries:
     """Rows after `after`: from memory if it reaches back so far, else from the files, read by a worker."""
     limit = max(1, min(limit, MAX_ROWS))
     path = directory / DIRECTORY
-    if diary is not None:
+    if journal_files is not None:
         try:
-            entries = diary.journal.since(min(after + 1, diary.journal.next_seq))
+            entries = journal_files.journal.since(min(after + 1, journal_files.journal.next_seq))
         except Overrun:
-            diary.flush()
+            journal_files.flush()
         else:
             return page_from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0,
                                     facts_only=facts_only, longs_as_text=longs_as_text)
@@ -158,7 +159,7 @@ async def page_of(directory: Path, diary: JournalFiles | None, environment: Envi
 
 def page_from_memory(entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool,
                      longs_as_text: bool) -> Entries:
-    """At most `limit` of these, as rows."""
+    """At most `limit` of `entries`, as rows."""
     rows: list[dict[str, Any]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1
     for entry in entries:

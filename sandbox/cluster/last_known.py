@@ -1,4 +1,4 @@
-"""What a broker knew when its process ended: boards go on showing it, as of then, until the broker runs again."""
+"""The state of a broker when its process ended: snapshots show it, with its time, until the broker runs again."""
 
 from typing import Any, NamedTuple
 
@@ -9,16 +9,16 @@ PERM_READ = 4
 
 
 class LastKnown(NamedTuple):
-    """`sandbox.json` keeps it as it is, for the server may end before the broker comes back."""
+    """Saved in `sandbox.json`, as the server may end before the broker starts again."""
 
     at_ms: int  # of the sandbox's clock
     state: str  # stopped, killed, power_cut
     topics: dict[str, dict[str, Any]]  # name → permission, read_queues, write_queues, ends [[min, max]] by queue
     groups: dict[str, dict[str, dict[str, list[int | None]]]]  # group → topic → queue → [committed, its store time]
-    locking: list[str]  # groups that held locks: those went with the memory
+    locking: list[str]  # groups that held locks, which were lost with the memory
 
     def read_queues(self, topic: str) -> int:
-        """How many of its queues consumers could read."""
+        """Read queues of the topic; 0 for an unknown or unreadable one."""
         config = self.topics.get(topic)
         return config["read_queues"] if config is not None and config["permission"] & PERM_READ else 0
 

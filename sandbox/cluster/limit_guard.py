@@ -1,4 +1,4 @@
-"""What happens at a limit: the page hears why, the journal keeps that it happened."""
+"""Checks limits: a request beyond a limit is refused, and the journal gets an event."""
 
 from typing import NoReturn
 
@@ -7,7 +7,7 @@ from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused
 
-TELL_EVERY_S = 1.0
+REPORT_EVERY_S = 1.0
 
 _HINTS = {
     "topics": "Delete a topic you no longer need.",
@@ -21,12 +21,12 @@ _HINTS = {
 
 
 class LimitGuard:
-    """Tells the journal at most once per limit and second."""
+    """Writes at most one event per limit and second."""
 
     def __init__(self, wall: Clock, journal: Journal) -> None:
         self._wall = wall
         self._journal = journal
-        self._told_s: dict[str, float] = {}
+        self._reported_s: dict[str, float] = {}
 
     def check(self, limit: str, value: int, allowed: int, who: str) -> None:
         """Raises ActionRefused (422) when `value` is more than `allowed`."""
@@ -35,8 +35,8 @@ class LimitGuard:
 
     def refuse(self, limit: str, value: int, allowed: int, who: str) -> NoReturn:
         now_s = self._wall.monotonic()
-        if now_s - self._told_s.get(limit, -TELL_EVERY_S) >= TELL_EVERY_S:
-            self._told_s[limit] = now_s
+        if now_s - self._reported_s.get(limit, -REPORT_EVERY_S) >= REPORT_EVERY_S:
+            self._reported_s[limit] = now_s
             self._journal.write(LimitReached(limit, value, allowed, who))
         raise ActionRefused(422, "The limit of {limit} is {allowed}; this would make {value}.", _HINTS.get(limit, ""),
                             limit=limit.replace("_", " "), allowed=allowed, value=value)

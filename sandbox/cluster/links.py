@@ -1,7 +1,7 @@
-"""Links between nodes of a sandbox that somebody cut or slowed.
+"""Links between nodes of a sandbox that were cut or slowed.
 
-A link is a pair of names (`control.actions.faults`); the wires know addresses.  Each direction has its own state.
-While nothing is wrong with any link nobody is asked, and the network is as fast as ever.
+A link is a pair of names (`control.actions.faults`); the network uses addresses.  Each direction has its own state.
+While all links are normal the network has no gate and no delay, and is as fast as without faults.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from sandbox.journal.events import LinkChanged
 from sandbox.journal.journal import Journal
 from sandbox.kernel.errors import ActionRefused
 
-MAX_LINKS = 256  # pairs something is wrong with; each node of a full sandbox with each other is fewer
+MAX_LINKS = 256  # pairs that are not normal; all pairs of a full sandbox are fewer
 
 Way = tuple[str, str]  # from, to
 
@@ -28,7 +28,7 @@ WHOLE = LinkState()
 
 
 class Links:
-    """`name_of` gives the node behind an address (`ip:port`); None: nobody's."""
+    """`name_of` returns the node at an address (`ip:port`); None: no node."""
 
     def __init__(self, network: Network, journal: Journal, name_of: Callable[[str], str | None]) -> None:
         self._network = network
@@ -37,11 +37,11 @@ class Links:
         self._ways: dict[Way, LinkState] = {}
 
     def state(self, a: str, b: str) -> LinkState:
-        """Of the bytes from `a` to `b`."""
+        """Of the direction from `a` to `b`."""
         return self._ways.get((a, b), WHOLE)
 
     def check_room(self, a: str, b: str) -> None:
-        """Raises ActionRefused (429) when something is wrong with too many links already."""
+        """Raises ActionRefused (429) when too many links are not normal already."""
         if len({_pair(way) for way in self._ways} - {_pair((a, b))}) >= MAX_LINKS:
             raise ActionRefused(429, "Something is wrong with {count} links already.", "Heal some first.",
                                 count=MAX_LINKS)
@@ -59,12 +59,12 @@ class Links:
         self._journal.write(LinkChanged(a=a, b=b, state="healed", one_way=False, delay_ms=0))
 
     def forget(self, name: str) -> None:
-        """The node is gone for good, and its links with it."""
+        """Remove all links of a deleted node."""
         for a, b in sorted({_pair(way) for way in self._ways if name in way}):
             self.heal(a, b)
 
     def rename(self, names: dict[str, str]) -> None:
-        """Machines keep their links when they get other names."""
+        """Links stay with their machines when nodes get other names."""
         self._ways = {(names.get(a, a), names.get(b, b)): state for (a, b), state in self._ways.items()}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ class Links:
         return rows
 
     def restore(self, rows: list[dict[str, Any]]) -> None:
-        """As `rows` had them before sleep; no event: nothing changes."""
+        """From `rows` as they were before sleep; writes no event."""
         for row in rows:
             state = LinkState(cut=row["state"] == "cut", delay_ms=row["delay_ms"])
             self._set(row["a"], row["b"], state, one_way=row["one_way"])

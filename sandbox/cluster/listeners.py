@@ -1,7 +1,7 @@
-"""The ports of a sandbox: strangers reach its nodes by real sockets, while somebody keeps them open.
+"""The ports of a sandbox: external clients reach its nodes by real sockets while the ports are open.
 
-One port per node, at the node's own address; with one broker and one name server the broker's answers for both.  A node
-that goes down takes its port with it, one that starts opens it again.
+One port per node, at the node's own address; with one broker and one name server the broker's port serves both.  The
+port of a node closes when the node goes down and opens when it starts.
 """
 
 import asyncio
@@ -31,20 +31,20 @@ TAKEN = "Port {port} of this machine is taken by another program: {why}."
 
 
 class Port:
-    """One address, and what listens there.  `trouble`: why nothing does, in the words of the operating system."""
+    """One address, and what listens there.  `trouble`: the operating system's error text when nothing does."""
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.server: TcpServer | None = None
-        self.serving: NodeListener | None = None  # the life of a node that is behind `server`
+        self.serving: NodeListener | None = None  # the node process behind `server`
         self.trouble: str | None = None
-        self.turn = asyncio.Lock()  # opening and closing take turns of the loop
+        self.turn = asyncio.Lock()  # opening and closing take several turns of the loop
 
 
 class Listeners:
-    """Opened and closed by order; `up` and `down` are told by the nodes.
+    """Opened and closed by the owner; nodes call `up` and `down`.
 
-    `pin` is called when the ports open and with each connection: a wire client's clock cannot be scaled.
+    `pin` is called when the ports open and with each connection: an external client's clock cannot be scaled.
     """
 
     def __init__(self, environment: Environment, clock: Clock, journal: Journal, limits: SandboxLimits,
@@ -52,21 +52,21 @@ class Listeners:
         self._environment = environment
         self.access = access
         self._pin = pin
-        self._nodes: dict[str, NodeListener] = {}  # address → who is up there
+        self._nodes: dict[str, NodeListener] = {}  # address → the running node
         self._last_name_server: NameServer | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         brokers = [record.address for record in records if record.kind == "broker"]
         servers = [record.address for record in records if record.kind == "name_server"]
-        self.shared = servers[0] if len(brokers) == len(servers) == 1 else None  # whose port is the broker's
+        self.shared = servers[0] if len(brokers) == len(servers) == 1 else None  # uses the broker's port
         self.ports = {address: Port(address) for address in (*servers, *brokers) if address != self.shared}
-        self.name_servers = brokers if self.shared is not None else servers  # what a client is told
+        self.name_servers = brokers if self.shared is not None else servers  # the addresses for external clients
         self.limits = TcpLimits(connections=limits.wire_connections, pending_requests=limits.wire_pending_requests,
                                 unread_bytes=limits.wire_unread_bytes)
         self.guard = TcpGuard(self.limits, clock=environment.wall, journal=journal)
         self.connections = WireConnections(clock, journal.ring)
         self.is_open = False
 
-    # For nodes.
+    # Called by nodes.
 
     def up(self, address: str, node: NodeListener) -> None:
         """A node's process runs."""
@@ -79,12 +79,12 @@ class Listeners:
         self._nodes.pop(address, None)
         self._settle_later(address)
 
-    # By order.
+    # Called for the owner.
 
     async def open(self) -> None:
-        """Every port, or none.
+        """Open every port, or none.
 
-        Raises ActionRefused (409): others would reach it without keys, a port is taken, no sockets here.
+        Raises ActionRefused (409): other machines would reach it without keys, a port is taken, no sockets here.
         """
         if not self.access.is_on:
             self._check_loopback()
@@ -110,9 +110,9 @@ class Listeners:
             await asyncio.gather(*(self._settle(port) for port in busy))
 
     def crash(self) -> None:
-        """As when the server is killed; what is left closes in the turns to come."""
+        """As when the server is killed; sockets close in the next turns."""
         if self.is_open:
-            self._tell(self.close())
+            self._spawn(self.close())
 
     def admit_without_keys(self) -> None:
         """From the next request on.  Raises ActionRefused (409) while other machines reach an open port."""
@@ -121,7 +121,7 @@ class Listeners:
         self.access.set(None)
 
     def listens(self, address: str) -> bool:
-        """Is a real socket open there?"""
+        """Whether a real socket is open at the address."""
         port = self.ports.get(address if address != self.shared else next(iter(self.ports)))
         return port is not None and port.server is not None
 
@@ -133,15 +133,15 @@ class Listeners:
     def _settle_later(self, address: str) -> None:
         port = self.ports.get(address)
         if self.is_open and port is not None:
-            self._tell(self._settle(port))
+            self._spawn(self._settle(port))
 
-    def _tell(self, story: Coroutine[Any, Any, None]) -> None:
-        task: asyncio.Task[None] = self._environment.loop.create_task(story)
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task: asyncio.Task[None] = self._environment.loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _settle(self, port: Port) -> None:
-        """Open or close until what listens is what should."""
+        """Open or close the port until it fits the state of its node."""
         async with port.turn:
             port.trouble = None
             while port.serving is not (wanted := self._wanted(port.address)):
@@ -174,7 +174,7 @@ class Listeners:
 
     @property
     def is_beyond_loopback(self) -> bool:
-        """Other machines reach its ports, when they are open."""
+        """Whether other machines reach its ports when they are open."""
         return any(not _is_loopback(address) for address in self.ports)
 
     def _check_loopback(self) -> None:

@@ -1,4 +1,4 @@
-"""A new sandbox on paper: its seed, its nodes and their addresses for life."""
+"""The record of a new sandbox: its seed, its nodes and their permanent addresses."""
 
 from typing import Any
 
@@ -13,11 +13,12 @@ PORT_STEP = 4  # RocketMQ derives the fast listener (-2) and the HA port (+1) fr
 
 def new_record(slug: str, template: str, *, preset: str, seed: str | int | None, changes: dict[str, object] | None,
                limits: dict[str, Any] | None, config: HostConfig, ports_taken: set[int], now_ms: int) -> SandboxRecord:
-    """Without a `seed` the name and the moment make one.
+    """Without a `seed` it is made from the name and the time.
 
-    Raises ActionRefused (422) for an unknown template, preset or key, (503) when no port is left."""
-    stage = template_of(template)
-    all_changes = {**stage.changes, **(changes or {})}
+    Raises ActionRefused (422) for an unknown template, preset or key, (503) when no port is left.
+    """
+    chosen = template_of(template)
+    all_changes = {**chosen.changes, **(changes or {})}
     preset_of(preset, all_changes)
     ports = iter([port for port in range(config.first_port, config.last_port, PORT_STEP) if port not in ports_taken])
 
@@ -27,8 +28,8 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
             raise ActionRefused(503, "No port is left for another broker.", "Delete a sandbox you no longer need.")
         return f"{config.node_host}:{port}"
 
-    nodes = [NodeRecord("broker", *_name_and_id(node), address()) for node in stage.brokers]
-    nodes += [NodeRecord("name_server", f"ns-{number}", 0, address()) for number in range(1, stage.name_servers + 1)]
+    nodes = [NodeRecord("broker", *_name_and_id(node), address()) for node in chosen.brokers]
+    nodes += [NodeRecord("name_server", f"ns-{number}", 0, address()) for number in range(1, chosen.name_servers + 1)]
     return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
                          seed=str(seed) if seed is not None else f"{slug} {now_ms}", nodes=nodes,
                          limits=dict(limits or {}))

@@ -1,4 +1,4 @@
-"""Which node an address belongs to, and which node somebody means."""
+"""Node names: by address, and by what a user entered."""
 
 from sandbox.cluster import console
 from sandbox.cluster.actors.actors import Actors, slot_of_ip
@@ -7,9 +7,9 @@ from sandbox.kernel.errors import ActionRefused
 
 
 class NodeNames:
-    """Name servers and brokers by `ns-1`, `broker-a`, `broker-a.1`; clients by their actor's label, for that stays.
+    """Name servers and brokers by `ns-1`, `broker-a`, `broker-a.1`; clients by their actor's label, which stays.
 
-    Who shares a client's process is where that process is.
+    Clients that share a process share its node.
     """
 
     def __init__(self, nodes: Nodes, actors: Actors) -> None:
@@ -17,7 +17,7 @@ class NodeNames:
         self._actors = actors
 
     def name_of(self, address: str) -> str | None:
-        """The node at `ip:port`; None: nobody's."""
+        """The node at `ip:port`; None: no node."""
         server = self._nodes.name_at(address)
         if server is not None:
             return server
@@ -28,7 +28,7 @@ class NodeNames:
         return next((label for label, actor in self._actors.by_label.items() if actor.slot == slot), None)
 
     def node(self, field: str, wished: str) -> str:
-        """The name of the node somebody means.  Raises ActionRefused (422) when there is none."""
+        """The name of the node a user entered.  Raises ActionRefused (422) when there is none."""
         if wished in self._nodes.names() or wished == console.LABEL:
             return wished
         actor = self._actors.by_label.get(wished) or next(
@@ -45,8 +45,9 @@ class NodeNames:
         return [*self._nodes.names(), *sorted(self._actors.by_label)]
 
     def talk(self, a: str, b: str) -> bool:
-        """Is there ever a connection between them?  Name servers and clients do not talk among themselves, and a
-        broker only to those of its own name."""
+        """Whether the two ever connect.  Name servers and clients do not connect among themselves, and brokers only
+        within their own name.
+        """
         one, other = self._nodes.find(a), self._nodes.find(b)
         if one is not None and other is not None:
             return one is not other and one.name == other.name

@@ -1,4 +1,4 @@
-"""The servers of a sandbox: name servers and brokers, each with the address it keeps for life."""
+"""The servers of a sandbox: name servers and brokers, each with its permanent address."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.name_server import NameServer
 
-NODE_NETWORK = "10.0.1"  # where brokers' own connections come from, each from its own; private to the sandbox
+NODE_NETWORK = "10.0.1"  # source addresses of brokers' own connections, one each; private to the sandbox
 
 
 class NameServerNode:
@@ -56,7 +56,7 @@ class Nodes:
             node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
 
     def start(self) -> None:
-        """Masters before their slaves, which ask name servers for them; who was down stays down."""
+        """Masters before their slaves, which find them by the name servers; nodes that were down stay down."""
         for name_server in self.name_servers:
             name_server.start()
         for broker in self._masters_first():
@@ -64,7 +64,7 @@ class Nodes:
                 broker.start()
 
     def stop(self) -> None:
-        """Cleanly, slaves first; who hangs is killed."""
+        """Stop cleanly, slaves first; a hung node is killed."""
         for broker in reversed(self._masters_first()):
             if broker.state == "hung":
                 broker.kill()
@@ -73,7 +73,7 @@ class Nodes:
             name_server.stop()
 
     def restart(self) -> None:
-        """Brokers that run, one after the other: what their machines are told to be from now on counts."""
+        """Restart the running brokers one after the other, so that changed machine settings apply."""
         for broker in self._masters_first():
             if broker.broker is not None:
                 broker.stop()
@@ -89,14 +89,14 @@ class Nodes:
         return sorted(self.brokers, key=lambda node: not node.is_master)
 
     def power_cut(self, node: BrokerNode) -> None:
-        """What a slave loses had its OK from the master, where it had one."""
+        """Cut a broker's power.  A slave's messages were confirmed by its master, if that one runs."""
         master = next((each for each in self.masters() if each.name == node.name and each is not node), None)
         node.power_cut(None if master is None else master.running.store.unanswered)
 
     def promote(self, slave: BrokerNode) -> dict[str, str]:
-        """Restart `slave` as master; its master, which is down, is its slave from now on.
+        """Restart `slave` as master; its master, which is down, becomes its slave.
 
-        Returns who is called otherwise now, the old name → the new one.  Raises StoreError when it cannot start.
+        Returns the changed names, old → new.  Raises StoreError when it cannot start.
         """
         master = self.broker(slave.name)
         slave.stop()
@@ -127,12 +127,12 @@ class Nodes:
                       key=lambda node: node.name)
 
     def down_masters(self) -> dict[str, LastKnown]:
-        """What masters knew that run no more, by name."""
+        """The last known state of masters that are down, by name."""
         return {node.name: node.last_known for node in sorted(self.brokers, key=lambda node: node.name)
                 if node.is_master and node.last_known is not None}
 
     def slave_of(self, name: str) -> BrokerNode | None:
-        """One that runs, the lowest id first."""
+        """A running slave of it, the lowest id first."""
         found = [node for node in self.brokers if node.name == name and not node.is_master and node.broker is not None]
         return min(found, key=lambda node: node.record.broker_id, default=None)
 
@@ -141,13 +141,13 @@ class Nodes:
         return {node.record.directory: node.last_known for node in self.brokers if node.last_known is not None}
 
     def stay_down(self, known: dict[str, list[Any]]) -> None:
-        """As `last_known` was, from JSON."""
+        """Restore `last_known` from JSON."""
         for node in self.brokers:
             if node.record.directory in known:
                 node.stay_down(LastKnown(*known[node.record.directory]))
 
     def skews(self) -> dict[str, int]:
-        """How wrong clocks are, by directory; right ones are left out."""
+        """Clock errors in ms, by directory; correct clocks are left out."""
         return {node.record.directory: node.clock.skew_ms for node in self.brokers if node.clock.skew_ms}
 
     def skew(self, skews: dict[str, int]) -> None:
@@ -155,11 +155,11 @@ class Nodes:
             node.clock.skew_ms = skews.get(node.record.directory, 0)
 
     def lock_lives(self) -> dict[str, int]:
-        """How long brokers keep a lock, ms, by directory; those that nobody changed are left out."""
+        """Expiry of brokers' locks, ms, by directory; unchanged ones are left out."""
         return {node.record.directory: node.lock_life_ms for node in self.brokers if node.lock_life_ms is not None}
 
     def keep_locks(self, lives: dict[str, int]) -> None:
-        """From their next start on."""
+        """Applies from their next start on."""
         for node in self.brokers:
             node.lock_life_ms = lives.get(node.record.directory)
 
@@ -175,7 +175,7 @@ class Nodes:
         return [*(node.name for node in self.name_servers), *(node.node for node in self.brokers)]
 
     def name_at(self, address: str) -> str | None:
-        """Whose `ip:port` it is: where it listens, or where its own connections come from."""
+        """The node that listens at `ip:port`, or whose own connections come from it."""
         for server in self.name_servers:
             if address == server.record.address:
                 return server.name

@@ -1,4 +1,4 @@
-"""What everybody who looks at a sandbox should know, beside why it stands still."""
+"""Notices shown to all viewers of a sandbox, beside the reason why it does not run."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ LOG_CUT = ("The commit log of {broker} could not be read from byte {offset} on w
 
 
 class Notice(NamedTuple):
-    """A sentence in English; who translates fills `pattern` with `values`.  `dismissible`: by its owner."""
+    """A sentence in English; translations fill `pattern` with `values`.  `dismissible`: by its owner."""
 
     pattern: str
     values: dict[str, Any]
@@ -17,7 +17,7 @@ class Notice(NamedTuple):
 
 
 def note_cut(cuts: dict[str, dict[str, int]], node: str, report: RecoveryReport) -> None:
-    """Of several cuts of a log the place of the first and all their bytes."""
+    """Of several cuts of a log: the place of the first, and the bytes of all."""
     before = cuts.get(node, {"offset": report.end_offset, "bytes": 0})
     cuts[node] = {"offset": min(before["offset"], report.end_offset), "bytes": before["bytes"] + report.truncated_bytes}
 

@@ -9,21 +9,21 @@ from sandbox.store.disk import FileDisk
 from sandbox.store.mapped_file import wipe
 
 WRITE_BACK_S = 30.0  # Linux: vm.dirty_expire_centisecs; older dirty pages are written by the kernel itself
-VERSIONS = 256  # of one small file that may be pending; older ones count as written back
+VERSIONS = 256  # of one small file that may be unsynced; older ones count as written back
 
-Version = tuple[float, bytes | None]  # since when, in seconds of the clock; None: there is no such file
+Version = tuple[float, bytes | None]  # since when, in seconds of the clock; None: the file does not exist
 
 
 class MachineDisk(FileDisk):
-    """Small files (tables, checkpoint, the abort mark) keep what they said before, until they are synced or 30 s old.
+    """Small files (tables, checkpoint, the abort file) keep earlier versions until they are synced or 30 s old.
 
-    Mapped files keep nothing: the store knows how far each is flushed, and `power_cut` takes the rest away.
+    Mapped files keep none: the store knows how far each is flushed, and `power_cut` removes the rest.
     """
 
     def __init__(self, root: Path, clock: Clock) -> None:
         super().__init__(root)
         self._clock = clock
-        self._versions: dict[str, deque[Version]] = {}  # oldest first; the first is surely on disk
+        self._versions: dict[str, deque[Version]] = {}  # oldest first; the first is certainly on disk
 
     def write(self, path: str, data: bytes) -> None:
         self._remember(path)
@@ -45,11 +45,11 @@ class MachineDisk(FileDisk):
 
     def sync(self, path: str) -> None:
         super().sync(path)
-        if path in self._versions:  # a thread may be here while a turn writes: what was synced is the newest at least
+        if path in self._versions:  # called by a thread beside a turn's write: the newest version at least is synced
             self._versions[path] = deque(list(self._versions[path])[-1:], maxlen=VERSIONS)
 
     def power_cut(self, flushed: Mapping[str, int]) -> None:
-        """Take away what a machine without power loses.  `flushed`: path of a mapped file → bytes that survive."""
+        """Remove what a machine without power loses.  `flushed`: path of a mapped file → bytes that survive."""
         for path, position in flushed.items():
             self._cut(path, position)
         expired_s = self._clock.monotonic() - WRITE_BACK_S
@@ -68,7 +68,7 @@ class MachineDisk(FileDisk):
         size = self.size_of(path)
         if size is None:
             return
-        if position == 0:  # created, and never flushed: not even its name is on disk
+        if position == 0:  # created and never flushed: the file does not exist either
             super().remove(path)
             return
         mapped = self.map(path, size)
@@ -78,7 +78,7 @@ class MachineDisk(FileDisk):
             mapped.close()
 
     def _remember(self, path: str) -> None:
-        """What is there now counts as on disk, when nothing is known of it yet."""
+        """The present content counts as on disk, if no version is recorded yet."""
         if path not in self._versions:
             self._versions[path] = deque([(0.0, self.read(path))], maxlen=VERSIONS)
 

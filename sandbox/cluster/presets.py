@@ -1,6 +1,6 @@
 """Sizes and thresholds of a sandbox: Apache's own, ours, and small ones for lessons (catalogue 5).
 
-Whatever differs from the real value is shown beside it, so this module also says what the real one is.
+Values that differ from RocketMQ's are shown beside them, so this module has the real values too.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +21,7 @@ class Preset:
     index_slots: int = 5_000_000
     index_entries: int = 20_000_000
     max_message_bytes: int = 4 * MIB
-    memory_bytes: int | None = None  # what "in memory" (40 % of it) is counted from; None: the machine's own
+    memory_bytes: int | None = None  # what "in memory" (40 % of it) is computed from; None: the machine's own
     pull_threshold_for_queue: int = 1_000
     pull_threshold_size_mib: int = 100
     consume_concurrently_max_span: int = 2_000
@@ -45,10 +45,10 @@ TEACHING = replace(SANDBOX, commit_log_file_bytes=64 * KIB, consume_queue_file_e
 PRESETS = {"real": REAL, "sandbox": SANDBOX, "teaching": TEACHING}
 
 FIXED_BY_FIRST_MESSAGE = ("commit_log_file_bytes", "consume_queue_file_entries", "index_slots", "index_entries")
-"""File sizes: they are in the files' names and layout, so they stay once a message is stored."""
+"""File sizes: part of the files' names and layout, so they stay once a message is stored."""
 
 OF_NEW_CLIENTS = ("client_rebalance_interval_ms", "client_lock_interval_ms", "client_lock_max_live_ms")
-"""Properties of a client's process: who starts from then on has them, and no broker knows of them."""
+"""Properties of a client process: they apply to processes started later, and no broker knows them."""
 
 _ALLOWED: dict[str, tuple[int, int]] = {
     "commit_log_file_bytes": (64 * KIB, GIB),

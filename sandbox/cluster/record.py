@@ -1,6 +1,6 @@
-"""What a sandbox remembers over sleep and crash: `sandbox.json` in its directory.
+"""What a sandbox keeps over sleep and crash: `sandbox.json` in its directory.
 
-Messages, offsets, topics and groups are in the brokers' own files; here is what RocketMQ has no file for.
+Messages, offsets, topics and groups are in the brokers' own files; this file has what RocketMQ has no file for.
 """
 
 import os
@@ -18,20 +18,20 @@ FORMAT = 1
 
 
 class NodeRecord(NamedTuple):
-    """A node and the address it keeps for life: the address is inside stored records and message ids.
+    """A node and its permanent address, which is part of stored records and message ids.
 
-    A promoted slave changes its `broker_id`, not its `home`: the directory it was born with.
+    A promoted slave changes its `broker_id`, not its `home`: the directory it was created with.
     """
 
     kind: str  # name_server, broker
     name: str
     broker_id: int
     address: str  # ip:port
-    home: str = ""  # empty: called as the node is
+    home: str = ""  # empty: as the node's name
 
     @property
     def node(self) -> str:
-        """`broker-a`, or `broker-a.1` for a slave: how pages and events name it."""
+        """`broker-a`, or `broker-a.1` for a slave: its name in pages and events."""
         return self.name if self.broker_id == 0 else f"{self.name}.{self.broker_id}"
 
     @property
@@ -41,7 +41,7 @@ class NodeRecord(NamedTuple):
 
 @dataclass(kw_only=True)
 class SandboxRecord:
-    """`running`: written when awake, so finding it set on waking means the server was killed."""
+    """`running`: set while open, so finding it set when opening means the server was killed."""
 
     slug: str
     template: str
@@ -50,38 +50,38 @@ class SandboxRecord:
     seed: str
     nodes: list[NodeRecord]
     epoch: str = ""
-    wakes: int = 0  # so far, this one included: every life has its own epoch
+    wakes: int = 0  # so far, this one included: each opening has its own epoch
     running: bool = False
-    built: bool = False  # the template's stage was carried out
+    built: bool = False  # the template's setup was run
     clock_ms: int = 0
     rate: float = 1.0
     wall_ms: int = 0  # when this was written
     processes: int = 0  # started so far; gives each new process its number
     actors: list[dict[str, Any]] = field(default_factory=list)
     strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set
-    ledgers: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what its listeners were given
+    ledgers: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → statistics of its listeners
     resets: list[dict[str, Any]] = field(default_factory=list)
-    origins: dict[str, str] = field(default_factory=dict)  # topic/broker → how it came to be
-    links: list[dict[str, Any]] = field(default_factory=list)  # those something is wrong with, as a snapshot has them
-    skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → how wrong its machine's clock is, ms
-    lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' life, where changed
-    down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → what it knew last
-    cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → what of its log was not to be read
+    origins: dict[str, str] = field(default_factory=dict)  # topic/broker → how it was created
+    links: list[dict[str, Any]] = field(default_factory=list)  # those that are not normal, as in a snapshot
+    skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → its clock error, ms
+    lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' expiry, where changed
+    down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → its last known state
+    cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → the unreadable part of its log that was cut
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
-    keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: nobody signs
-    listening: bool = False  # its ports are to be open while it is awake
+    keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed
+    listening: bool = False  # its ports are open while the sandbox is
     failed: str | None = None
 
 
 def save(directory: Path, record: SandboxRecord) -> None:
-    """Write through a draft, so that a crash leaves the old file or the new one, never half of one."""
+    """Write through a draft, so that a crash leaves the old file or the new one complete."""
     data = orjson.dumps({"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]},
                         option=orjson.OPT_INDENT_2, default=_plain)
     replace_file(directory / FILE_NAME, data)
 
 
 def load(directory: Path) -> SandboxRecord:
-    """Raises CorruptRecord when the file cannot be understood, FileNotFoundError when there is none."""
+    """Raises CorruptRecord when the file cannot be parsed, FileNotFoundError when there is none."""
     path = directory / FILE_NAME
     try:
         values = orjson.loads(path.read_bytes())
@@ -103,7 +103,7 @@ def _node(values: Any) -> NodeRecord:
 
 
 def _check_kinds(record: SandboxRecord) -> None:
-    """Every field is of the kind its default or its use says; what is inside is found out on waking."""
+    """Every field has the type of its default or use; nested values are checked when opening."""
     blank = SandboxRecord(slug="", template="", preset="", changes={}, seed="", nodes=[])
     for spec in fields(SandboxRecord):
         kind = type(getattr(blank, spec.name))
@@ -113,7 +113,7 @@ def _check_kinds(record: SandboxRecord) -> None:
 
 
 def save_snapshot(directory: Path, snapshot: dict[str, Any]) -> None:
-    """What a visitor of the sleeping sandbox is shown."""
+    """What visitors of the sleeping sandbox see."""
     replace_file(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
 
 
@@ -134,6 +134,6 @@ def _plain(value: object) -> object:
 def replace_file(path: Path, data: bytes) -> None:
     """Readers find the old content or the new, whole."""
     draft = path.with_suffix(".tmp")
-    draft.touch(mode=0o600)  # there are keys in one of them
+    draft.touch(mode=0o600)  # one of them contains keys
     draft.write_bytes(data)
     os.replace(draft, path)

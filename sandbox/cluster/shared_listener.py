@@ -1,4 +1,4 @@
-"""One listener for two nodes: with one broker and one name server, the broker's port answers for both."""
+"""One listener for two nodes: with one broker and one name server, the broker's port serves both."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,14 @@ from sandbox.remoting.command import FLAG_RESPONSE, RemotingCommand
 
 
 class SharedListener:
-    """A `Listener`: requests that only the name server knows go to it, everything else to the broker.
+    """A `Listener`: requests only the name server knows go to it, all others to the broker.
 
-    Connections are the broker's.  While the name server is down, what was asked of it stays unanswered, as it would by
-    a name server that does not know the request; the connection goes on, for it is the broker's too.
+    Connections belong to the broker.  While the name server is down, its requests stay unanswered, as by a name server
+    that does not know the request; the connection stays open for the broker.
     """
 
     def __init__(self, broker: Broker, name_server: Callable[[], NameServer]) -> None:
-        """`name_server()` is its newest life; one that has ended answers nothing."""
+        """`name_server()` returns its newest process; one that has ended answers nothing."""
         self._broker = broker
         self._name_server = name_server
 
@@ -24,7 +24,7 @@ class SharedListener:
         self._broker.connected(channel)
 
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
-        """Neighbouring commands of one node stay one batch, so that answers keep their order."""
+        """Consecutive commands of one node stay one batch, so that answers keep their order."""
         if not any(self._is_name_servers_command(c) for c in commands):
             self._broker.handle(commands, channel)
             return
@@ -50,6 +50,6 @@ class SharedListener:
         if not self._is_name_servers_command(batch[0]):
             self._broker.handle(batch, channel)
             return
-        if not self._broker.hung:  # who asks for routes is not silent
+        if not self._broker.hung:  # a client that requests routes is active
             self._broker.connections.heard(channel, batch[-1].serialize_type)
         self._name_server().handle(batch, channel)

@@ -1,15 +1,15 @@
-"""A step: run until something happens, then stand still again."""
+"""A step: run until an event, then pause again."""
 
 from sandbox.journal.events import FLOW, Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Loop, ScaledClock
 
 NOT_STEPS = frozenset({"ActionTaken", "ClockChanged", "Keyframe", "JournalTrimmed", "FlowSkipped"})
-"""Facts about the sandbox's own keeping: a step does not stop at them."""
+"""Facts of the sandbox itself: a step does not stop at them."""
 
 
 class Steps:
-    """Watches the journal during a step and ends it at the event waited for."""
+    """Watches the journal during a step and ends it at the expected event."""
 
     def __init__(self, clock: ScaledClock, journal: Journal, loop: Loop) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class Steps:
     def end(self) -> None:
         self._clock.stop_step()
         self._until = "ms"
-        self._loop.call_soon(self._leave)  # not now: the journal may be ringing its bells
+        self._loop.call_soon(self._leave)  # not now: the journal may be calling its subscribers
 
     def _look(self) -> None:
         if self._until == "ms":

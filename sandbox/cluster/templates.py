@@ -1,4 +1,4 @@
-"""Stages a sandbox can begin with, told as the actions that build them (catalogue 4)."""
+"""Initial setups of a sandbox, as the actions that build them (catalogue 4)."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 class Template(NamedTuple):
-    """`changes` are preset keys the stage needs; the rest comes from the preset that was chosen.
+    """`changes` are preset keys the setup needs; the rest comes from the chosen preset.
 
     `brokers` are nodes: `broker-a` is a master, `broker-a.1` its slave.
     """
@@ -24,7 +24,7 @@ class Template(NamedTuple):
     name: str
     brokers: tuple[str, ...] = ("broker-a",)
     name_servers: int = 1
-    stage: tuple[Action, ...] = ()
+    setup: tuple[Action, ...] = ()
     changes: dict[str, object] = {}
 
 
@@ -82,7 +82,7 @@ def _shrink() -> tuple[Action, ...]:
 
 def _index() -> tuple[Action, ...]:
     rows = tuple(RowToSend(key=INDEX_KEYS[n * 7 % len(INDEX_KEYS)], tag="paid", body=f"order message {n}")
-                 for n in range(200))  # 7 and 40 share no factor: every key five times, well mixed
+                 for n in range(200))  # 7 and 40 have no common factor: every key five times, well mixed
     return (
         CreateTopic(topic="orders", write_queues=4, read_queues=4),
         SendMessages(topic="orders", rows=rows),
@@ -103,19 +103,19 @@ def _retries() -> tuple[Action, ...]:
 
 TEMPLATES: dict[str, Template] = {template.name: template for template in (
     Template("empty"),
-    Template("flights", stage=_flights()),
-    Template("orders", brokers=("broker-a", "broker-b"), stage=_orders()),
-    Template("payments", stage=_payments()),
-    Template("cluster", brokers=("broker-a", "broker-a.1", "broker-b"), name_servers=2, stage=_cluster(),
+    Template("flights", setup=_flights()),
+    Template("orders", brokers=("broker-a", "broker-b"), setup=_orders()),
+    Template("payments", setup=_payments()),
+    Template("cluster", brokers=("broker-a", "broker-a.1", "broker-b"), name_servers=2, setup=_cluster(),
              changes={"slave_read": True}),
-    Template("shrink", stage=_shrink()),
-    Template("index", stage=_index(), changes={"index_slots": 97, "index_entries": 400}),
-    Template("retries", stage=_retries()),
+    Template("shrink", setup=_shrink()),
+    Template("index", setup=_index(), changes={"index_slots": 97, "index_entries": 400}),
+    Template("retries", setup=_retries()),
 )}  # fmt: skip
 
 
 def template_of(name: str) -> Template:
-    """Raises ActionRefused (422) for a name that is not offered."""
+    """Raises ActionRefused (422) for an unknown name."""
     template = TEMPLATES.get(name)
     if template is None:
         raise ActionRefused(422, "There is no template {name}.", "Choose one of: {known}.", field="template", name=name,

@@ -1,4 +1,4 @@
-"""How each topic came to be: `topics.json` does not say, the journal does."""
+"""How each topic was created: `topics.json` does not have it, the journal does."""
 
 from sandbox.journal.events import Entry, TopicChanged
 
@@ -6,16 +6,16 @@ ORIGINS_KEPT = 4_096
 
 
 class TopicOrigins:
-    """`of(topic, broker)`: cluster, broker, automatic, retry or dead_letter; None for what was there before us.
+    """`of(topic, broker)`: cluster, broker, automatic, retry or dead_letter; None for topics that existed before.
 
-    `kept` is plain JSON, `topic/broker` → how; the sandbox remembers it over sleep.
+    `kept` is plain JSON, `topic/broker` → origin; saved over sleep.
     """
 
     def __init__(self, kept: dict[str, str]) -> None:
         self.kept = kept
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact.  A change of a topic that exists leaves its origin alone."""
+        """Take a fact.  A change of an existing topic leaves its origin alone."""
         event = entry.event
         if not isinstance(event, TopicChanged):
             return

@@ -1,7 +1,7 @@
-"""Whether strangers must sign what they ask of a sandbox (ACL 4.x), and with which key.
+"""Whether external clients must sign their requests to a sandbox (ACL 4.x), and with which key.
 
-RocketMQ's own check, asked of what came over a real wire only: who lives inside the sandbox stands, as it were, on its
-white list.  One account, an administrator.
+RocketMQ's own check, applied to requests from real connections only: in-process clients count as whitelisted.  One
+account, an administrator.
 """
 
 
@@ -19,11 +19,13 @@ UNSIGNED = frozenset({
     RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, RequestCode.QUERY_DATA_VERSION, RequestCode.GET_KV_CONFIG,
     RequestCode.GET_KVLIST_BY_NAMESPACE, RequestCode.GET_UNIT_TOPIC_LIST, RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST,
     RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, RequestCode.GET_NAMESRV_CONFIG})  # fmt: skip
-"""What a name server tells everybody.  RocketMQ's lets everybody change it, too (spec remoting 5); ours does not."""
+"""Requests a name server answers to unauthenticated clients.  RocketMQ's also lets them change it (spec remoting 5);
+ours does not.
+"""
 
 
 class WireAccess:
-    """On while there are keys."""
+    """Active while keys are set."""
 
     def __init__(self, clock: Clock, keys: Keys | None) -> None:
         self._clock = clock
@@ -48,7 +50,7 @@ class WireAccess:
         self.keys = keys
 
     def refusal(self, c: RemotingCommand, remote: str) -> BrokerRefused | None:
-        """Why this request is not served; None: it is.  Answers to what a node asked are nobody's business here."""
+        """Why this request is refused; None: it is served.  Answers to a node's own requests are not checked."""
         if self._control is None or c.is_response or c.code in UNSIGNED:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Connections that came over a real wire: when each did what for the first time, and why it ended."""
+"""Connections from external clients: when each request code came first, and why a connection ended."""
 
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +16,7 @@ REFUSALS_KEPT = 32
 
 
 class NodeListener(Protocol):
-    """What answers behind a port: a `Listener` that knows its request codes."""
+    """What serves a port: a `Listener` with its known request codes."""
 
     def connected(self, channel: Channel) -> None: ...
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None: ...
@@ -25,7 +25,7 @@ class NodeListener(Protocol):
 
 
 class WireConnection:
-    """One of them.  Moments are of the sandbox's clock."""
+    """One connection.  Times are of the sandbox's clock."""
 
     __slots__ = ("address", "channel", "client_id", "codes", "denial", "denied", "ended_ms", "first_code", "heard_ms",
                  "language", "no", "opened_ms", "port", "unserved", "version", "why")
@@ -35,33 +35,33 @@ class WireConnection:
         self.port = port  # the address it came to
         self.channel = channel
         self.address: str = channel.remote
-        self.client_id: str | None = None  # this and the next two: what it said to a broker
+        self.client_id: str | None = None  # this and the next two: as reported to a broker
         self.language: str | None = None
         self.version: int | None = None
         self.opened_ms = self.heard_ms = now_ms
         self.first_code: int | None = None
-        self.codes: dict[int, int] = {}  # request code → when it came first
-        self.unserved: dict[int, int] = {}  # those that nobody here answers
+        self.codes: dict[int, int] = {}  # request code → first time
+        self.unserved: dict[int, int] = {}  # those that no processor serves
         self.denied = 0  # requests that access control refused
         self.denial: str | None = None  # the last one, in RocketMQ's words
         self.ended_ms: int | None = None
-        self.why: str | None = None  # it ended, as ClientDisconnected says it
+        self.why: str | None = None  # set when it ended, as in ClientDisconnected
 
     @property
     def name(self) -> str:
-        """Of a client nobody of ours is: its id once it has said so, until then its address."""
+        """Name of an external client: its id once reported, until then its address."""
         return self.client_id or self.address
 
     def cut(self) -> None:
-        """End it from here, by order."""
+        """Close it by the owner's order."""
         self.channel.why_closed = "cut"
         self.channel.close()
 
 
 class WireConnections:
-    """All of one sandbox: those that are open, the last that ended, and the last that were refused.
+    """All of one sandbox: the open ones, the last that ended, and the last that were refused.
 
-    `changed` is called when a board would look different: a connection, its end, or the first request of a kind.
+    `changed` is called when a snapshot would differ: a new connection, its end, or the first request of a code.
     """
 
     def __init__(self, clock: Clock, changed: Callable[[], None]) -> None:
@@ -70,10 +70,10 @@ class WireConnections:
         self._count = 0
         self.open: dict[Channel, WireConnection] = {}
         self.ended: deque[WireConnection] = deque(maxlen=ENDED_KEPT)
-        self.refused: deque[tuple[int, ConnectionRefused]] = deque(maxlen=REFUSALS_KEPT)  # with their moments
+        self.refused: deque[tuple[int, ConnectionRefused]] = deque(maxlen=REFUSALS_KEPT)  # with their times
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact."""
+        """Take a fact."""
         if isinstance(entry.event, ConnectionRefused):
             self.refused.append((entry.at_ms, entry.event))
         elif isinstance(entry.event, ClientConnected) and entry.event.transport != LOOPBACK:
@@ -117,11 +117,11 @@ class WireConnections:
 
 
 class WatchedListener:
-    """A node's listener with somebody who notes what comes, and who asks for signatures where they are wanted."""
+    """A node's listener that records each connection's requests and, where keys are set, requires signatures."""
 
     def __init__(self, port: str, listener: NodeListener, connections: WireConnections, access: WireAccess,
                  admitted: Callable[[], None]) -> None:
-        """`admitted` is called for each new connection before the node hears of it."""
+        """`admitted` is called for each new connection before the node gets it."""
         self._port = port
         self._listener = listener
         self._connections = connections
@@ -143,7 +143,7 @@ class WatchedListener:
             self._listener.handle(commands, channel)
 
     def _is_allowed(self, c: RemotingCommand, connection: WireConnection) -> bool:
-        """Else it is answered here.  RocketMQ loses what was asked one-way."""
+        """Otherwise the refusal is sent here.  As in RocketMQ, a refused one-way request gets no answer."""
         refusal = self._access.refusal(c, connection.address)
         if refusal is None:
             return True

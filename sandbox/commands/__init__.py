@@ -1,7 +1,7 @@
-"""Typed actions, carried out: one module per family.
+"""Executes typed actions: one module per family.
 
-Every function here decides first and does afterwards: it raises ActionRefused, or returns what is to be done once the
-journal has the action.
+Every function validates first and changes later: it raises ActionRefused, or returns a function that makes the change,
+to be called once the journal has the action.
 """
 
 from collections.abc import Callable
@@ -72,5 +72,5 @@ _BY_KIND: dict[type, Callable[[Any, Any], CarryOut]] = {
 
 
 def prepare(cluster: Cluster, action: Action) -> CarryOut:
-    """Raises ActionRefused, and then nothing has happened."""
+    """Raises ActionRefused; then nothing has changed."""
     return _BY_KIND[type(action)](cluster, action)

@@ -1,6 +1,6 @@
-"""What consumers that pull by themselves cannot be asked for: they have no listener.
+"""Actions refused for consumers that pull by themselves, because they have no listener.
 
-Everything here raises ActionRefused (422) with the field.
+Every function raises ActionRefused (422) with the field.
 """
 
 from sandbox.cluster.actors.consumer_actor import ConsumerActor

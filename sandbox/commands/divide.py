@@ -1,4 +1,4 @@
-"""How a group divides its queues."""
+"""Allocation strategy of a group."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from sandbox.queries.checked_strategy import checked_strategy
 
 
 def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
-    """All in-process members divide this way from their next rebalance on; later members too."""
+    """All in-process members use the strategy from their next rebalance on; later members too."""
     members = cluster.actors.consumers(action.group)
     if not members:
         raise ActionRefused(409, "The group {group} has no member here.", "Add a consumer first.", field="group",

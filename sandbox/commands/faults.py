@@ -1,4 +1,4 @@
-"""What goes wrong with brokers, name servers, clocks and disks, on purpose."""
+"""Faults of brokers, name servers, clocks and disks."""
 
 
 from sandbox.cluster.broker_node import BrokerNode
@@ -71,7 +71,7 @@ def power_cut(cluster: Cluster, action: PowerCut) -> CarryOut:
 
 
 def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
-    """The dead master takes the slave's number, so that it comes back as a slave and not as a second master."""
+    """The dead master takes the slave's id, so that it restarts as a slave and not as a second master."""
     slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
         raise ActionRefused(409, "{broker} is a master already.", "Choose one of its slaves.", field="broker_id",
@@ -136,7 +136,7 @@ def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
 
 
 def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
-    """Not in RocketMQ: there a lock goes with its holder, with time, or with the broker's memory."""
+    """Not in RocketMQ: there a lock ends when it is released, expires, or the broker restarts."""
     locks = _running(cluster, action.broker, 0).running.locks
     mq = MessageQueue(action.topic, action.broker, action.queue_id)
     if mq not in locks.table.get(action.group, {}):

@@ -1,4 +1,4 @@
-"""Producers and consumers: add, change, stop, break."""
+"""Producers and consumers: add, change, stop, crash."""
 
 from dataclasses import fields, replace
 
@@ -26,7 +26,7 @@ ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _
 
 OF_ONE_S_OWN = tuple(spec.name for spec in fields(StartConsumer)
                      if spec.name not in ("group", "subscriptions", "actor", "copies", "instance"))
-"""What "one more like the others" may do differently."""
+"""Fields that may differ in a member added with the settings of the others."""
 
 
 def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
@@ -41,8 +41,7 @@ def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
 
 
 def start_consumer(cluster: Cluster, action: StartConsumer) -> CarryOut:
-    """Without subscriptions it is "one more like the others": the settings of the group's newest member, save what
-    is given."""
+    """Without subscriptions, the settings of the group's newest member, except the fields given."""
     actors = cluster.actors
     like = _like_the_others(cluster, action) if not action.subscriptions else action
     for subscription in like.subscriptions:
@@ -86,7 +85,7 @@ def crash(cluster: Cluster, action: CrashActor) -> CarryOut:
 
 
 def restart(cluster: Cluster, action: RestartActor) -> CarryOut:
-    """A process that still lives is killed first, as a supervisor would."""
+    """A process that still runs is killed first, as a supervisor would."""
     actor = cluster.actors.get(action.actor)
 
     def carry_out(seq: int, by: str) -> None:
@@ -98,7 +97,7 @@ def restart(cluster: Cluster, action: RestartActor) -> CarryOut:
 
 
 def remove(cluster: Cluster, action: RemoveActor) -> CarryOut:
-    """Its process stops cleanly if it can; the card goes at once."""
+    """Its process stops cleanly if it can; the actor is removed at once."""
     actor = cluster.actors.get(action.actor)
 
     def carry_out(seq: int, by: str) -> None:
@@ -129,7 +128,7 @@ def resume(cluster: Cluster, action: ResumeActor) -> CarryOut:
 
 
 def check_topic_name(topic: str) -> None:
-    """Raises ActionRefused (422) for a name no broker accepts."""
+    """Raises ActionRefused (422) for a name that no broker accepts."""
     problem = complaint(topic)
     if problem is not None:
         if problem == ILLEGAL:

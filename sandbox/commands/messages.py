@@ -1,7 +1,7 @@
-"""Messages people send by hand."""
+"""Messages sent by hand."""
 
 
-from sandbox.cluster.actors.producing import SELECTORS, messages_of
+from sandbox.cluster.actors.sending import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
@@ -13,7 +13,7 @@ from sandbox.message.queue import MessageQueue
 
 
 def send(cluster: Cluster, action: SendMessages) -> CarryOut:
-    """A burst, a trickle, or rows; what went wrong on the way is in the journal (`SendFailed`)."""
+    """Many at once, at a rate, or given rows; the journal has the failures (`SendFailed`)."""
     check_topic_name(action.topic)
     check_messages(action)
     count = len(action.rows) or action.count or 1
@@ -26,9 +26,9 @@ def send(cluster: Cluster, action: SendMessages) -> CarryOut:
 
     def carry_out(seq: int, by: str) -> None:
         messages = messages_of(action)
-        story = console.send_batches(messages, queue=queue) if action.batch else console.send(
+        coroutine = console.send_batches(messages, queue=queue) if action.batch else console.send(
             messages, per_s=action.rate_per_s, selector=SELECTORS[action.selector], queue=queue)
-        cluster.actors.later(story, f"send {action.topic}")
+        cluster.actors.later(coroutine, f"send {action.topic}")
 
     return carry_out
 
@@ -39,7 +39,7 @@ def queue_of(topic: str, row: str) -> MessageQueue:
 
 
 def _check_queue(cluster: Cluster, queue: MessageQueue) -> None:
-    """A broker that is down may be written to (and the journal tells how that fails); a queue that is not, may not."""
+    """A broker that is down is allowed (the journal shows the failure); a queue that does not exist is not."""
     node = cluster.nodes.broker(queue.broker)
     config = node.broker.topics.table.get(queue.topic) if node.broker is not None else None
     if node.broker is not None and (config is None or queue.queue_id >= config.write_queues):

@@ -1,4 +1,4 @@
-"""Where a group goes on, moved on purpose."""
+"""Resets of a group's offsets."""
 
 
 from sandbox.cluster.cluster import Cluster
@@ -20,7 +20,7 @@ def reset(cluster: Cluster, action: ResetOffsets) -> CarryOut:
 
 
 def undo(cluster: Cluster, action: UndoReset) -> CarryOut:
-    """Back to where each queue stood, by whichever way the group can be reached now."""
+    """Back to each queue's offset before the reset, by the method that fits the group now."""
     done, targets = undo_targets(cluster, action.reset_id)
 
     def carry_out(seq: int, by: str) -> None:

@@ -1,6 +1,6 @@
-"""What an action's function returns."""
+"""The return type of an action's function."""
 
 from collections.abc import Callable
 
 CarryOut = Callable[[int, str], None]
-"""Do it: called with the seq of the ActionTaken and who acts, right after the journal has it."""
+"""Makes the change: called with the seq of the ActionTaken and the actor, right after the journal has it."""

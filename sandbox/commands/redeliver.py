@@ -1,4 +1,4 @@
-"""One stored message, given to somebody once more: a copy to its topic, or itself to one listener."""
+"""Delivers one stored message again: a copy to its topic, or the message itself to one listener."""
 
 
 import orjson
@@ -26,11 +26,11 @@ NO_ANSWER = "NO_ANSWER"
 
 _KEPT = (properties.KEYS, properties.TAGS)
 _OWN = frozenset(value for name, value in vars(properties).items() if name.isupper() and value not in _KEPT)
-"""What RocketMQ itself writes into properties: a copy gets its own."""
+"""Properties that RocketMQ itself writes: a copy gets its own."""
 
 
 def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
-    """Sent like anything sent by hand; what goes wrong on the way is in the journal (`SendFailed`)."""
+    """Sent like any message sent by hand; the journal has failures (`SendFailed`)."""
     _, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     topic = origin_topic(stored)
     if topic in NOT_FOR_SENDING:
@@ -44,20 +44,20 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
 
     def carry_out(seq: int, by: str) -> None:
         copy = Message(topic, body, kept, stored.flag)
-        story = cluster.console.send([copy], per_s=None, selector=None, queue=None)
-        cluster.actors.later(story, f"resend to {topic}")
+        coroutine = cluster.console.send([copy], per_s=None, selector=None, queue=None)
+        cluster.actors.later(coroutine, f"resend to {topic}")
 
     return carry_out
 
 
 def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
-    """CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` says what came of it."""
+    """CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` has the result."""
     node, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     client_id, group = _member(cluster, node, action)
 
     def carry_out(seq: int, by: str) -> None:
-        story = _consume(cluster, node, stored, client_id, group)
-        cluster.actors.later(story, f"consume once by {client_id}")
+        coroutine = _consume(cluster, node, stored, client_id, group)
+        cluster.actors.later(coroutine, f"consume once by {client_id}")
 
     return carry_out
 
@@ -99,7 +99,7 @@ async def _consume(cluster: Cluster, node: BrokerNode, stored: StoredMessage, cl
 
 
 def _said(answer: RemotingCommand) -> tuple[str, int | None, str | None]:
-    """The listener's word and how long it took, or the code the broker answered with."""
+    """The listener's status and its time in ms, or the broker's error code."""
     if answer.code != ResponseCode.SUCCESS:
         known = answer.code in ResponseCode._value2member_map_
         return ResponseCode(answer.code).name if known else str(answer.code), None, answer.remark

@@ -1,4 +1,4 @@
-"""The sandbox's clock, by order."""
+"""Actions on the sandbox's clock."""
 
 
 from sandbox.cluster.cluster import Cluster
@@ -20,7 +20,7 @@ def set_rate(cluster: Cluster, action: SetRate) -> CarryOut:
 
 
 def step(cluster: Cluster, action: Step) -> CarryOut:
-    """Run until the next fact, the next event of the type named, or for `ms`; then stand still again."""
+    """Run until the next fact, the next event of the given type, or for `ms`; then pause again."""
     _check_elastic(cluster)
     if action.until not in ("fact", "ms") and action.until not in BY_NAME:
         raise ActionRefused(422, "There is no event {until}.", "Name an event, or say fact or ms.", field="until",
@@ -34,7 +34,7 @@ def step(cluster: Cluster, action: Step) -> CarryOut:
 
 
 def _check_elastic(cluster: Cluster) -> None:
-    """Time is elastic only while every client is in-process: a wire client has timeouts of its own."""
+    """Time can be scaled only while every client is in-process: an external client has timeouts of its own."""
     if cluster.wire_clients():
         raise ActionRefused(409, "A client on the wire has clocks of its own, so time stays at 1.",
                             "Disconnect it to change the speed.")

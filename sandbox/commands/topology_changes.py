@@ -67,9 +67,9 @@ def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
 
 def _update_topic(cluster: Cluster, brokers: list[Broker], wanted: Callable[[Broker], TopicConfig],
                   how: str) -> CarryOut:
-    """All brokers or none: the walls are asked first."""
+    """All brokers or none: all limits are checked first."""
     limits = cluster.limits
-    topics: dict[str, int] = {}  # application topics of the whole sandbox and their queues, as they would be
+    topics: dict[str, int] = {}  # application topics of the whole sandbox and their queues after the change
     for node in cluster.nodes.masters():
         for name, config in node.running.topics.table.items():
             if node.running.topics.counts(name):
@@ -92,7 +92,7 @@ def _update_topic(cluster: Cluster, brokers: list[Broker], wanted: Callable[[Bro
 
 
 def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
-    """As the admin tool does: at every broker, then at every name server."""
+    """As the admin tool: at every broker, then at every name server."""
     _refuse_system(action.topic)
     nodes = [node for node in cluster.nodes.masters() if action.topic in node.running.topics.table]
     if not nodes:
@@ -126,9 +126,9 @@ def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
 
 
 def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
-    """The lock's life changes at once; sizes and flushing take a restart of the broker, which happens now.
+    """The expiry of locks changes at once; sizes and flushing take a restart of the broker, which is done now.
 
-    What is a property of client processes, as how often they renew locks, counts for those that start from now on.
+    Properties of client processes, as the lock renewal interval, apply to processes started later.
     """
     node = cluster.nodes.broker(action.broker)
     running = node.running

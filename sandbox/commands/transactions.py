@@ -1,4 +1,4 @@
-"""Transactions people end by hand."""
+"""Transactions ended by hand."""
 
 import logging
 
@@ -19,24 +19,24 @@ DECISIONS = {"commit": TRANSACTION_COMMIT, "rollback": TRANSACTION_ROLLBACK}
 
 
 def end(cluster: Cluster, action: EndTransaction) -> CarryOut:
-    """One END_TRANSACTION in the name of the producer's group: from its own process if it lives, else another one."""
+    """One END_TRANSACTION for the producer's group: from its own process if it runs, else from another one."""
     node, half = open_transaction(cluster, action.transaction_id)
     header = EndTransactionHeader(
         group=half.producer_group, half_queue_offset=half.half_offset, physical_offset=half.physical_offset,
         decision=DECISIONS[action.outcome], from_check=False, msg_id=half.transaction_id, broker=node.name)
 
     def carry_out(seq: int, by: str) -> None:
-        cluster.actors.later(_tell(cluster, node, half, header), f"end {half.transaction_id}")
+        cluster.actors.later(_end(cluster, node, half, header), f"end {half.transaction_id}")
 
     return carry_out
 
 
-async def _tell(cluster: Cluster, node: BrokerNode, half: HalfMessage, header: EndTransactionHeader) -> None:
+async def _end(cluster: Cluster, node: BrokerNode, half: HalfMessage, header: EndTransactionHeader) -> None:
     try:
         api = _api_of(cluster, half.producer_group) or (await cluster.console.instance()).api
         await api.end_transaction(node.record.address, header, None)
     except SandboxError as why:
-        log.info("%s was not told how %s ended: %s", node.node, half.transaction_id, why)
+        log.info("%s did not get the end of %s: %s", node.node, half.transaction_id, why)
 
 
 def _api_of(cluster: Cluster, group: str) -> ClientApi | None:

@@ -1,6 +1,6 @@
-"""Fields that say nothing where they stand: refused, so that nothing asked for is silently ignored.
+"""Refuses fields that have no effect in their action, so that nothing requested is silently ignored.
 
-Everything here raises ActionRefused (422) with the field, why it has no effect, and what to do instead.
+Every function raises ActionRefused (422) with the field, why it has no effect, and an alternative.
 """
 
 from dataclasses import MISSING, fields
@@ -17,14 +17,14 @@ from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.message.filter import TAG
 
 MADE_UP = ("rate_per_s", "key", "keys", "tag", "body_bytes")
-"""What a producer with a feed takes from the feed."""
+"""Fields of a producer that a feed replaces."""
 
 ROWS_SAY = ("count", "key", "tag", "body", "body_bytes")
-"""What each row of `SendMessages.rows` says for itself."""
+"""Fields that each row of `SendMessages.rows` has itself."""
 
 NOT_OF_A_PRODUCER = ("work_ms", "slow_key", "slow_queue", "slow_ms", "expression")
 OF_TRANSACTIONS = ("fail_percent", "handler")
-"""What only a transactional producer has: how its transactions end."""
+"""Fields of transactional producers only: how their transactions end."""
 
 
 def given(action: Any, names: tuple[str, ...]) -> list[str]:
@@ -128,7 +128,7 @@ def check_messages(action: SendMessages) -> None:
 
 
 def check_expression(field: str, expression: str, kind: str) -> None:
-    """What a client refuses by itself; whether a SQL92 text compiles is for a broker to say."""
+    """The client's own checks; whether a SQL92 expression compiles is checked by the broker."""
     try:
         Subscription("topic", expression, version=0, expression_type=kind)
     except ClientError as why:

@@ -1,4 +1,4 @@
-"""What can be done to a client whose process is not ours."""
+"""Actions on external clients."""
 
 
 from sandbox.cluster.cluster import Cluster
@@ -8,7 +8,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def cut(cluster: Cluster, action: CutConnection) -> CarryOut:
-    """Brokers see the connection close: its members leave at once.  A client that lives comes again by itself."""
+    """Brokers see the connection close: its members leave at once.  A running client reconnects by itself."""
     connections = cluster.connections_of(action.client_id)
     if not connections:
         _refuse(cluster, action.client_id)

@@ -1,1 +1,1 @@
-"""What may be asked of a sandbox: typed actions and questions, rights, named limits."""
+"""The engine's requests: typed actions and questions, rights, named limits."""

@@ -1,4 +1,4 @@
-"""What clients that come over a real wire sign their requests with (ACL 4.x)."""
+"""The keys with which external clients sign their requests (ACL 4.x)."""
 
 from typing import NamedTuple
 

@@ -1,14 +1,14 @@
-"""Names of live boards, each with one spelling: who writes one differently makes no new channel.
+"""Names of live channels, each with one spelling, so that equal channels have equal names.
 
-`board/<slug>/<group>/<topic>`, `messages/<slug>?topic=orders&key=k` (catalogue 10).  Parts and values are encoded as
-`quote(value, safe="")` does it; filters stand in the order of FILTERS, each at most once and none empty.
+`board/<slug>/<group>/<topic>`, `messages/<slug>?topic=orders&key=k` (catalogue 10).  Parts and values are encoded by
+`quote(value, safe="")`; filters are in the order of FILTERS, each at most once and none empty.
 """
 
 from urllib.parse import quote, unquote
 
 from sandbox.kernel.errors import SandboxError
 
-PARTS = {  # behind the slug
+PARTS = {  # after the slug
     "board": (2,), "locks": (1,), "rebalance": (1,), "groups": (0,), "store": (1, 2), "index": (1,), "topics": (0,),
     "topology": (0,), "wire": (0, 1), "messages": (0,), "connect": (0,), "client": (1,), "facts": (0,),
 }
@@ -17,11 +17,11 @@ FILTER_CHARS = 255
 
 
 class ChannelUnknown(SandboxError):
-    """There is no such board: another kind, a wrong number of parts, another spelling, or nothing of that name."""
+    """No such channel: unknown kind, wrong number of parts, other spelling, or nothing of that name."""
 
 
 def parse_channel(name: str) -> tuple[str, str, list[str]]:
-    """Kind, slug and the other parts, decoded; what follows a question mark is the last part, as it is.
+    """Kind, slug and the other parts, decoded; the text after a question mark is the last part, unchanged.
 
     >>> parse_channel("board/demo/order-svc/%25RETRY%25order-svc")
     ('board', 'demo', ['order-svc', '%RETRY%order-svc'])
@@ -40,7 +40,7 @@ def parse_channel(name: str) -> tuple[str, str, list[str]]:
 
 
 def split_channel(name: str) -> tuple[str, str, list[str]]:
-    """As `parse_channel`, for names of one's own making, however they are spelled."""
+    """As `parse_channel`, for names made in this code base, in any spelling."""
     path, mark, query = name.partition("?")
     kind, slug, *rest = (unquote(part) for part in path.split("/"))
     return kind, slug, [*rest, query] if mark else rest

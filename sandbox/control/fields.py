@@ -1,7 +1,7 @@
-"""From a form or JSON to typed values, with an error a person can act on.
+"""Converts form data or JSON to typed values, with errors that say what to correct.
 
-The field types of actions and questions are plain annotations: `int`, `float`, `str`, `bool`, `Literal`,
-`tuple[T, ...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
+The field types of actions and questions are plain annotations: `int`, `float`, `str`, `bool`, `Literal`, `tuple[T,
+...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
 """
 
 import types
@@ -29,7 +29,7 @@ class Between(NamedTuple):
 
 
 class TextUpTo(NamedTuple):
-    """One line of at most so many characters: RocketMQ separates properties with control characters."""
+    """One line of at most `chars` characters: RocketMQ separates properties with control characters."""
 
     chars: int
 
@@ -65,11 +65,11 @@ def build(kind: type[T], given: Mapping[str, Any]) -> T:
 
 
 def convert(hint: Any, value: Any, name: str) -> Any:
-    """`value` as `hint` wants it, from JSON types or from form text."""
+    """`value` converted to `hint`, from JSON types or form text."""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *rules = get_args(hint)
-        if inner is str and isinstance(value, str):  # its own limit counts, not the general one
+        if inner is str and isinstance(value, str):  # its own limit applies, not the general one
             return _narrow(value, rules, name)
         return _narrow(convert(inner, value, name), rules, name)
     if origin is Literal:

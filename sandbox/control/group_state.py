@@ -1,31 +1,31 @@
-"""How a group gets on, in one word: by the same rules for a sandbox and for a real cluster."""
+"""The health of a group in one word, by the same rules for a sandbox and for a real cluster."""
 
 from typing import NamedTuple
 
 LATE_MS = 15_000  # unconsumed for longer is late
 MORE_RATIO, MORE_PER_S = 0.05, 1.0  # delivered beyond consumed by less than this is the jitter of two counters
 
-BEHIND, NOBODY, RETRYING, DIFFERS = "behind", "nobody", "retrying", "differs"
+BEHIND, NO_MEMBER, RETRYING, DIFFERS = "behind", "nobody", "retrying", "differs"
 UNKNOWN, OK, QUIET = "unknown", "ok", "quiet"
-WORST_FIRST = (BEHIND, NOBODY, RETRYING, DIFFERS, UNKNOWN, OK, QUIET)
+WORST_FIRST = (BEHIND, NO_MEMBER, RETRYING, DIFFERS, UNKNOWN, OK, QUIET)
 
 
 class Flow(NamedTuple):
-    """Messages a second of all topics of a group.  `consumed`: its members are done with them; None: nobody knows."""
+    """Messages a second of all topics of a group.  `consumed`: with success by its members; None: unknown."""
 
     consumed: float | None
     delivered: float | None
 
     @property
     def differs(self) -> bool:
-        """More is handed out than consumed: it comes again, or lies in the members' memory."""
+        """More is delivered than consumed: repetitions, or messages in the members' memory."""
         if self.consumed is None or self.delivered is None:
             return False
         return self.delivered - self.consumed > max(MORE_PER_S, self.consumed * MORE_RATIO)
 
 
 class Standing(NamedTuple):
-    """`lag` and `retrying`: messages.  `age_ms`: of the oldest unconsumed one; `most_age_ms`: it is not older."""
+    """`lag` and `retrying`: messages.  `age_ms`: of the oldest unconsumed one; `most_age_ms`: upper bound of it."""
 
     lag: int | None
     retrying: int | None
@@ -39,7 +39,7 @@ class Standing(NamedTuple):
         if self.lag is None:
             return UNKNOWN
         if self.members == 0:
-            return NOBODY if self.lag else QUIET
+            return NO_MEMBER if self.lag else QUIET
         if not self.lag:
             return DIFFERS if self.flow.differs else QUIET if self.flow.consumed == 0 else OK
         if (late := self._late) is None:
@@ -48,7 +48,7 @@ class Standing(NamedTuple):
 
     @property
     def _late(self) -> bool | None:
-        """Where no age is known: whether what waits is more than the group consumes within `LATE_MS`."""
+        """Where no age is known: whether the lag is more than the group consumes within `LATE_MS`."""
         if self.age_ms is not None:
             return self.age_ms > LATE_MS
         if self.most_age_ms is not None and self.most_age_ms <= LATE_MS:

@@ -1,4 +1,4 @@
-"""Every number that keeps a tenant inside its walls (catalogue 6)."""
+"""All named limits (catalogue 6)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxLimits:
-    """Of one sandbox.  Crossing one gives the protocol's own refusal and a `LimitReached` fact."""
+    """Of one sandbox.  Exceeding one gives the protocol's own refusal and a `LimitReached` fact."""
 
     topics: int = 32
     queues_per_topic: int = 64
@@ -17,7 +17,7 @@ class SandboxLimits:
     producers: int = 8
     stored_messages_per_s: int = 2_000
     messages_per_send: int = 5_000
-    body_bytes: int = 4 * MIB  # of a packed body, unpacked for a member; no producer packs longer ones
+    body_bytes: int = 4 * MIB  # of a compressed body, unpacked for a member; no producer makes longer ones
     store_bytes: int = 256 * MIB  # stands for the disk
     journal_bytes: int = 128 * MIB
     flow_events_per_s: int | None = 4_000  # None: the valve never closes
@@ -26,13 +26,13 @@ class SandboxLimits:
     mapped_files: int = 48
     sleep_after_idle_s: float = 600.0
     viewers: int = 100
-    scan_entries: int = 5_000  # one question looks at so many entries
-    scan_ms: int = 5  # or works so long, then returns a cursor
-    wire_links: int = 8  # whose frames are recorded at a time
+    scan_entries: int = 5_000  # entries read by one question
+    scan_ms: int = 5  # or its time, then it returns a cursor
+    wire_links: int = 8  # recorded at a time
     wire_frames: int = 50  # kept of each
     wire_frame_bytes: int = 16 * 1024  # kept of each frame
-    wire_connections: int = 32  # of other people's clients, over all ports
-    wire_pending_requests: int = 1_024  # of one of them, no pulls; further ones are answered with code 2
+    wire_connections: int = 32  # of external clients, over all ports
+    wire_pending_requests: int = 1_024  # of one of them, without pulls; further ones are answered with code 2
     wire_unread_bytes: int = 8 * MIB  # of answers to one of them; then it is closed
 
 
@@ -50,26 +50,26 @@ class HostLimits:
     sandboxes_per_visitor: int = 5
     sandboxes_per_account: int = 20
     creations_per_hour_per_address: int = 20
-    tokens_per_sandbox: int = 20  # API tokens that are good; as many claim links
-    counted_visitors: int = 10_000  # whom a rate remembers; those who did nothing for longest are forgotten
+    tokens_per_sandbox: int = 20  # valid API tokens; the same for claim links
+    counted_visitors: int = 10_000  # visitors with a rate limit state; those inactive for longest are dropped
     sockets: int = 1_000
     sockets_per_address: int = 200
     connections: int = 2_000  # of HTTP, sockets among them
-    connections_per_address: int = 400  # unless a proxy stands before the server
-    request_s: float = 60.0  # until a request is here whole; as long without one, and the connection is closed
+    connections_per_address: int = 400  # unless a proxy is in front of the server
+    request_s: float = 60.0  # until a request is complete; an idle connection is closed after the same time
     request_bytes: int = 5 * MIB // 2  # of a body
     request_fields: int = 1_000  # of a form or an address
-    unread_bytes: int = 4 * MIB  # that wait for the client of a live socket; then its connection is cut
+    unread_bytes: int = 4 * MIB  # waiting for the client of a live socket; then its connection is closed
     data_bytes: int = 20 * 1024 * MIB
     disk_share: float = 0.8
-    read_turn_ms: float = 5.0  # the engine reads boards of live sockets; what is left is read in the next turn
-    read_share: float = 0.5  # of the engine's time goes to them
-    rights_share: float = 0.3  # of the time the database is asked what live sockets may see when they open boards
-    unpacked_bytes: int = 4 * MIB  # of a compressed body, when it is looked at; of a longer one the beginning is shown
+    read_turn_ms: float = 5.0  # reading of channels for live sockets; the rest is read in the next turn
+    read_share: float = 0.5  # of the engine's time for them
+    rights_share: float = 0.3  # of the time: database checks of the rights of live sockets when they open channels
+    unpacked_bytes: int = 4 * MIB  # of a compressed body when shown; of a longer one only the beginning is shown
     pipeline_runs_waiting: int = 20
-    pipeline_runs_per_visitor: int = 2  # waiting or at work
+    pipeline_runs_per_visitor: int = 2  # waiting or running
     pipeline_run_s: float = 600.0  # then it is cancelled
-    pipeline_idle_s: float = 600.0  # then Spark is let go
+    pipeline_idle_s: float = 600.0  # then Spark is stopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,19 +78,19 @@ class SocketLimits:
 
     channels: int = 16
     frame_bytes: int = 64 * 1024
-    board_bytes_per_s: int = 36_000  # of deltas; a board that changes by more is sent less often
+    board_bytes_per_s: int = 36_000  # of deltas; a channel that changes by more is sent less often
     snapshot_bytes: int = 128 * 1024
     messages_per_s: int = 20
-    read_ms_per_s: float = 100.0  # of the engine; who costs more is served less often
+    read_ms_per_s: float = 100.0  # of the engine; a socket that costs more is served less often
     waiting_messages: int = 32  # sub and unsub, while the engine is slow
     behind_after_s: float = 1.0  # oldest unacknowledged frame: the next frame is a snapshot
-    slow_after_s: float = 5.0  # two frames a second from here on
+    slow_after_s: float = 5.0  # from here on two frames a second
     close_after_s: float = 20.0  # close 4408
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttachedLimits:
-    """Of one attached cluster: how much of it is shown, and how often it is asked.  Beyond these: named, not shown."""
+    """Of one attached cluster: how much of it is shown, and how often it is polled.  The rest is named, not shown."""
 
     clusters: int = 16  # of one server
     brokers: int = 64
@@ -98,22 +98,22 @@ class AttachedLimits:
     groups: int = 128
     queues: int = 4_096
     members: int = 512
-    topics_per_round: int = 64  # of each broker; the next round goes on where this one ended
+    topics_per_round: int = 64  # of each broker; the next round continues where this one ended
     groups_per_round: int = 32
     members_per_round: int = 32
     requests_in_flight: int = 16
     requests_per_broker: int = 2  # so that a slow one does not take all
     request_timeout_ms: int = 3_000
     member_timeout_ms: int = 11_000  # a broker waits ten seconds for a member's answer
-    watched_s: float = 60.0  # after the last look nothing is asked any more
-    round_s: float = 10.0  # everything there is; its requests are spread over half of it
-    focus_s: float = 1.0  # the boards somebody looks at
-    members_s: float = 2.0  # what their members say of themselves
-    mute_s: float = 60.0  # a member that did not answer is left alone
+    watched_s: float = 60.0  # without viewers for this long, polling stops
+    round_s: float = 10.0  # one poll of everything; its requests are spread over half of it
+    focus_s: float = 1.0  # the channels with viewers
+    members_s: float = 2.0  # the running info of their members
+    mute_s: float = 60.0  # a member that did not answer is not asked for this long
     first_backoff_s: float = 2.0
     most_backoff_s: float = 60.0
-    attach_s: float = 8.0  # how long the first round may take
+    attach_s: float = 8.0  # time for the first round
     question_s: float = 8.0
-    lag_mark: int = 10_000  # messages; a group over it is an event of the journal
+    lag_mark: int = 10_000  # messages; a group above it is an event of the journal
     found_messages: int = 50
     journal_entries: int = 1_000

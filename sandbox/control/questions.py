@@ -1,4 +1,4 @@
-"""Everything that can be asked of a sandbox without changing it (verb `see`)."""
+"""All questions to a sandbox; they change nothing (verb `see`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class PlanReset:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRebalance:
-    """Who would get what: of the real group with members added or removed, or of made-up ones.
+    """The allocation of queues: of the real group with members added or removed, or of a made-up group.
 
-    `members`: so many in all; who is there stays in sorted order, made-up ones come behind.
+    `members`: the total; real members stay in sorted order, made-up ones follow.
     """
 
     group: Name
@@ -48,14 +48,15 @@ class PlanRebalance:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanCrash:
-    """What would be delivered again if the process of a consumer died now, with all other clients in that process."""
+    """What would be delivered again if the process of a consumer crashed now, with all other clients in that process.
+    """
 
     actor: Name
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecentLag:
-    """How far behind a group was on each queue of a topic in each of the last 300 seconds of the sandbox's clock."""
+    """The lag of a group on each queue of a topic in each of the last 300 seconds of the sandbox's clock."""
 
     group: Name
     topic: Name
@@ -63,7 +64,7 @@ class RecentLag:
 
 @dataclass(frozen=True, kw_only=True)
 class WalkIndex:
-    """Every station on the way from a key to its messages."""
+    """Every lookup step from a key to its messages."""
 
     topic: Name
     key: Name
@@ -74,7 +75,7 @@ class WalkIndex:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadRecord:
-    """One message: its bytes and fields, where it lies, and what became of it."""
+    """One message: its bytes and fields, its position, and what happened to it."""
 
     broker: Name
     physical_offset: Position
@@ -92,7 +93,7 @@ class ReadEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Locate:
-    """Which log file holds a position, and where in it: of the broker's files, or of files of another size."""
+    """Which log file contains a position, and at which offset: of the broker's files, or of files of another size."""
 
     broker: Name
     physical_offset: Position
@@ -103,8 +104,8 @@ class Locate:
 class FindMessages:
     """By id (an offset id or a unique key), by key, by place, or by time; the first one given decides.
 
-    `queue`: a row such as broker-a:3, with `offset` one message of it, else the only queue that is looked through.
-    `cursor` goes on where the last answer stopped.
+    `queue`: a row such as broker-a:3; with `offset` one message of it, else the only queue searched.  `cursor`
+    continues where the last answer stopped.
     """
 
     topic: Name | None = None
@@ -120,7 +121,7 @@ class FindMessages:
 
 @dataclass(frozen=True, kw_only=True)
 class Route:
-    """What a name server says of a topic; `everywhere`: what each of them says, to be compared."""
+    """A name server's route of a topic; `everywhere`: the route of each name server, for comparison."""
 
     topic: Name
     name_server: Name = "ns-1"
@@ -136,7 +137,7 @@ class OffsetFile:
 
 @dataclass(frozen=True, kw_only=True)
 class StartOffset:
-    """Where a new member of the group would start on a queue, and why."""
+    """The start offset of a new member of the group on a queue, and the reason."""
 
     group: Name
     topic: Name
@@ -148,12 +149,12 @@ class StartOffset:
 
 @dataclass(frozen=True, kw_only=True)
 class Transactions:
-    """Half messages nobody has ended yet, the oldest first."""
+    """Open half messages, the oldest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frames:
-    """The last frames of a link `a~b` with their bytes; asking keeps them being recorded for ten seconds."""
+    """The last frames of a link `a~b` with their bytes; the question keeps the recording on for ten seconds."""
 
     link: Name
     no: Annotated[int, Between(1, INT64_MAX)] | None = None

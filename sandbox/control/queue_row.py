@@ -4,7 +4,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def row_parts(field: str, row: str) -> tuple[str, int]:
-    """`broker-a:3` in its parts."""
+    """`broker-a:3` split into broker and queue id."""
     broker, mark, number = row.rpartition(":")
     if not mark or not broker or not number.isdecimal():
         raise ActionRefused(422, "{queue} is no queue.", "Write it like broker-a:3.", field=field, queue=row)

@@ -1,16 +1,16 @@
-"""What crosses from the engine to its readers: plain values, and a bell for news."""
+"""Values that the engine gives its readers, and the bell that signals news."""
 
 from typing import Any, NamedTuple, Protocol
 
 
 class Bell(Protocol):
-    """`ring` is called on the engine's thread, once per event: it must cost next to nothing and never raise."""
+    """`ring` is called on the engine's thread, once per event: it must be very cheap and never raise."""
 
     def ring(self) -> None: ...
 
 
 class Reading(NamedTuple):
-    """One board, read in one turn: `data` is what the channel shows, `seq` the newest event then."""
+    """One channel, read in one turn: `data` is its content, `seq` the newest event at that time."""
 
     seq: int
     at_ms: int
@@ -20,20 +20,20 @@ class Reading(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A board that cannot be read: `asleep`, `waking` (in a moment), `failed`, `unknown` (there is none)."""
+    """A channel that cannot be read: `asleep`, `waking` (in a moment), `failed`, `unknown` (there is none)."""
 
     reason: str
 
 
 class Read(NamedTuple):
-    """One of several boards, and how long reading it took."""
+    """One of several channels, and the seconds that reading took."""
 
     answer: Reading | Refusal
     took_s: float
 
 
 class Entries(NamedTuple):
-    """A piece of the journal.  `first_seq`: the oldest there is; `next_seq`: ask from here on."""
+    """A page of the journal.  `first_seq`: the oldest there is; `next_seq`: where the next page starts."""
 
     first_seq: int
     rows: list[dict[str, Any]]
@@ -41,8 +41,8 @@ class Entries(NamedTuple):
 
 
 class LookedBack(NamedTuple):
-    """Rows newest first.  `before`: ask on from here, None when nothing older is left; `at_ms`: when the oldest event
-    that was looked at happened; `first_seq`: the oldest there is.
+    """Rows, newest first.  `before`: where the next page starts, None when nothing older is left; `at_ms`: time of the
+    oldest event searched; `first_seq`: the oldest there is.
     """
 
     rows: list[dict[str, Any]]

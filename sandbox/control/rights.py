@@ -1,4 +1,4 @@
-"""Who may do what: the one matrix (catalogue: rights)."""
+"""The matrix of roles and rights (catalogue: rights)."""
 
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -20,7 +20,7 @@ _MATRIX: dict[Role, frozenset[Verb]] = {
 
 
 class Actor(NamedTuple):
-    """Who acts: a role and the name others may see."""
+    """The user of an action: a role and the name shown to others."""
 
     role: Role
     name: str
@@ -34,5 +34,5 @@ def can(role: Role, verb: Verb) -> bool:
 
 
 def allows(role: Role, action: Any) -> bool:
-    """Whether this role may carry out that action (or kind of action): by its verb, and by `only` where it has one."""
+    """Whether this role may execute that action (or kind of action): by its verb, and by `only` where it has one."""
     return can(role, action.verb) and getattr(action, "only", role) == role

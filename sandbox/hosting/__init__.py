@@ -1,1 +1,1 @@
-"""The life of sandboxes on one engine: thread, port, registry; open, act, ask, sleep."""
+"""Life cycle of sandboxes on one engine: thread, port, registry; open, act, ask, sleep."""

@@ -1,4 +1,4 @@
-"""What all sandboxes of a server take of its disk together, and whether that is too much."""
+"""The disk space that all sandboxes of a server take together, checked against its limits."""
 
 import os
 import shutil
@@ -13,9 +13,11 @@ HOME_FULL = ("All sandboxes of this server together take {used} MiB of the {allo
 
 
 class DataHome:
-    """RocketMQ watches one disk for one broker; here many share one, and each sees its own `store_bytes` alone.
+    """RocketMQ watches one disk for one broker; here many brokers share one disk, and each sees only its own
+    `store_bytes`.
 
-    They may take `data_bytes`, and no more than `disk_share` of the disk.  `full` says what was found last.
+    All together may take `data_bytes`, and no more than `disk_share` of the disk.  `full`: the result of the last
+    check.
     """
 
     def __init__(self, root: Path, limits: HostLimits) -> None:
@@ -25,7 +27,7 @@ class DataHome:
         self.full: Notice | None = None
 
     def measure(self, slugs: Iterable[str], awake: Container[str]) -> None:
-        """Add up the blocks of all; what sleeps does not grow, and is walked through once.  Takes a thread's time."""
+        """Add up the disk blocks of all.  A sleeping sandbox does not grow: measured once.  Run it in a thread."""
         known = self._sizes
         self._sizes = {slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
                        for slug in slugs}
@@ -36,7 +38,7 @@ class DataHome:
 
 
 def taken_bytes(directory: Path) -> int:
-    """Blocks of all files below, as `du` counts them; what vanishes meanwhile takes none."""
+    """Disk blocks of all files below `directory` in bytes, as `du` counts them; a file deleted meanwhile counts 0."""
     taken, left = 0, [str(directory)]
     while left:
         try:

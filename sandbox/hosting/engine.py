@@ -24,10 +24,10 @@ LOCK_NAME = "engine.lock"
 
 
 class Engine:
-    """Start it, use its `port`, stop it.  One per data home: a lock file keeps a second process out.
+    """Thread with one event loop and its `port`.  One per data home: a lock file keeps a second process out.
 
-    `stop` puts every sandbox to sleep and ends within its timeout; a process that is killed instead leaves the
-    sandboxes as a crash would, and the next wake of each recovers.
+    `stop` closes every sandbox and returns within its timeout; a process that is killed instead leaves the sandboxes as
+    after a crash, and each recovers when it is opened next.
     """
 
     def __init__(self, home: Path, config: HostConfig | None = None) -> None:
@@ -48,7 +48,7 @@ class Engine:
 
     @property
     def is_alive(self) -> bool:
-        """Its thread runs.  One that ended, however that came, is not started again: make another engine."""
+        """Whether the thread runs.  A thread that ended is not started again: make another engine."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> "Engine":
@@ -80,7 +80,7 @@ class Engine:
     def _run(self, ready: threading.Event) -> None:
         try:
             sys.setswitchinterval(self._config.switch_interval_s)
-            _leave_imports_to_rest()
+            _freeze_imports()
             asyncio.run(self._live(ready))
         except BaseException as why:
             self._failed = why
@@ -106,8 +106,8 @@ class Engine:
             environment.close()
 
 
-def _leave_imports_to_rest() -> None:
-    """Take what is loaded by now out of the garbage collector's rounds: walking a web server's code took 40 ms."""
+def _freeze_imports() -> None:
+    """Exclude the objects loaded so far from garbage collection: traversing a web server's code took 40 ms."""
     gc.collect()
     gc.freeze()
 

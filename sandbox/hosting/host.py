@@ -1,4 +1,4 @@
-"""Many sandboxes on one engine: who is awake, who sleeps next, and what one may ask of them."""
+"""All sandboxes of one engine: which are open, which is closed next, and the calls they answer."""
 
 import asyncio
 import logging
@@ -40,7 +40,7 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class Host:
-    """The engine's side of the door.  Everything here runs on the engine's loop."""
+    """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
 
     def __init__(self, home: Path, config: HostConfig, environment: Environment) -> None:
         self._home = home
@@ -50,48 +50,48 @@ class Host:
         self._data_home = DataHome(home / "sandboxes", config.limits)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
-        self._stories: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self.cap = awake_cap(config)
         self._closing = False
 
     def start(self) -> None:
-        """Everything is asleep until somebody looks, except for what strangers' clients may be waiting for."""
+        """All sandboxes start asleep, except those with open ports, whose clients may be waiting."""
         self._registry.scan()
         for slot in self._registry.all():
             if slot.listening:
-                self.tell(self.wake(slot.slug), Future())
-        self._environment.wall.call_later(self._config.look_around_s, self._look_around)
+                self.run(self.wake(slot.slug), Future())
+        self._environment.wall.call_later(self._config.look_around_s, self._close_idle)
 
     async def close(self) -> None:
-        """Sleep, all at once: the machine goes down."""
+        """Close all sandboxes at once: the server stops."""
         self._closing = True
         awake = [slot.slug for slot in self._registry.awake()]
         await asyncio.gather(*(self.sleep(slug, "server stop") for slug in awake), self.clusters.close(),
                              return_exceptions=True)
 
-    def tell(self, story: Coroutine[Any, Any, T], future: "Future[T]") -> None:
-        """Run a story to its end; its outcome goes into `future`, unless nobody waits any more."""
+    def run(self, coroutine: Coroutine[Any, Any, T], future: "Future[T]") -> None:
+        """Run a coroutine to its end; its outcome goes into `future`, unless the future was cancelled."""
 
-        async def run() -> None:
+        async def settle() -> None:
             waited_for = future.set_running_or_notify_cancel()
             try:
-                value = await story
+                value = await coroutine
             except asyncio.CancelledError:
                 if waited_for:
                     future.set_exception(EngineBusy("The engine is stopped."))
                 raise
             except BaseException as why:
                 if not isinstance(why, SandboxError):
-                    log.exception("a story failed")
+                    log.exception("a coroutine failed")
                 if waited_for:
                     future.set_exception(why)
             else:
                 if waited_for:
                     future.set_result(value)
 
-        task = self._environment.loop.create_task(run())
-        self._stories.add(task)
-        task.add_done_callback(self._stories.discard)
+        task = self._environment.loop.create_task(settle())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
                      changes: dict[str, object] | None, limits: dict[str, Any] | None) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Host:
         return await self.wake(slug)
 
     async def _measure(self) -> None:
-        """Look how much all take together, and tell who is awake."""
+        """Measure the disk use of all sandboxes and pass the result to those that are open."""
         async with self._measuring:
             slugs = [slot.slug for slot in self._registry.all()]
             awake = {slot.slug for slot in self._registry.awake()}
@@ -132,7 +132,7 @@ class Host:
         if is_attached(slug):
             return self.clusters.get(slug).row()
         slot = self._registry.get(slug)
-        while slot.change is not None:  # somebody wakes it or puts it to sleep: wait for that first
+        while slot.change is not None:  # being opened or closed: wait for that first
             await asyncio.shield(slot.change)
         self._registry.get(slug)  # it may have been deleted meanwhile
         if slot.sandbox is None:
@@ -163,7 +163,7 @@ class Host:
             slot.change = None
 
     async def _make_room(self) -> None:
-        """At the cap the sandbox not looked at for longest sleeps first; watched ones are never put to sleep."""
+        """At the limit, close the sandbox viewed longest ago; sandboxes with viewers are never closed for this."""
         while len(self._registry.awake()) >= self.cap and not self._closing:
             idle = [slot for slot in self._registry.awake() if not slot.watched and slot.change is None]
             if not idle:
@@ -214,14 +214,14 @@ class Host:
 
     async def delete(self, slug: str) -> None:
         slot = self._registry.get(slug)
-        while slot.sandbox is not None or slot.change is not None:  # who waited with us may have woken it again
+        while slot.sandbox is not None or slot.change is not None:  # another caller may have opened it
             await self.sleep(slug, "deleted")
         self._registry.remove(slug)
         slot.ring()
         await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.directory(slug), ignore_errors=True))
 
     def awake(self, slug: str) -> Sandbox:
-        """The sandbox, open; whoever asks counts as looking at it.  404 unknown, 503 asleep."""
+        """The open sandbox; the call counts as a view.  Raises ActionRefused: 404 unknown, 503 asleep."""
         slot = self._registry.get(slug)
         if slot.sandbox is None or slot.state != "live":
             raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=slot.state)
@@ -229,7 +229,7 @@ class Host:
         return slot.sandbox
 
     async def ask(self, slug: str, question: Question) -> dict[str, Any]:
-        """Bodies are unpacked by a worker: what a message unpacks to is its sender's choice."""
+        """Answer a question.  Bodies are decompressed by a worker: their unpacked size is the sender's choice."""
         if is_attached(slug):
             answer = await self.clusters.ask(slug, question)
         else:
@@ -238,7 +238,7 @@ class Host:
         return answer
 
     async def read(self, channels: list[str]) -> list[Reading | Refusal]:
-        """All in one turn; as with `ask`, bodies are unpacked after it."""
+        """Read all channels in one turn; as with `ask`, bodies are decompressed after it."""
         found = [self._read(channel) for channel in channels]
         for reading in found:
             if isinstance(reading, Reading):
@@ -246,7 +246,7 @@ class Host:
         return found
 
     async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
-        """One after the other, so that a dear one delays none but those behind it."""
+        """Read one channel after the other, so that an expensive one delays only those behind it."""
         now_s = self._environment.wall.monotonic
         began_s = before_s = now_s()
         found: list[Read] = []
@@ -310,7 +310,7 @@ class Host:
     async def look_back(self, slug: str, wanted: EventFilter, *, before: int | None, after: int,
                         most: int) -> LookedBack:
         if is_attached(slug):
-            memory, files = self.clusters.get(slug).told(), None
+            memory, files = self.clusters.get(slug).tail(), None
         else:
             slot = self._registry.get(slug)
             memory = slot.sandbox.cluster.journal.tail() if slot.sandbox is not None else []
@@ -342,8 +342,8 @@ class Host:
     def _touch(self, slot: Slot) -> None:
         slot.looked_s = self._environment.wall.monotonic()
 
-    def _look_around(self) -> None:
-        """Put to sleep what nobody has looked at for its idle time."""
+    def _close_idle(self) -> None:
+        """Close sandboxes that had no viewer for their idle time."""
         if self._closing:
             return
         now_s = self._environment.wall.monotonic()
@@ -351,10 +351,10 @@ class Host:
             if slot.watched:
                 slot.looked_s = now_s
             elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.cluster.limits.sleep_after_idle_s:
-                self.tell(self.sleep(slot.slug, "idle"), Future())
+                self.run(self.sleep(slot.slug, "idle"), Future())
         if not self._measuring.locked():
-            self.tell(self._measure(), Future())
-        self._environment.wall.call_later(self._config.look_around_s, self._look_around)
+            self.run(self._measure(), Future())
+        self._environment.wall.call_later(self._config.look_around_s, self._close_idle)
 
 
 def awake_cap(config: HostConfig) -> int:

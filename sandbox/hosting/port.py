@@ -1,7 +1,7 @@
-"""The only door between the web and the engine: verbs in, plain values out, every one a future.
+"""The only interface between web and engine: method calls in, plain values out, each as a future.
 
-The engine lives on its own thread.  A verb is carried to it, runs there in one turn (or as a story, for wake and
-sleep), and its value or SandboxError comes back in a `concurrent.futures.Future`.  Nothing of the engine leaks out.
+The engine runs on its own thread.  A call is carried to it, runs there in one turn (or as a coroutine, for opening and
+closing), and its value or SandboxError comes back in a `concurrent.futures.Future`.  No engine object is returned.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class EnginePort:
-    """Thread-safe; for any thread or loop but the engine's own, whose callers would wait for themselves."""
+    """Thread-safe; not for the engine's own thread, where waiting for a result would deadlock."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, host: "Host") -> None:
         self._loop = loop
@@ -36,104 +36,105 @@ class EnginePort:
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: str | int | None = None,
                changes: dict[str, object] | None = None,
                limits: dict[str, Any] | None = None) -> "Future[dict[str, Any]]":
-        """Make a sandbox and wake it; the value is its `status` row.  409 when the slug is taken."""
-        return self._story(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
+        """Create a sandbox and open it; the value is its `status` row.  409 when the slug is taken."""
+        return self._run(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
                                                      limits=limits))
 
     def wake(self, slug: str) -> "Future[dict[str, Any]]":
-        """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 500 its files are broken."""
-        return self._story(lambda: self._host.wake(slug))
+        """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 409 it cannot be opened."""
+        return self._run(lambda: self._host.wake(slug))
 
     def sleep(self, slug: str, reason: str) -> "Future[None]":
         """Stop its actors and brokers cleanly and close its files."""
-        return self._story(lambda: self._host.sleep(slug, reason))
+        return self._run(lambda: self._host.sleep(slug, reason))
 
     def delete(self, slug: str) -> "Future[None]":
-        """Put it to sleep and remove its directory."""
-        return self._story(lambda: self._host.delete(slug))
+        """Close it and remove its directory."""
+        return self._run(lambda: self._host.delete(slug))
 
     def open_listener(self, slug: str) -> "Future[dict[str, Any]]":
-        """Let other people's clients in, by real sockets; stays so over sleep.  The value is {"open", "name_servers"}.
+        """Open its ports to external clients; stays so over sleep.  The value is {"open", "name_servers"}.
 
         404 unknown, 503 asleep, 409 a port is taken.
         """
-        return self._story(lambda: self._host.open_listener(slug))
+        return self._run(lambda: self._host.open_listener(slug))
 
     def close_listener(self, slug: str) -> "Future[dict[str, Any]]":
-        """Close the ports and cut who is connected; also of a sandbox that sleeps."""
-        return self._story(lambda: self._host.close_listener(slug))
+        """Close the ports and end their connections; also of a sandbox that sleeps."""
+        return self._run(lambda: self._host.close_listener(slug))
 
     def set_keys(self, slug: str, keys: "Keys | None") -> "Future[None]":
-        """What real clients sign with (ACL 4.x) from the next request on; None: nobody must.
+        """The keys that external clients sign with (ACL 4.x) from the next request on; None: no signature needed.
 
         404 unknown, 503 asleep, 409 other machines reach its ports, 422 keys RocketMQ does not take.
         """
         return self._turn(lambda: self._host.set_keys(slug, keys))
 
     def dismiss_notices(self, slug: str) -> "Future[None]":
-        """Its owner has read what of its logs was cut off.  404 unknown, 503 asleep."""
+        """The owner has read the notices about cut logs.  404 unknown, 503 asleep."""
         return self._turn(lambda: self._host.dismiss_notices(slug))
 
     def attach(self, slug: str, settings: "AttachedSettings") -> "Future[dict[str, Any]]":
-        """Know a real cluster by `k.<name>` from here on; every other verb takes that slug as it takes a sandbox's.
+        """Register a real cluster as `k.<name>`; every other method takes that slug like a sandbox's.
 
-        The value is its `status` row, when its first poll is done or failed: a cluster that does not answer is no
-        error.  The same settings again change nothing, others connect anew.  422 settings nobody can use, 409 too many.
+        The value is its `status` row after the first poll; a cluster that does not answer is no error.  The same
+        settings again change nothing, other settings reconnect.  422 unusable settings, 409 too many.
         """
-        return self._story(lambda: self._host.clusters.attach(slug, settings))
+        return self._run(lambda: self._host.clusters.attach(slug, settings))
 
     def detach(self, slug: str) -> "Future[None]":
-        """Close its connections and forget it, with what was done to it here."""
-        return self._story(lambda: self._host.clusters.detach(slug))
+        """Close its connections and remove it, with the journal of the actions done here."""
+        return self._run(lambda: self._host.clusters.detach(slug))
 
     def act(self, slug: str, action: Action, by: Actor, *, undo: "UndoPoint | None" = None) -> "Future[int]":
-        """Carry an action out; the value is the seq of its `ActionTaken`.  Raises ActionRefused.
+        """Execute an action; the value is the seq of its `ActionTaken`.  Raises ActionRefused.
 
-        On an attached cluster it comes when the brokers have answered, and `OffsetsReset` is written by then; an
-        UndoReset needs the `undo` point there, which the engine does not keep.
+        On an attached cluster it completes when the brokers have answered, after `OffsetsReset` is written; an
+        UndoReset needs `undo` there, which the engine does not keep.
         """
         if is_attached(slug):
-            return self._story(lambda: self._host.clusters.act(slug, action, str(by), undo))
+            return self._run(lambda: self._host.clusters.act(slug, action, str(by), undo))
         return self._turn(lambda: self._host.awake(slug).act(action, str(by)))
 
     def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
         """Answer a question (`control.questions`) without effect.  Raises ActionRefused.
 
-        Of an attached cluster the answer may take as long as `AttachedLimits.question_s`.
+        For an attached cluster the answer may take up to `AttachedLimits.question_s`.
         """
-        return self._story(lambda: self._host.ask(slug, question))
+        return self._run(lambda: self._host.ask(slug, question))
 
     def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
-        """Several boards in one turn, in the order asked; names as in catalogue 10, parts percent-encoded."""
+        """Several channels in one turn, in the order given; names as in catalogue 10, parts percent-encoded."""
         names = list(channels)
-        return self._story(lambda: self._host.read(names))
+        return self._run(lambda: self._host.read(names))
 
     def read_within(self, channels: Sequence[str], budget_s: float) -> "Future[list[Read]]":
-        """As `read`, but no further one is begun after `budget_s`: the list may be shorter than what was asked for."""
+        """As `read`, but starts no further channel after `budget_s`: the list may be shorter than `channels`."""
         names = list(channels)
-        return self._story(lambda: self._host.read_within(names, budget_s))
+        return self._run(lambda: self._host.read_within(names, budget_s))
 
     def newest_seq(self, slug: str) -> "Future[int]":
-        """Of its newest event; of a sleeping sandbox, as it fell asleep."""
+        """Seq of the newest event; of a sleeping sandbox, as it was when it was closed."""
         return self._turn(lambda: self._host.newest_seq(slug))
 
     def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
-        """The whole sandbox as catalogue 9 draws it; of a sleeping one, as it fell asleep."""
+        """The whole sandbox as catalogue 9 defines it; of a sleeping one, as it was when it was closed."""
         return self._turn(lambda: self._host.snapshot(slug))
 
     def entries(self, slug: str, after: int, limit: int, *, facts_only: bool = False,
                 longs_as_text: bool = True) -> "Future[Entries]":
         """At most `limit` rows with seq > `after`; older ones are read from the journal's files.
 
-        `facts_only` leaves flow out, and keyframes.  64-bit numbers are text, for browsers, unless told otherwise.
+        `facts_only` leaves out flow events and keyframes.  64-bit numbers are text, for browsers, unless
+        `longs_as_text` is False.
         """
-        return self._story(lambda: self._host.entries(slug, after, limit, facts_only=facts_only,
+        return self._run(lambda: self._host.entries(slug, after, limit, facts_only=facts_only,
                                                       longs_as_text=longs_as_text))
 
     def look_back(self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1,
                   most: int = 100) -> "Future[LookedBack]":
-        """The newest rows of that kind with `after` < seq < `before`, from memory and then from the journal's files."""
-        return self._story(lambda: self._host.look_back(slug, wanted, before=before, after=after, most=most))
+        """The newest rows that fit, with `after` < seq < `before`, from memory and then from the journal's files."""
+        return self._run(lambda: self._host.look_back(slug, wanted, before=before, after=after, most=most))
 
     def subscribe(self, slug: str, bell: Bell) -> "Future[None]":
         """Ring `bell` (on the engine's thread) at every event.  A sandbox with a bell counts as watched."""
@@ -152,10 +153,10 @@ class EnginePort:
         self._carry(lambda: _settle(future, fn), future)
         return future
 
-    def _story(self, make: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
-        """As `_turn`, for what takes several turns.  Cancelling the future does not stop a story that has begun."""
+    def _run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
+        """As `_turn`, for a coroutine.  Cancelling the future does not stop a coroutine that has started."""
         future: Future[T] = Future()
-        self._carry(lambda: self._host.tell(make(), future), future)
+        self._carry(lambda: self._host.run(make(), future), future)
         return future
 
     def _carry(self, work: Callable[[], None], future: "Future[Any]") -> None:
@@ -167,7 +168,7 @@ class EnginePort:
 
 def _settle(future: "Future[T]", fn: Callable[[], T]) -> None:
     if not future.set_running_or_notify_cancel():
-        return  # nobody waits any more
+        return  # the future was cancelled
     try:
         future.set_result(fn())
     except BaseException as why:

@@ -1,4 +1,4 @@
-"""Which sandboxes there are, and how each one is."""
+"""The sandboxes of a data home and the state of each."""
 
 import logging
 from pathlib import Path
@@ -25,19 +25,19 @@ class Slot:
         self.state = "asleep" if why_failed is None else "failed"
         self.why_failed = why_failed
         self.sandbox: Sandbox | None = None
-        self.change: asyncio.Task[None] | None = None  # it is being opened or closed
+        self.change: asyncio.Task[None] | None = None  # a task that is opening or closing it
         self.looked_s = 0.0
         self._record = record
         self._bells: list[Bell] = []
 
     @property
     def watched(self) -> bool:
-        """Somebody looks, or a client of somebody's is connected."""
+        """It has a viewer or a connected external client."""
         return bool(self._bells) or (self.sandbox is not None and bool(self.sandbox.cluster.wire_clients()))
 
     @property
     def listening(self) -> bool:
-        """Its ports are to be open."""
+        """Whether its ports should be open."""
         return self._record is not None and self._record.listening
 
     @property
@@ -70,12 +70,12 @@ class Slot:
                 self.sandbox.cluster.journal.unsubscribe(bell.ring)
 
     def ring(self) -> None:
-        """News that is no event: it woke, fell asleep, or is gone."""
+        """Report a change that is no event: opened, closed, or deleted."""
         for bell in self._bells:
             bell.ring()
 
     def stop_listening(self, directory: Path) -> None:
-        """Of a sandbox that sleeps: its ports stay closed when it wakes."""
+        """For a sandbox that sleeps: its ports stay closed when it is opened."""
         if self._record is not None and self._record.listening:
             self._record.listening = False
             records.save(directory, self._record)
@@ -92,7 +92,7 @@ class Slot:
 
 
 class Registry:
-    """All sandboxes of a data home, by their slugs; directories are the truth."""
+    """All sandboxes of a data home by slug; the directories decide which exist."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -132,5 +132,5 @@ class Registry:
         return [slot for slot in self.all() if slot.sandbox is not None]
 
     def ports(self) -> set[int]:
-        """Ports given away; a node keeps its own for life."""
+        """Ports in use; a node keeps its port as long as the sandbox exists."""
         return set().union(*(slot.ports for slot in self._slots.values()))

@@ -1,4 +1,4 @@
-"""A sandbox: a cluster with its life, from opening to sleep or a kill, and the way in for actions and questions."""
+"""A sandbox: a cluster with its life cycle, from opening to closing or a crash, and its actions and questions."""
 
 import logging
 from pathlib import Path
@@ -28,14 +28,14 @@ HEX = "0123456789abcdef"
 
 
 class Sandbox:
-    """Awake from `open` to `close` (or `crash`).  Everything runs on the engine's loop, nothing is locked."""
+    """Open from `open` to `close` (or `crash`).  Everything runs on the engine's loop, without locks."""
 
     def __init__(self, directory: Path, config: HostConfig, environment: Environment, *, home: Path) -> None:
         self.directory = directory
         self.config = config
         self.cluster = Cluster(directory, config, environment, home=home)
         self.record = self.cluster.record
-        self.cluster.companion(SnapshotCache)  # hears every fact from the first one on
+        self.cluster.companion(SnapshotCache)  # sees every fact from the first one on
         self.recent_lag = self.cluster.companion(RecentLag)
 
     @property
@@ -49,7 +49,7 @@ class Sandbox:
     # Life.
 
     async def open(self) -> None:
-        """Recover, start the servers, then the actors as new processes.  The first time, build the stage.
+        """Recover, start the servers, then the actors as new processes.  The first time, run the template's setup.
 
         Raises StoreError (and leaves everything closed) when a broker's files cannot be opened.
         """
@@ -64,7 +64,7 @@ class Sandbox:
             for actor in ran:
                 start_or_refuse(cluster.actors, actor)
             if not record.built:
-                self._build_stage()
+                self._run_setup()
         except BaseException:
             self.crash()
             record.running = cluster.crashed
@@ -78,15 +78,15 @@ class Sandbox:
             await self._open_again()
 
     async def _open_again(self) -> None:
-        """Its ports were open when it fell asleep; a port taken meanwhile does not keep it from waking."""
+        """Open the ports that were open before sleep; a port taken meanwhile does not stop the sandbox from opening."""
         try:
             await self.cluster.listeners.open()
         except ActionRefused as why:
             log.warning("%s is awake, and its ports stay closed: %s", self.slug, why)
 
-    def _build_stage(self) -> None:
-        """All of it, or what a kill in the middle had left undone."""
-        for action in template_of(self.record.template).stage:
+    def _run_setup(self) -> None:
+        """Run the template's setup actions, or those that a kill in the middle had left undone."""
+        for action in template_of(self.record.template).setup:
             try:
                 self.act(action, "template")
             except ActionRefused:
@@ -95,7 +95,7 @@ class Sandbox:
         self.record.built = True
 
     async def close(self, reason: str) -> None:
-        """Actors stop cleanly, brokers stop cleanly, the clock stops."""
+        """Stop the actors, then the brokers, then the clock, all cleanly."""
         cluster, record = self.cluster, self.record
         self._keep_snapshot()
         before = cluster.disk_full.rate_before
@@ -105,7 +105,7 @@ class Sandbox:
         cluster.frames.close()
         await cluster.listeners.close()
         if cluster.clock.rate < 1:
-            cluster.clock.set_rate(1)  # a stopped world could not finish what it is doing
+            cluster.clock.set_rate(1)  # with a stopped clock, nothing could finish
         await cluster.actors.stop_all()
         await cluster.console.close()
         cluster.nodes.stop()
@@ -134,10 +134,10 @@ class Sandbox:
         cluster.disk_full.end()
         cluster.clock.close()
 
-    # Doing and asking.
+    # Actions and questions.
 
     def act(self, action: Action, by: str) -> int:
-        """Carry `action` out; returns the seq of its ActionTaken.  Refusals leave nothing behind, not even an event."""
+        """Execute `action`; returns the seq of its ActionTaken.  A refused action has no effect and writes no event."""
         cluster = self.cluster
         cluster.disk_full.check()
         carry_out = prepare(cluster, action)
@@ -157,18 +157,18 @@ class Sandbox:
 
     @property
     def trouble(self) -> str | None:
-        """Why the sandbox stands still although it was not paused."""
+        """Why the sandbox does not run although it was not paused."""
         return self.cluster.disk_full.sentence
 
     def set_home_full(self, full: Notice | None) -> None:
-        """Whether all sandboxes together take too much; then brokers take nothing more."""
+        """Set whether all sandboxes together take too much space; brokers then store nothing more."""
         self.cluster.set_home_full(full)
 
     def dismiss_notices(self) -> None:
         self.record.cuts.clear()
         self.cluster.save()
 
-    # Other people's clients.
+    # External clients.
 
     async def open_listeners(self) -> None:
         """Open its ports, now and after every sleep.  Raises ActionRefused (409), and then none is open."""
@@ -178,13 +178,13 @@ class Sandbox:
         self.cluster.save()
 
     async def close_listeners(self) -> None:
-        """Close them, and cut every connection."""
+        """Close the ports and end every connection."""
         self.record.listening = False
         await self.cluster.listeners.close()
         self.cluster.save()
 
     def set_keys(self, keys: Keys | None) -> None:
-        """What wire clients sign with from now on; None: they need not.  Raises ActionRefused (409, 422)."""
+        """The keys that external clients sign with; None: no signature needed.  Raises ActionRefused (409, 422)."""
         self.cluster.disk_full.check()
         self.cluster.use_keys(keys)
         self.cluster.save()
@@ -192,7 +192,7 @@ class Sandbox:
     # Its record.
 
     def _remember(self) -> None:
-        """Save now and then, so that a kill costs a feed or a clock little of its way."""
+        """Save at intervals, so that a kill costs a feed or a clock little progress."""
         if self.ended:
             return
         self.cluster.save()

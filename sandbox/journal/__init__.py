@@ -1,1 +1,1 @@
-"""What happened: typed events, their order, their files."""
+"""The journal: typed events, their order, their files."""

@@ -1,4 +1,4 @@
-"""Which events a reader wants to see: by kind, and by the words of a search."""
+"""Which events a reader gets: by kind, and by search words."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -14,11 +14,11 @@ NO_NEWS = FLOW_NAMES | {Keyframe.__name__}
 
 STEPS = frozenset({"Keyframe", "OffsetsPersisted", "RouteLearned", "LifecycleStep", "MembersNotified",
                    "SubscriptionChanged", "TransactionPrepared"})
-"""Facts that are steps of something another fact tells."""
+"""Facts that are steps of what another fact reports."""
 
 
 class Term(NamedTuple):
-    """One word of a search, lower case: `kinds` and `values` are the names a reader's language says it with."""
+    """One search word, lower case: `kinds` and `values` are the names that match it in the reader's language."""
 
     text: str
     kinds: frozenset[str] = frozenset()
@@ -32,16 +32,16 @@ class Term(NamedTuple):
 
 
 class EventFilter(NamedTuple):
-    """`show`: actions (of users and programs), told (facts that are no mere steps), facts, or all, flow included.
+    """`show`: actions (of users and programs), `told` (facts that are no steps), facts, or all, with flow events.
 
-    Of `terms` each must be in the row: in its number, its cause, its kind or its values.
+    Each of `terms` must be in the row: in its number, cause, kind or values.
     """
 
     show: Show = "told"
     terms: tuple[Term, ...] = ()
 
     def takes(self, kind: str) -> bool:
-        """Whether rows of this kind can be wanted: asked before a row is made."""
+        """Whether rows of this kind can match: checked before a row is made."""
         if self.show == "actions":
             return kind == "ActionTaken"
         if self.show == "told":
@@ -55,8 +55,7 @@ class EventFilter(NamedTuple):
 
 
 def is_step(row: Row) -> bool:
-    """A step by its kind, a lock that was renewed, or a rebalance that changed nothing; `journal_list.js` says the
-    same of rows that arrive."""
+    """A step by its kind, a renewed lock, or a rebalance without changes; the same rule as in `journal_list.js`."""
     match row["type"]:
         case "QueueLocked":
             return bool(row["how"] == "renewed")

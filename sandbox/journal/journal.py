@@ -1,4 +1,4 @@
-"""The sandbox's diary."""
+"""The journal of a sandbox in memory."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ KEEP_ENTRIES = 10_000
 
 
 class Overrun(SandboxError):
-    """The reader was away too long: entries before `first` are no longer in memory.  Take a fresh snapshot."""
+    """The reader is too far behind: entries before `first` are no longer in memory.  Take a fresh snapshot."""
 
     def __init__(self, first: int) -> None:
         super().__init__(f"the journal's memory begins at event {first}")
@@ -22,11 +22,11 @@ class Overrun(SandboxError):
 
 
 class Journal:
-    """A bounded tail in memory, bells for those who read on, and one sink for those who keep.
+    """The newest entries in memory, bells for readers, and one sink for the files.
 
-    The engine writes here and knows no reader.  A reader says how far it has read and asks for the rest; if it was
-    away too long, it learns so and takes a fresh snapshot.  `pace` gives the seconds the valve counts in (those of
-    the machine, not of the sandbox: the valve protects the machine).
+    The engine writes here and knows no reader.  A reader keeps its position and reads on from it; if it is too far
+    behind, it gets Overrun and takes a fresh snapshot.  `pace` returns the seconds in which the valve counts (the
+    machine's, not the sandbox's: the valve protects the machine).
     """
 
     def __init__(self, clock: Clock, *, keep: int = KEEP_ENTRIES, first_seq: int = 0, flow_per_s: int | None = None,
@@ -39,16 +39,16 @@ class Journal:
         self._pace = pace or clock.monotonic
         self.next_seq = first_seq
         self.cause: int | None = None  # set by `caused_by` for the turn of an action
-        self.tracing = True  # off: facts only (a headless broker without viewers)
+        self.tracing = True  # off: facts only (a broker process without viewers)
 
     def write(self, event: Event) -> int:
-        """Append; returns the seq, or that of the newest entry when the valve kept a flow event back."""
+        """Append; returns the seq, or that of the newest entry when the valve held a flow event back."""
         now_ms = self._clock.now_ms()
         if type(event) in FLOW:
             if not self.tracing:
                 return self.next_seq - 1
             if not self._valve.admits(event, self._pace(), now_ms):
-                self.ring()  # boards change by what is not written, too
+                self.ring()  # snapshots also change by events that are not written
                 return self.next_seq - 1
             skipped = self._valve.take_skipped(now_ms)
             if skipped is not None:
@@ -56,7 +56,7 @@ class Journal:
         return self._append(event, now_ms)
 
     def settle(self) -> None:
-        """Write down what the valve keeps back (before a keyframe, before sleep)."""
+        """Write what the valve holds back (before a keyframe, before sleep)."""
         now_ms = self._clock.now_ms()
         skipped = self._valve.drain(now_ms)
         if skipped is not None:
@@ -64,7 +64,7 @@ class Journal:
 
     @contextmanager
     def caused_by(self, seq: int) -> Iterator[None]:
-        """What is written inside has the action `seq` for its cause."""
+        """Entries written inside have the action `seq` as their cause."""
         before, self.cause = self.cause, seq
         try:
             yield
@@ -72,14 +72,14 @@ class Journal:
             self.cause = before
 
     def since(self, seq: int) -> list[Entry]:
-        """Entries from `seq` on.  Raises Overrun when the memory begins later."""
+        """Entries from `seq` on.  Raises Overrun when the oldest one in memory is newer."""
         first = self.first_in_memory
         if seq < first:
             raise Overrun(first)
         return list(islice(self._tail, seq - first, None))
 
     def tail(self) -> list[Entry]:
-        """All that memory holds, oldest first."""
+        """All entries in memory, oldest first."""
         return list(self._tail)
 
     @property
@@ -88,7 +88,7 @@ class Journal:
 
     @property
     def memory_from_ms(self) -> int | None:
-        """When the oldest entry still in memory was written; None before the first."""
+        """When the oldest entry in memory was written; None before the first."""
         return self._tail[0].at_ms if self._tail else None
 
     def subscribe(self, bell: Callable[[], None]) -> None:
@@ -99,11 +99,11 @@ class Journal:
             self._bells.remove(bell)
 
     def keep_in(self, sink: Callable[[Entry], None] | None) -> None:
-        """Give every entry to `sink` too (the segment writer)."""
+        """Pass every entry to `sink` too (the segment writer)."""
         self._sink = sink
 
     def ring(self) -> None:
-        """Tell readers there is news without an entry (a board changed by no event)."""
+        """Signal news without an entry (a channel changed by no event)."""
         for bell in self._bells:
             bell()
 

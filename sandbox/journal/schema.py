@@ -1,4 +1,4 @@
-"""The shape of every event, taken from the classes: for the docs, the golden schema, Spark and the browser."""
+"""The shape of every event, read from the classes: for docs, golden schema, Spark and the browser."""
 
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
@@ -17,7 +17,7 @@ def describe() -> dict[str, Row]:
 
 
 def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
-    """One flat JSON-ready row.  `longs_as_text` for browsers, which cannot hold 64 bits in a number."""
+    """One flat JSON-ready row.  `longs_as_text` for browsers, where a number has only 53 bits."""
     event = entry.event
     seq: int | str = entry.seq
     cause: int | str | None = entry.cause
@@ -30,7 +30,7 @@ def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
 
 
 def from_row(row: Row) -> Entry:
-    """The entry a row was made of (with numbers for longs).  Raises CorruptRecord."""
+    """The entry of a row (with numbers for longs).  Raises CorruptRecord."""
     try:
         kind = BY_NAME[row["type"]]
         values = {name: _frozen(row[name]) for name in kind._fields}

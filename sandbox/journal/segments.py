@@ -1,6 +1,6 @@
 """The journal on disk: NDJSON, one entry a line, in segments named by their first seq (20 digits).
 
-A reader trusts whole lines only, so it may follow the open segment by (segment, byte); nothing is sealed or renamed.
+A reader uses complete lines only, so it may follow the open segment by (segment, byte); nothing is sealed or renamed.
 """
 
 from collections import deque
@@ -14,14 +14,14 @@ from sandbox.journal.events import Entry
 from sandbox.journal.schema import Row, to_row
 
 SEGMENT_BYTES = 8 * 1024 * 1024
-WRITE_BYTES = 64 * 1024  # written through at this size, and whenever the owner says so (every 200 ms)
-SEQ_JUMP = 10_000  # after a crash numbering goes on at the next multiple, so that no number is used twice
+WRITE_BYTES = 64 * 1024  # written at this size, and when the owner calls `flush` (every 200 ms)
+SEQ_JUMP = 10_000  # after a crash numbering continues at the next multiple, so that no number is used twice
 
 
 class SegmentWriter:
-    """Appends entries; over `limit_bytes` the oldest segment goes, and `trimmed` says so.
+    """Appends entries; over `limit_bytes` the oldest segment is deleted.
 
-    `trimmed(first_seq)` is called after a segment was removed; the newest segment is never removed.
+    `trimmed(first_seq)` is called after that; the newest segment is never deleted.
     """
 
     def __init__(self, directory: Path, *, segment_bytes: int = SEGMENT_BYTES, limit_bytes: int | None = None) -> None:
@@ -33,11 +33,11 @@ class SegmentWriter:
         self._total_bytes = sum(path.stat().st_size for path in segments(directory))
         self._waiting: deque[tuple[int, bytes]] = deque()  # seq and line
         self._waiting_bytes = 0
-        self.trimmed_to: int | None = None  # set when a segment went; the owner writes JournalTrimmed and clears it
+        self.trimmed_to: int | None = None  # a segment was deleted: the owner writes JournalTrimmed, clears it
         directory.mkdir(parents=True, exist_ok=True)
 
     def append(self, entry: Entry) -> None:
-        """The entry waits; now and then all that wait are written.  Raises OSError as `flush` does."""
+        """Queue the entry; now and then all queued ones are written.  Raises OSError as `flush` does."""
         line = orjson.dumps(to_row(entry, longs_as_text=False), option=orjson.OPT_APPEND_NEWLINE, default=_plain)
         self._waiting.append((entry.seq, line))
         self._waiting_bytes += len(line)
@@ -45,7 +45,7 @@ class SegmentWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Hand everything to the operating system.  Raises OSError when the disk refuses; nothing is dropped."""
+        """Pass everything to the operating system.  Raises OSError when the disk refuses; nothing is dropped."""
         while self._waiting:
             seq, first = self._waiting[0]
             if self.file is None or (self._file_bytes and self._file_bytes + len(first) > self._segment_bytes):
@@ -59,7 +59,7 @@ class SegmentWriter:
             self._total_bytes += size
 
     def _that_fit(self) -> tuple[list[bytes], int]:
-        """The next lines for the open segment, one at least, and their bytes."""
+        """The next lines that fit the open segment, one at least, and their bytes."""
         lines: list[bytes] = []
         size = 0
         for _, line in self._waiting:
@@ -70,7 +70,7 @@ class SegmentWriter:
         return lines, size
 
     def _write(self, data: bytes) -> None:
-        """All of it, or nothing: on a disk that fills up, what was taken is given back."""
+        """All of it, or nothing: a partial write on a full disk is truncated away."""
         assert self.file is not None
         done = 0
         try:
@@ -85,7 +85,7 @@ class SegmentWriter:
         self._close_file()
 
     def abandon(self) -> None:
-        """As a crash leaves it: what was not written through is lost."""
+        """Close as after a crash: entries not flushed are lost."""
         self._waiting.clear()
         self._waiting_bytes = 0
         self._close_file()
@@ -122,7 +122,7 @@ def segments(directory: Path) -> list[Path]:
 
 
 def rows_since(directory: Path, seq: int) -> Iterator[Row]:
-    """Rows from `seq` on, whole lines only."""
+    """Rows from `seq` on, complete lines only."""
     paths = segments(directory)
     for index, path in enumerate(paths):
         if index + 1 < len(paths) and int(paths[index + 1].stem) <= seq:
@@ -136,7 +136,7 @@ def rows_since(directory: Path, seq: int) -> Iterator[Row]:
 
 
 def lines_back(directory: Path, seq: int) -> Iterator[bytes]:
-    """Whole lines newest first, of all segments that begin below `seq`; of what is trimmed meanwhile nothing comes."""
+    """Complete lines, newest first, of all segments that begin below `seq`; segments deleted meanwhile are skipped."""
     for path in reversed(segments(directory)):
         if int(path.stem) < seq:
             try:
@@ -153,11 +153,11 @@ def first_seq(directory: Path) -> int | None:
 
 
 def last_seq(directory: Path) -> int | None:
-    """The newest seq on disk, of whole lines only; somebody may be writing.  None when there is none."""
+    """The newest seq on disk, of complete lines only, as a writer may be active.  None when there is none."""
     for path in reversed(segments(directory)):
         try:
             _, seq = _last_whole(path.read_bytes())
-        except FileNotFoundError:  # trimmed meanwhile
+        except FileNotFoundError:  # deleted meanwhile
             continue
         if seq is not None:
             return seq
@@ -165,7 +165,7 @@ def last_seq(directory: Path) -> int | None:
 
 
 def mend_tail(directory: Path) -> int | None:
-    """Cut a half-written last line away; returns the last seq on disk, None when there is none."""
+    """Remove an incomplete last line; returns the last seq on disk, None when there is none."""
     for path in reversed(segments(directory)):
         data = path.read_bytes()
         whole, seq = _last_whole(data)
@@ -179,7 +179,7 @@ def mend_tail(directory: Path) -> int | None:
 
 
 def _last_whole(data: bytes) -> tuple[int, int | None]:
-    """Where the last whole line ends, and its seq."""
+    """End of the last complete line, and its seq."""
     whole = data.rfind(b"\n") + 1
     if not whole:
         return 0, None
@@ -187,7 +187,7 @@ def _last_whole(data: bytes) -> tuple[int, int | None]:
 
 
 def next_seq(directory: Path, *, crashed: bool) -> int:
-    """Where numbering goes on: right after the last entry, or at the next 10 000 after a crash."""
+    """Where numbering continues: after the last entry, or at the next 10 000 after a crash."""
     last = mend_tail(directory)
     if last is None:
         return 0

@@ -1,10 +1,10 @@
-"""The valve: above a named rate, flow is remembered as ranges instead of written one by one."""
+"""The valve: above a rate limit, flow events are stored as ranges instead of one by one."""
 
 from sandbox.journal.events import Event, FlowSkipped, MessagesConsumed, MessagesStored, PullAnswered
 
 Ranges = dict[str, tuple[int, int]]
 
-REOPEN_AFTER_S = 1.0  # quiet for this long, and the valve opens again
+REOPEN_AFTER_S = 1.0  # without events over the limit for this long, the valve opens again
 
 
 class Valve:
@@ -22,7 +22,7 @@ class Valve:
         self._others = 0
 
     def admits(self, event: Event, now_s: float, now_ms: int) -> bool:
-        """May this flow event be written?  If not, its range has been noted."""
+        """Whether this flow event may be written; if not, its range has been recorded."""
         if self._per_s is None:
             return True
         if now_s - self._second >= REOPEN_AFTER_S:
@@ -43,7 +43,7 @@ class Valve:
         return self.drain(now_ms)
 
     def drain(self, now_ms: int) -> FlowSkipped | None:
-        """What was skipped so far, whatever the valve's state."""
+        """What was skipped so far, in any state of the valve."""
         if not (self._stored or self._pulled or self._consumed or self._others):
             return None
         skipped = FlowSkipped(self._from_ms, now_ms, _rows(self._stored), _rows(self._pulled), _rows(self._consumed),

@@ -1,1 +1,1 @@
-"""Time, luck, identity and the error tree: what everything stands on."""
+"""Clock, random numbers, ids and the exception tree: used by all other packages."""

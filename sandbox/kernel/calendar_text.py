@@ -1,6 +1,6 @@
-"""Days and hours of a moment, as names of index files, the hour of deletion and texts for administrators show them.
+"""Dates and times as text: names of index files, the hour of deletion, texts for administrators.
 
-`utc_offset_minutes` says whose day is meant; nobody here asks what time it is.
+`utc_offset_minutes` is the time zone; the current time is never read here.
 """
 
 _DAY_MS = 86_400_000

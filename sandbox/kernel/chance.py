@@ -1,4 +1,4 @@
-"""Luck, as one value that is handed downward: a run is its seed."""
+"""Seeded random numbers, passed down as a value: a run is determined by its seed."""
 
 import random
 from collections.abc import MutableSequence, Sequence
@@ -10,8 +10,8 @@ T = TypeVar("T")
 class Chance:
     """Random numbers of one actor.  `fork` gives another actor numbers of its own.
 
-    A fork depends on the seed and its name alone, not on how many numbers were drawn before, so
-    adding an actor does not change what the others draw.
+    A fork depends on the seed and its name only, not on how many numbers were drawn before, so adding an actor does not
+    change what the others draw.
     """
 
     def __init__(self, seed: int | str) -> None:

@@ -1,7 +1,7 @@
-"""Time, as one value that is handed downward.
+"""The clock, passed down as a value.
 
-`Clock` is the promise everybody relies on; `ScaledClock` keeps it on any asyncio-like loop, real or simulated.
-Only this module asks a loop for the time, and only here bare seconds are spoken.
+`Clock` is the interface; `ScaledClock` implements it on any asyncio-like loop, real or simulated.  Only this module
+reads a loop's time, and only here seconds have no unit in their names.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ from typing import Any, Protocol
 log = logging.getLogger(__name__)
 
 SETTLE_TURNS = 24  # loop turns between two timers of a step, so that what one started can finish first
-DUE_PER_TURN = 512  # timers run in one loop turn; the rest wait for the next, so that a fast clock cannot hold the loop
+DUE_PER_TURN = 512  # timers run in one loop turn; the rest waits, so that a fast clock cannot block the loop
 
 
 def wall_ms() -> int:
-    """The machine's time.  Only for those who make a clock; everybody else is given one."""
+    """The machine's time in ms.  Only for code that makes a clock; other code gets a clock."""
     return time.time_ns() // 1_000_000
 
 
 class TimerHandle(Protocol):
-    """A promise to call back; `when` is in `monotonic` seconds."""
+    """A pending call; `when` is in `monotonic` seconds."""
 
     when: float
 
@@ -31,7 +31,7 @@ class TimerHandle(Protocol):
 
 
 class Clock(Protocol):
-    """The only source of time below the web floor."""
+    """The only source of time for the engine."""
 
     def now_ms(self) -> int: ...
     def monotonic(self) -> float: ...
@@ -41,7 +41,7 @@ class Clock(Protocol):
 
 
 class Loop(Protocol):
-    """The part of an asyncio loop the clock needs; `sim.loop.SimLoop` has it too."""
+    """The methods of an asyncio loop that the clock needs; `sim.loop.SimLoop` has them too."""
 
     def time(self) -> float: ...
     def call_soon(self, callback: Callable[..., Any], *args: Any) -> Any: ...
@@ -68,8 +68,8 @@ class Timer:
 class ScaledClock:
     """Virtual time: `rate` seconds per loop second.
 
-    All timers wait in our own heap; the loop carries one alarm, for the earliest.  A change of
-    rate re-arms that alarm, and no timer notices.  `now_ms` starts at `start_ms`.
+    All timers wait in a heap of the clock; the loop has one timer, for the earliest.  A change of rate re-arms that
+    timer only.  `now_ms` starts at `start_ms`.
     """
 
     def __init__(self, loop: Loop, *, start_ms: int, rate: float = 1.0) -> None:
@@ -93,7 +93,7 @@ class ScaledClock:
         return self._start_ms + int(self.monotonic() * 1000 + 1e-6)
 
     def ms_at(self, moment: float) -> int:
-        """What `now_ms` says at a `monotonic` moment: the same number whenever one asks."""
+        """The value of `now_ms` at a `monotonic` time: always the same number."""
         return self._start_ms + int(moment * 1000 + 1e-6)
 
     def monotonic(self) -> float:
@@ -111,14 +111,14 @@ class ScaledClock:
         self._arm()
 
     def jump_to(self, now_ms: int) -> None:
-        """Move forward to `now_ms` at once; what falls due on the way runs in its order."""
+        """Move forward to `now_ms` at once; timers due on the way run in order."""
         ahead_s = (now_ms - self.now_ms()) / 1000
         if ahead_s > 0:
             self._rebase(self.monotonic() + ahead_s)
             self._arm()
 
     def step(self, seconds: float) -> None:
-        """Let `seconds` pass and stop again, as fast as the work allows.  Leaves the clock paused."""
+        """Let `seconds` pass and pause again, as fast as the work allows."""
         if seconds < 0:
             raise ValueError(f"a step goes forward, got {seconds}")
         self.set_rate(0)
@@ -130,7 +130,7 @@ class ScaledClock:
         return self._step_until is not None
 
     def stop_step(self) -> None:
-        """End a step here (an event it waited for has happened)."""
+        """End a step now (the expected event has happened)."""
         self._step_until = None
 
     def call_later(self, delay: float, fn: Callable[[], None]) -> Timer:
@@ -157,7 +157,7 @@ class ScaledClock:
         self._disarm()
 
     def forget_one(self) -> None:
-        """A timer was cancelled; sweep the heap when most of it is dead."""
+        """A timer was cancelled; clean the heap when most of it is cancelled."""
         self._cancelled += 1
         if self._cancelled > 64 and self._cancelled * 2 > len(self._timers):
             self._timers = [entry for entry in self._timers if entry[2].fn is not None]
@@ -180,7 +180,7 @@ class ScaledClock:
         wait = self._timers[0][0] - self.monotonic()
         if wait <= 0:
             self._alarm = self._loop.call_later(0, self._ring)
-        elif self._rate > 0:  # paused: no alarm at all
+        elif self._rate > 0:  # paused: no timer in the loop
             self._alarm = self._loop.call_later(wait / self._rate, self._ring)
 
     def _ring(self) -> None:
@@ -200,11 +200,11 @@ class ScaledClock:
             return
         try:
             fn()
-        except Exception:  # one broken timer must not stop all others
+        except Exception:  # one failing timer must not stop the others
             log.exception("a timer failed")
 
     def _settle(self, turns: int) -> None:
-        """Walk a step: wait some turns, run the next due timer at its own time, wait again."""
+        """Run a step: wait some turns, run the next due timer at its own time, wait again."""
         until = self._step_until
         if until is None or self._closed:
             return

@@ -1,21 +1,21 @@
-"""Every exception the engine raises on purpose.
+"""Every exception the engine raises deliberately.
 
 SandboxError
 ├── RemotingError
-│   ├── ConnectFailed        nobody listens there; try another address
-│   ├── SendTimeout          no answer in time; the request may still have been carried out
+│   ├── ConnectFailed        nothing listens at the address; try another one
+│   ├── SendTimeout          no answer in time; the request may still have been executed
 │   ├── TooManyRequests      a named limit of pending requests is reached; slow down
-│   └── UnreadableAnswer     an answer came whose body is not what the request's answers are
+│   └── UnreadableAnswer     an answer whose body does not fit the request
 ├── BrokerRefused            the other side answered with a code other than success
 │   └── NotKnownThere        its release does not know the request
-├── ClientError              the client library was used wrongly or cannot go on
+├── ClientError              wrong use of the client library, or it cannot continue
 ├── StoreError
-│   ├── CorruptRecord        bytes on disk are not what they must be
-│   ├── StoreFull            the disk, or the limit that stands for it, is used up
+│   ├── CorruptRecord        bytes on disk are not valid
+│   ├── StoreFull            the disk, or the limit that stands for it, is full
 │   └── Locked               another process holds this directory
-├── ProtocolViolation        bytes on the wire are not RocketMQ's; end the connection
+├── ProtocolViolation        bytes on the wire are not RocketMQ's protocol; end the connection
 │   └── FrameTooLarge        a frame or a header over its limit
-├── BadExpression            a filter text that does not compile; `at` says where
+├── BadExpression            a filter expression that does not compile; `at` is the position
 ├── ActionRefused            an action cannot be carried out now; `hint` says what to do
 └── EngineBusy               the engine did not answer in time; try again
 
@@ -38,11 +38,11 @@ class RemotingError(SandboxError):
 
 
 class ConnectFailed(RemotingError):
-    """Nobody accepts connections at that address.  Try another address, or later."""
+    """Nothing accepts connections at that address.  Try another address, or later."""
 
 
 class SendTimeout(RemotingError):
-    """No answer in time.  The other side may or may not have carried the request out."""
+    """No answer in time.  The other side may or may not have executed the request."""
 
 
 class TooManyRequests(RemotingError):
@@ -50,7 +50,7 @@ class TooManyRequests(RemotingError):
 
 
 class UnreadableAnswer(RemotingError):
-    """An answer came, but its header or body is not what answers to that request are.  Asking again will not help."""
+    """An answer came, but its header or body does not fit the request.  Repeating the request will not help."""
 
     retriable = False
 
@@ -65,15 +65,15 @@ class BrokerRefused(SandboxError):
 
 
 class NotKnownThere(BrokerRefused):
-    """The other side's release does not know the request (code 3).  Do without what it would have said."""
+    """The other side's release does not know the request (code 3).  Continue without its answer."""
 
 
 class ClientError(SandboxError):
-    """The client library was used wrongly, or its configuration does not allow this."""
+    """Wrong use of the client library, or its configuration does not allow the call."""
 
 
 class StoreError(SandboxError):
-    """A store directory cannot be used as asked."""
+    """A store directory cannot be used as requested."""
 
 
 class CorruptRecord(StoreError):
@@ -81,7 +81,7 @@ class CorruptRecord(StoreError):
 
 
 class StoreFull(StoreError):
-    """The disk, or the limit that stands for it, is used up.  Delete files or raise the limit."""
+    """The disk, or the limit that stands for it, is full.  Delete files or raise the limit."""
 
     retriable = True
 
@@ -93,9 +93,9 @@ class Locked(StoreError):
 
 
 class ProtocolViolation(SandboxError):
-    """Bytes that are no frame.  End the connection: what follows cannot be trusted.
+    """Bytes that are no frame.  End the connection: the position of the next frame is unknown.
 
-    `request_code`: what its header says it is, where that much can be read.
+    `request_code`: from the header, where it can be read.
     """
 
     request_code: int | None = None
@@ -106,7 +106,7 @@ class FrameTooLarge(ProtocolViolation):
 
 
 class BadExpression(SandboxError):
-    """A filter text that does not compile.  `at` counts its characters from 0."""
+    """A filter expression that does not compile.  `at`: character position from 0."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(f"{message} (character {at + 1})")
@@ -116,9 +116,9 @@ class BadExpression(SandboxError):
 class ActionRefused(SandboxError):
     """An action cannot be carried out.
 
-    `status` is the HTTP status of the catalogue (422 field, 403 right, 404 unknown, 409 state,
-    429 limit, 503 asleep); `message` and `hint` are whole sentences in English with `{names}` in
-    them, `values` fill them in, so that the web floor can translate and join.
+    `status` is the HTTP status of the catalogue (422 field, 403 right, 404 unknown, 409 state, 429 limit, 503 asleep);
+    `message` and `hint` are whole sentences in English with `{names}` in them, filled by `values`, so that the web part
+    can translate and join them.
     """
 
     def __init__(self, status: int, message: str, hint: str = "", *, field: str | None = None,

@@ -1,4 +1,4 @@
-"""Names that must not collide: client ids, message keys, request numbers."""
+"""Unique names: client ids, message keys, request numbers."""
 
 import calendar
 import time
@@ -10,12 +10,12 @@ def client_id(ip: str, instance: str, unit: str = "") -> str:
 
 
 def instance_name(pid: int, nanos: int) -> str:
-    """`pid#nanoTime`: what a clustering consumer and every producer use instead of DEFAULT."""
+    """`pid#nanoTime`: used by clustering consumers and all producers instead of DEFAULT."""
     return f"{pid}#{nanos}"
 
 
 def random_uuid(drawn: int) -> str:
-    """A version 4 UUID, of a number drawn below 2**128."""
+    """A version 4 UUID from a random number below 2**128."""
     bits = drawn & ~(0xF000 << 64 | 0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
     text = f"{bits:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
@@ -28,10 +28,10 @@ def month_start_ms(now_ms: int) -> int:
 
 
 class UniqueKeys:
-    """Gives every message its UNIQ_KEY.  RocketMQ: `MessageClientIDSetter` (spec store-format 3).
+    """Creates the UNIQ_KEY of every message.  RocketMQ: `MessageClientIDSetter` (spec store-format 3).
 
-    Hex of address (4), pid (2), class-loader hash (4; here the client's number), milliseconds
-    since the month began (4) and a counter (2): 32 characters.
+    Hex of address (4), pid (2), class-loader hash (4; here the client's number), milliseconds since the start of the
+    month (4) and a counter (2): 32 characters.
     """
 
     def __init__(self, ip: bytes, pid: int, loader: int) -> None:

@@ -1,7 +1,7 @@
-"""Read what fastjson writes, which is nearly JSON (spec store-format 10, observed 1.1.2).
+"""Reads fastjson's output, which is nearly JSON (spec store-format 10, observed 1.1.2).
 
 Beside JSON it has maps with unquoted numbers as keys, `{0:12}`, with objects as keys, `{{"queueId":2}:7}`, and
-`{"$ref":"$.a[0]"}` for a value written before.  We only read it: strict JSON is what every RocketMQ accepts from us.
+`{"$ref":"$.a[0]"}` for a value written before.  It is only read: every RocketMQ accepts strict JSON.
 """
 
 import json
@@ -20,7 +20,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|\"([^\"]*)\")\]"
 
 
 class LooseJsonError(ValueError):
-    """The text is not what fastjson writes, or crosses a limit.  `position` counts characters."""
+    """The text is not fastjson's, or exceeds a limit.  `position` counts characters."""
 
     def __init__(self, what: str, position: int) -> None:
         super().__init__(f"{what} at character {position}")
@@ -30,8 +30,8 @@ class LooseJsonError(ValueError):
 def loads(text: str | bytes) -> Any:
     """The value in `text`; every map has `str` keys, an object used as key becomes its canonical JSON text.
 
-    A reference yields the very value it names (one object, met twice).  A reference to a value that itself holds a
-    reference is refused, which rules out circles and texts that grow without bound when walked.
+    A reference becomes the same object as its target.  A reference to a value that contains a reference is refused,
+    which excludes cycles and values that grow exponentially when traversed.
     """
     source = _decoded(text)
     try:
@@ -45,7 +45,7 @@ def loads(text: str | bytes) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """The one text of a value: no blanks, keys sorted.  What an object key of a map is turned into."""
+    """The unique JSON text of a value: no blanks, keys sorted.  Used for object keys of a map."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -82,7 +82,7 @@ def _containers(holder: Any) -> list[Any]:
 
 
 class _Reader:
-    """Walks the text once, left to right."""
+    """Parses the text once, left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -145,7 +145,7 @@ class _Reader:
             return key
         if isinstance(key, dict | list):
             return canonical(key)
-        return self._text[start : self._at]  # a number, true, false, null: as it was written
+        return self._text[start : self._at]  # a number, true, false, null: unchanged
 
     def _string(self) -> str:
         try:
@@ -179,12 +179,12 @@ class _Reader:
 
 
 class _References:
-    """Puts the named value in the place of every `{"$ref": path}`."""
+    """Replaces every `{"$ref": path}` by the value at the path."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
         self._holders: set[int] = set()
-        self._plain: set[int] = set()  # targets found to be free of references, so that each is walked once
+        self._plain: set[int] = set()  # targets without references, so that each is traversed once
 
     def resolved(self) -> Any:
         if self._path(self._root) is not None:

@@ -1,4 +1,4 @@
-"""Time as one process sees it that can be stopped (SIGSTOP) while the world goes on."""
+"""The clock of one process that can be stopped (SIGSTOP) while time goes on."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,8 @@ from sandbox.kernel.clock import Clock, TimerHandle
 
 
 class ProcessTimer:
-    """A timer of the process.  While the process is stopped it may fall due, and then waits; cancelling still helps."""
+    """A timer of the process.  While the process is stopped it may fall due, and then waits; it can still be cancelled.
+    """
 
     __slots__ = ("_fn", "_owner", "inner", "when")
 
@@ -32,9 +33,9 @@ class ProcessTimer:
 
 
 class ProcessClock:
-    """A `Clock` over another one.  What falls due while the process is stopped runs, in its order, when it goes on.
+    """A `Clock` over another one.  Timers due while the process is stopped run in order when it continues.
 
-    Time itself does not stop: after `wake` the process sees how long it was away.
+    Time itself does not stop: after `wake` the process sees how long it was stopped.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -60,7 +61,7 @@ class ProcessClock:
             timer.cancel()
 
     async def going_on(self) -> None:
-        """Return at once, or when a stopped process goes on: what code must ask after it waited for others."""
+        """Return at once, or when a stopped process continues: to be called after waiting for other processes."""
         while self.stopped:
             await self.sleep(0)
 
@@ -68,11 +69,11 @@ class ProcessClock:
         self.stopped = True
 
     def wake(self) -> None:
-        """Go on; the owner first hears what arrived meanwhile, then calls `ring_late`."""
+        """Continue; the owner first handles what arrived meanwhile, then calls `ring_late`."""
         self.stopped = False
 
     def ring_late(self) -> None:
-        """Run what fell due meanwhile."""
+        """Run the timers that fell due meanwhile."""
         late, self.late = self.late, []
         for timer in late:
             timer.ring()

@@ -1,4 +1,4 @@
-"""Time as a machine sees it whose wall clock was set wrong."""
+"""The clock of a machine whose wall clock is wrong."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any

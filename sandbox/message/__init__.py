@@ -1,1 +1,1 @@
-"""What a message is, in memory and on disk."""
+"""Messages in memory and on disk."""

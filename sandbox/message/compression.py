@@ -1,4 +1,4 @@
-"""Bodies that the producer made smaller (spec store-format 2.7).  The broker never touches them."""
+"""Bodies compressed by the producer (spec store-format 2.7).  The broker never changes them."""
 
 import zlib
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from sandbox.message import sys_flag as bits
 
 COMPRESS_OVER_BYTES = 4096  # a body of this size or more is compressed; batches never are
 LEVEL = 5
-MAX_PLAIN_BYTES = 64 * 1024 * 1024  # what a body may grow to; a message is at most 4 MiB where it is made
+MAX_PLAIN_BYTES = 64 * 1024 * 1024  # limit of a decompressed body; a message is at most 4 MiB where it is made
 ZLIB_FLAGS = bits.COMPRESSED | bits.COMPRESSION_ZLIB
 
-PIECE_BYTES = 64 * 1024  # unpacked at a time
+PIECE_BYTES = 64 * 1024  # decompressed at a time
 
 _NAMES = {bits.COMPRESSION_LZ4: "LZ4", bits.COMPRESSION_ZSTD: "ZSTD"}  # RocketMQ 5
 
@@ -23,7 +23,7 @@ def compress(body: bytes) -> bytes:
 
 
 def decompress_start(body: bytes, sys_flag: int, most: int) -> bytes:
-    """The first bytes of what the application sent, from no more than `most` packed ones.  Raises CorruptRecord."""
+    """The first bytes of the original body, from at most `most` compressed ones.  Raises CorruptRecord."""
     if not sys_flag & bits.COMPRESSED:
         return body[:most]
     try:
@@ -33,14 +33,14 @@ def decompress_start(body: bytes, sys_flag: int, most: int) -> bytes:
 
 
 class Unpacked(NamedTuple):
-    """The first bytes of a body and its length; `size` is None where it is longer than was asked for."""
+    """The first bytes of a body and its length; `size` is None where it is longer than the given limit."""
 
     start: bytes
     size: int | None
 
 
 def measure(body: bytes, sys_flag: int, *, keep: int, most: int) -> Unpacked:
-    """Unpacks no more than `most` bytes and a piece, and keeps none but the first `keep`.  Raises CorruptRecord."""
+    """Decompresses at most `most` bytes and a piece, and keeps only the first `keep`.  Raises CorruptRecord."""
     if not sys_flag & bits.COMPRESSED:
         return Unpacked(body[:keep], len(body))
     start, size = b"", 0
@@ -53,9 +53,9 @@ def measure(body: bytes, sys_flag: int, *, keep: int, most: int) -> Unpacked:
 
 
 def pieces(body: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
-    """The body as the application sent it, in pieces of at most 64 KiB if it is packed.
+    """The original body, in pieces of at most 64 KiB if it is compressed.
 
-    Raises CorruptRecord for one that grows over `most` bytes, and for a type we cannot read.
+    Raises CorruptRecord for a body of more than `most` bytes, and for an unsupported type.
     """
     if not sys_flag & bits.COMPRESSED:
         yield body
@@ -69,7 +69,7 @@ def pieces(body: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
 
 
 def decompress(body: bytes, sys_flag: int, most: int = MAX_PLAIN_BYTES) -> bytes:
-    """The body as the application sent it.  Raises CorruptRecord as `pieces` does."""
+    """The original body.  Raises CorruptRecord as `pieces` does."""
     return b"".join(pieces(body, sys_flag, most)) if sys_flag & bits.COMPRESSED else body
 
 

@@ -1,4 +1,4 @@
-"""Which messages a subscription wants, as far as a queue unit can tell.
+"""Which messages match a subscription, as far as a queue entry shows.
 
 RocketMQ: `FilterAPI.buildSubscriptionData`, `ExpressionMessageFilter`.
 """
@@ -15,10 +15,10 @@ _SEPARATOR = "||"
 
 
 class MessageFilter(Protocol):
-    """What the store asks about each message it is about to give out.
+    """A filter that the store applies before it returns a message.
 
-    `codes` is the cheap question, answered from the queue unit: None lets every tags code pass.
-    `by_properties` says that `wants` must be asked as well, which costs reading the record.
+    `codes` is the cheap check, on the queue entry: None lets every tags code pass.  `by_properties`: `wants` must be
+    called as well, which costs reading the record.
     """
 
     @property
@@ -29,7 +29,7 @@ class MessageFilter(Protocol):
 
 
 class TagFilter(NamedTuple):
-    """A tag expression, parsed.  Hash codes collide, so who receives must look at the text again.
+    """A tag expression, parsed.  Hash codes collide, so the receiver must compare the text again.
 
     >>> sorted(parse_tags("TagA || TagB").tags)
     ['TagA', 'TagB']
@@ -44,7 +44,7 @@ class TagFilter(NamedTuple):
         return False
 
     def wants(self, properties: dict[str, str]) -> bool:
-        """The exact question, by text: what the client asks of what it was given."""
+        """The exact check, by text: used by the client on received messages."""
         return self.codes is None or properties.get("TAGS", "") in self.tags
 
 

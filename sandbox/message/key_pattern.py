@@ -1,4 +1,4 @@
-"""Property texts that differ only where their keys end, and in their tags: read together, not one by one."""
+"""Reads many property texts at once when they differ only in their tags and at the ends of their keys."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -7,19 +7,18 @@ from typing import NamedTuple
 from sandbox.message.string_hash import TAIL_BYTES, KeyHasher, codes_of_tags, hashes_of_tails, tags_code_of_bytes
 
 _PAIR_END = b"\x02"
-_END = b"\x00"  # between texts that are looked at together; a text that holds it is read alone
+_END = b"\x00"  # separator of texts read together; a text that contains it is read alone
 _TAGS, _UNIQUE, _WORD = b"TAGS\x01", b"UNIQ_KEY\x01", b"KEYS\x01"
 _TOGETHER = 4
-_PATIENCE = 6  # at most 62 calls are let pass between two attempts
+_PATIENCE = 6  # at most 62 calls are skipped between two attempts
 
-Read = tuple[list[int], list[int]]  # a tags code for each message; index hashes, message by message
+Read = tuple[list[int], list[int]]  # a tags code per message; index hashes, message by message
 
 
 class TextReader:
-    """Reads the texts of one topic, by what those before had in common.
+    """Reads the texts of one topic by a pattern of earlier ones.
 
-    A topic whose texts have nothing in common costs an attempt now and then: after each in vain the
-    next comes later.
+    For texts without a common pattern an attempt is made at times: after each failure the next one comes later.
     """
 
     __slots__ = ("_in_vain", "_pattern", "_skip", "hasher")
@@ -31,7 +30,7 @@ class TextReader:
         self._in_vain = 0
 
     def read(self, texts: Sequence[bytes]) -> Read | None:
-        """What dispatch asks of these texts; None: ask each by itself, which is faster for a few."""
+        """Tags code and index hashes of these texts; None: read each by itself, which is faster for a few."""
         if len(texts) < _TOGETHER:
             return None
         if self._pattern is not None and (found := self._pattern.read(texts)) is not None:
@@ -40,7 +39,7 @@ class TextReader:
         if self._skip:
             self._skip -= 1
             return None
-        for many_tags in (False, True):  # one place less to split at is faster
+        for many_tags in (False, True):  # fewer places to split at is faster
             pattern = KeyPattern.of(texts[-1], self.hasher, many_tags=many_tags)
             if pattern is not None and (found := pattern.read(texts)) is not None:
                 self._pattern = pattern
@@ -52,7 +51,7 @@ class TextReader:
 
 
 class _Value(NamedTuple):
-    """A place in a text where others may have something else: the tags, or the end of a key that begins at `key_at`."""
+    """A variable place in a text: the tags, or the end of a key that begins at `key_at`."""
 
     name: bytes
     key_at: int
@@ -61,11 +60,11 @@ class _Value(NamedTuple):
 
 
 class KeyPattern:
-    """What the texts of one application have in common: `literal value literal value literal`.
+    """The common parts of one application's texts: `literal value literal value literal`.
 
-    A value is the end of the unique key or of a word of KEYS, and with `many_tags` the tags; all the
-    rest is taken from one text.  Whether other texts are so too, and what their values are,
-    `bytes.split` says for all at once: a quarter of what reading each of 32 texts costs.
+    A value is the end of the unique key or of a word of KEYS, and with `many_tags` the tags; all the rest is taken from
+    one text.  `bytes.split` checks whether other texts fit and returns their values, for all at once: a quarter of the
+    cost of reading each of 32 texts.
     """
 
     __slots__ = ("_between", "_code", "_first", "_heads", "_last", "_middle", "_tags_at")
@@ -110,10 +109,9 @@ class KeyPattern:
         return cls(text, values, hasher, tags_code_of_bytes(text[tags_at:tags_end]))
 
     def read(self, texts: Sequence[bytes]) -> Read | None:
-        """None when some text is different, or has a value that was not met before.
+        """None when some text does not fit, or has an unknown value.
 
-        Values that were met hold neither separators nor `_END`, and literals no `_END`: so what is
-        split here cannot be joined from any other texts.
+        Known values contain neither separators nor `_END`, and literals no `_END`: so the split is unambiguous.
         """
         columns = self._split(texts)
         if columns is None:

@@ -1,4 +1,4 @@
-"""What a message is: as an application makes it, as a broker takes it, as a log holds it."""
+"""Message types: of an application, as input of the store, as a record of the log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from sandbox.message import properties as names
 
 @dataclass(slots=True)
 class Message:
-    """What an application sends and a listener gets to see.  RocketMQ: `Message`, `MessageExt`.
+    """A message of an application.  RocketMQ: `Message`, `MessageExt`.
 
     A received message also has the fields from `queue_id` down; None means: not sent yet.
     """
@@ -56,10 +56,10 @@ class Message:
 
 
 class InboundMessage(NamedTuple):
-    """What the broker hands to the store.  RocketMQ: `MessageExtBrokerInner`.
+    """A message that the broker passes to the store.  RocketMQ: `MessageExtBrokerInner`.
 
-    `properties` is the stored text, already encoded; hosts are address and port bytes (8, or 20
-    for IPv6, which the sys flag says).
+    `properties` is the stored text, already encoded; hosts are address and port bytes (8, or 20 for IPv6, as the sys
+    flag shows).
     """
 
     topic: str
@@ -77,7 +77,7 @@ class InboundMessage(NamedTuple):
 
 
 class InboundBatch(NamedTuple):
-    """Messages for one queue that are stored side by side, field by field.  RocketMQ: `MessageExtBatch`.
+    """Messages for one queue, stored one after the other, as columns.  RocketMQ: `MessageExtBatch`.
 
     `bodies`, `properties` and `flags` have one value per message, everything else is the same for all.
     """
@@ -95,7 +95,7 @@ class InboundBatch(NamedTuple):
 
     @classmethod
     def of(cls, messages: Sequence[InboundMessage]) -> "InboundBatch":
-        """What the first says of the queue, and of all that is the same, holds for every one."""
+        """Queue and common fields are taken from the first message."""
         topic, queue_id, _, _, _, sys_flag, _, born_ms, born_host, times, prepared, _ = messages[0]
         return cls(topic, queue_id, [m.body for m in messages], [m.properties for m in messages],
                    [m.flag for m in messages], sys_flag, born_ms, born_host, times, prepared)

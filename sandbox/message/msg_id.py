@@ -15,7 +15,7 @@ _LENGTHS = (32, 56)
 
 
 class OffsetId(NamedTuple):
-    """What an offset message id says: who stored the message, and where in the log."""
+    """The parts of an offset message id: the broker's address and the log offset."""
 
     host: bytes
     physical_offset: int

@@ -11,9 +11,9 @@ SYSTEM_NAMES = frozenset(("TBW102", "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "SEL
 
 
 def with_namespace(namespace: str, name: str) -> str:
-    """A topic's or group's name inside the namespace, once: a name that is inside already stays as it is.
+    """A topic's or group's name inside the namespace; a name that is inside already stays as it is.
 
-    So do names of the system, and all names without a namespace.
+    So do system names, and all names without a namespace.
     """
     prefix, plain = _split(name)
     if not namespace or not name or _is_system(name) or plain.startswith(namespace + SEPARATOR):

@@ -41,7 +41,7 @@ def encode(properties: dict[str, str]) -> str:
 
 
 def decode(text: str) -> dict[str, str]:
-    """Every pair with a name and a value; a name met twice keeps its last value."""
+    """Every pair with a name and a value; of equal names the last value is used."""
     properties: dict[str, str] = {}
     for pair in text.split(_PAIR_END):
         name, mark, value = pair.partition(_NAME_END)
@@ -51,12 +51,12 @@ def decode(text: str) -> dict[str, str]:
 
 
 def find(text: bytes, name: bytes) -> bytes | None:
-    """One value of an encoded text without decoding the rest; the last one that is not empty counts."""
+    """One value of an encoded text without decoding the rest; the last one that is not empty."""
     return _last(text, b"\x02" + name + b"\x01", name + b"\x01")
 
 
 def dispatched(text: bytes) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Tags, unique key and keys: what the dispatch of a record asks its properties for."""
+    """Tags, unique key and keys: the properties that the dispatch of a record needs."""
     tags = unique = keys = None
     for pair in text.split(b"\x02"):
         start = pair[:5]
@@ -81,4 +81,4 @@ def _last(text: bytes, inside: bytes, first: bytes) -> bytes | None:
     value = text[start:end] if end >= 0 else text[start:]
     if value or at < 0:
         return value or None
-    return _last(text[:at], inside, first)  # an empty value is none: an earlier one counts
+    return _last(text[:at], inside, first)  # an empty value counts as missing: use an earlier one

@@ -1,4 +1,4 @@
-"""The address of a queue."""
+"""Identity of a queue."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The record of the commit log, byte by byte (spec store-format 2).  Nobody else knows a byte of it.
+"""The record of the commit log, byte by byte (spec store-format 2); only this module knows the layout.
 
     offset length field            with IPv4 hosts; an IPv6 host takes 12 bytes more
          0      4 TOTALSIZE        the whole record
@@ -77,7 +77,7 @@ def _whole(same_bytes: int, body_bytes: int, middle_bytes: int, text_bytes: int)
 
 _HEAD = _head(8, 8)
 _HEADS = {0: _HEAD, BORN_HOST_V6: _head(20, 8), STORE_HOST_V6: _head(8, 20), HOSTS_V6: _head(20, 20)}
-_HEAD_BYTES, _PACK_HEAD = _HEAD.size, _HEAD.pack_into  # nearly every record's: looked up once, not once a record
+_HEAD_BYTES, _PACK_HEAD = _HEAD.size, _HEAD.pack_into  # used for nearly every record: looked up once
 _BLANK = Struct(">ii")
 _INT = Struct(">i")
 _LONG = Struct(">q")
@@ -92,7 +92,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Layout(NamedTuple):
-    """One record, read but not copied: its fixed fields, and where the others stand in the buffer."""
+    """One record, read but not copied: its fixed fields, and the positions of the others in the buffer."""
 
     size: int
     magic: int
@@ -117,20 +117,20 @@ class Layout(NamedTuple):
 
 
 class Blank(NamedTuple):
-    """The filler at the end of a file; `size` reaches to the file's end."""
+    """The filler at the end of a file; `size` extends to the file's end."""
 
     size: int
 
 
 class Broken(NamedTuple):
-    """No record begins here.  `size` is known when head and length can be read, but do not agree with the rest."""
+    """No valid record.  `size` is known when head and length can be read but the rest does not fit."""
 
     size: int | None
     why: str
 
 
 class FieldSpan(NamedTuple):
-    """Where one field of a record stands, counted from the record's first byte."""
+    """Position of one field of a record, from the record's first byte."""
 
     name: str
     at: int
@@ -143,7 +143,7 @@ def body_crc(body: Buffer) -> int:
 
 
 def topic_part(topic: str) -> bytes:
-    """TOPICLEN and TOPIC.  Raises ValueError when the name is longer than its length byte can say."""
+    """TOPICLEN and TOPIC.  Raises ValueError when the name is longer than its length byte allows."""
     name = topic.encode()
     if len(name) > MAX_TOPIC_BYTES:
         raise ValueError(f"topic of {len(name)} bytes; at most {MAX_TOPIC_BYTES} fit")
@@ -162,7 +162,7 @@ def write(view: memoryview, at: int, m: InboundMessage, size: int, topic: bytes,
           physical_offset: int, store_ms: int, store_host: bytes) -> None:
     """Write one record of `size` bytes at `at`.  `topic` is its `topic_part`.
 
-    Nothing is checked here: who appends has asked `size_of` and the limits.
+    Nothing is checked here: the caller has used `size_of` and the limits.
     """
     _, queue_id, body, props, _, sys_flag, flag, born_ms, born_host, times, prepared, _ = m
     pack_head, body_at = _PACK_HEAD, at + _HEAD_BYTES
@@ -214,7 +214,7 @@ def write_blank(view: memoryview, at: int, size: int) -> None:
 
 
 def examine(buf: Buffer, at: int, limit: int, *, check_crc: bool) -> Layout | Blank | Broken:
-    """What stands at `at`, trusting nothing at or beyond `limit`.  RocketMQ: `checkMessageAndReturnSize`."""
+    """The record at `at`; no byte at or beyond `limit` is used.  RocketMQ: `checkMessageAndReturnSize`."""
     if limit - at < BLANK_BYTES:
         return Broken(None, "fewer than 8 bytes left")
     size, magic = _BLANK.unpack_from(buf, at)
@@ -258,7 +258,7 @@ def _layout(buf: Buffer, at: int, end: int) -> Layout | Broken:
 
 
 def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessage:
-    """The record at `at` as a value.  Raises CorruptRecord when none stands there."""
+    """The record at `at` as a value.  Raises CorruptRecord when there is none."""
     found = examine(buf, at, len(buf), check_crc=check_crc)
     if isinstance(found, Broken):
         raise CorruptRecord(f"no record at byte {at}: {found.why}")
@@ -276,7 +276,7 @@ def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessag
 
 
 def decode_all(buf: Buffer) -> Iterator[StoredMessage]:
-    """The records of a pulled batch, in order.  Raises CorruptRecord where they stop being records."""
+    """The records of a pulled batch, in order.  Raises CorruptRecord at the first invalid one."""
     at = 0
     while at < len(buf):
         message = decode(buf, at)
@@ -290,7 +290,7 @@ def properties_text(buf: Buffer, found: Layout) -> str:
 
 
 def fields(buf: Buffer, at: int = 0) -> list[FieldSpan]:
-    """Every field of the record at `at` and where it stands, for who shows bytes."""
+    """Every field of the record at `at` with its position, for byte views."""
     found = examine(buf, at, len(buf), check_crc=False)
     if not isinstance(found, Layout):
         raise CorruptRecord(f"no record at byte {at}")

@@ -10,7 +10,7 @@ from sandbox.message.sql_parser import parse
 
 
 class SqlFilter:
-    """A compiled expression; a `MessageFilter` that asks each record, as a queue unit tells nothing of properties.
+    """A compiled expression; a `MessageFilter` that reads each record, as a queue entry has no properties.
 
     >>> compile_sql("amount > 100 AND TAGS = 'paid'").matches({"amount": "250", "TAGS": "paid"})
     True
@@ -26,7 +26,7 @@ class SqlFilter:
         self._root = root
 
     def matches(self, properties: Mapping[str, str]) -> bool:
-        """Exactly true: unknown, and what cannot be compared, is no match."""
+        """True only; unknown and incomparable values do not match."""
         return is_true(self._root, properties)
 
     def wants(self, properties: dict[str, str]) -> bool:
@@ -34,5 +34,5 @@ class SqlFilter:
 
 
 def compile_sql(text: str) -> SqlFilter:
-    """Raises BadExpression; nothing else, whatever the text."""
+    """Raises BadExpression, and no other exception for any text."""
     return SqlFilter(text, parse(text))

@@ -1,8 +1,8 @@
-"""What a compiled SQL92 filter consists of; every node answers for one message's properties.
+"""Nodes of a compiled SQL92 filter; each is evaluated on one message's properties.
 
 Truth has three values: True, False and None, which is "unknown".  Where Java throws, `evaluate` raises Incomparable;
-what stands right of a decided AND or OR is not evaluated, so that it cannot throw there.
-RocketMQ: the classes of `filter.expression` (spec broker-behaviour 14).
+operands after a decided AND or OR are not evaluated, so that they cannot throw.  RocketMQ: the classes of
+`filter.expression` (spec broker-behaviour 14).
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ class Property(NamedTuple):
 
 
 class Negated(NamedTuple):
-    """A minus sign: unknown for everything but numbers, and so for every property."""
+    """A minus sign: unknown for everything but numbers, so for every property."""
 
     inner: "Node"
 
@@ -40,7 +40,7 @@ class Negated(NamedTuple):
 
 
 class AsTruth(NamedTuple):
-    """A property where a truth value belongs: never true, as its value is a text."""
+    """A property used as a truth value: never true, as its value is text."""
 
     inner: Property
 
@@ -122,7 +122,7 @@ class Ordered(NamedTuple):
 
 
 class In(NamedTuple):
-    """Is the text one of these?  `wanted` is False for NOT IN; unknown without the property."""
+    """Whether the text is one of these.  `wanted` is False for NOT IN; unknown without the property."""
 
     name: Property
     texts: frozenset[str]
@@ -139,14 +139,14 @@ _TRUTHS = (AsTruth, Not, And, Or, Equal, IsNull, Ordered, In)
 
 
 def is_truth(node: Node) -> bool:
-    """Does it give a truth value, or unknown?  TRUE, FALSE and NULL do, too."""
+    """Whether it evaluates to a truth value or unknown; TRUE, FALSE and NULL do too."""
     if isinstance(node, Constant):
         return node.value is None or isinstance(node.value, bool)
     return isinstance(node, _TRUTHS)
 
 
 def is_true(node: Node, properties: Properties) -> bool:
-    """Exactly true; false, unknown and what Java throws at are not."""
+    """True only; false, unknown and Java's exceptions are not."""
     try:
         return node.evaluate(properties) is True
     except Incomparable:

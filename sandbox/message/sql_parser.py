@@ -1,9 +1,9 @@
-"""From a SQL92 filter text to its nodes.
+"""Parses a SQL92 filter text into nodes.
 
 Weakest first: OR, AND, `=` `<>` IS [NOT] NULL, `<` `<=` `>` `>=` [NOT] BETWEEN [NOT] IN, signs and NOT, literals, names
-and brackets.  So `NOT a = 1` is `(NOT a) = 1`.  What follows a complete expression is not read, as RocketMQ's parser
-does not ask for the end; only the one word behind it must be a word.
-RocketMQ: `SelectorParser.jj` and the checks in `ComparisonExpression` (spec broker-behaviour 14).
+and brackets.  So `NOT a = 1` is `(NOT a) = 1`.  Text after a complete expression is not read, as RocketMQ's parser does
+not check for the end; only the next word must be a valid word.  RocketMQ: `SelectorParser.jj` and the checks in
+`ComparisonExpression` (spec broker-behaviour 14).
 """
 
 import math
@@ -31,7 +31,7 @@ from sandbox.message.sql_words import FLOAT, NAME, TEXT, WHOLE, Word, Words
 MAX_DEPTH = 64
 """Of brackets, signs and NOTs inside one another."""
 MAX_TERMS = 200
-"""Names and literals of one expression: each is looked at for each message."""
+"""Names and literals of one expression: each is evaluated for each message."""
 MAX_LISTED = 500
 """Texts of one IN."""
 
@@ -41,7 +41,7 @@ _HOLDS: dict[str, Callable[[int], bool]] = {
 
 
 def parse(text: str) -> Node:
-    """The expression at the beginning of `text`.  Raises BadExpression when there is none that gives a truth value."""
+    """The expression at the start of `text`.  Raises BadExpression without one that has a truth value."""
     return _Parser(Words(text)).expression()
 
 
@@ -62,7 +62,7 @@ class _Parser:
         return self._joined("AND", self._equality, And)
 
     def _joined(self, keyword: str, operand: Callable[[], Node], join: Callable[[tuple[Node, ...]], Node]) -> Node:
-        """One operand, or several in one node: a long chain is no deep one."""
+        """One operand, or several in one node, so that a long chain is not a deep tree."""
         at = self._words.peek().at
         parts = [operand()]
         while self._words.takes(keyword):
@@ -174,7 +174,7 @@ def _as_truth(node: Node, at: int) -> Node:
 
 
 def _ordered(left: Node, right: Node, kind: str, word: Word) -> Node:
-    """Only names, numbers and what a minus sign stands before can be above or below something."""
+    """Only names, numbers and negated values can be compared by order."""
     for side in (left, right):
         if is_truth(side) or (isinstance(side, Constant) and not isinstance(side.value, int | float)):
             raise BadExpression(f"{word.text} compares numbers", word.at)
@@ -196,7 +196,7 @@ def _whole(word: Word) -> int:
 
 
 def _double(word: Word) -> float:
-    """RocketMQ refuses what is below the smallest double, and so refuses 0.0."""
+    """RocketMQ refuses numbers below the smallest double, so 0.0 too."""
     value = float(word.text)
     if not 0.0 < value < math.inf:
         raise BadExpression(f"{word.text[:40]} is outside what a number with a point can be", word.at)

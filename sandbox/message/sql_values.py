@@ -1,7 +1,7 @@
-"""What RocketMQ's SQL92 filter does with two values that are not of one kind.
+"""Comparison of two values of different kinds in RocketMQ's SQL92 filter.
 
-All property values are texts; literals bring whole numbers (of 32 or 64 bits), doubles and truth values.
-RocketMQ: `ComparisonExpression.compare`, and the Java number parsing behind it (spec broker-behaviour 14).
+All property values are texts; literals are whole numbers (of 32 or 64 bits), doubles and truth values.  RocketMQ:
+`ComparisonExpression.compare`, and Java's number parsing (spec broker-behaviour 14).
 """
 
 import math
@@ -12,7 +12,7 @@ Value = str | int | float | bool | None
 _Sortable = TypeVar("_Sortable", int, str, tuple[bool, float, float])
 
 MAX_NUMBER_CHARS = 400
-"""Of a property that is to be read as a number; a longer text counts as no number here."""
+"""Of a property read as a number; a longer text counts as no number here."""
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -20,7 +20,7 @@ LONG_MAX = 2**63 - 1
 _WHOLE = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)")
 _HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
-_BLANK = "".join(map(chr, range(33)))  # what Java's `trim` takes away
+_BLANK = "".join(map(chr, range(33)))  # characters removed by Java's `trim`
 
 
 class Incomparable(Exception):  # an outcome inside one evaluation; it never leaves the filter
@@ -28,7 +28,7 @@ class Incomparable(Exception):  # an outcome inside one evaluation; it never lea
 
 
 def order(left: Value, right: Value) -> int:
-    """Below, equal or above as -1, 0, 1; kinds that nothing connects are -1.  Raises Incomparable as Java throws."""
+    """Below, equal or above as -1, 0, 1; unrelated kinds give -1.  Raises Incomparable where Java throws."""
     if isinstance(left, bool):
         if isinstance(right, bool):
             return _sign(left, right)
@@ -56,14 +56,14 @@ def number_like(model: Value, text: str) -> int | float:
 
 
 def is_wide(value: Value) -> bool:
-    """Would Java keep this literal in 64 bits?  A minus sign in front does not change what it is kept in."""
+    """Whether Java keeps this literal in 64 bits.  A minus sign in front does not change the size."""
     return isinstance(value, int) and abs(value) > INT_MAX
 
 
 def to_whole(text: str, *, wide: bool) -> int:
-    """Java's `Integer.valueOf` or `Long.valueOf`: a sign and digits of any script, nothing around them."""
+    """Java's `Integer.valueOf` or `Long.valueOf`: a sign and digits of any script, no blanks."""
     if len(text) > MAX_NUMBER_CHARS or not _WHOLE.fullmatch(text) or max(text) > "\uffff":
-        _no_number(text)  # Java looks at halves of the characters beyond, which are no digits
+        _no_number(text)  # Java reads the halves of the characters beyond, which are no digits
     number = int(text)
     most = LONG_MAX if wide else INT_MAX
     if not -most - 1 <= number <= most:
@@ -72,7 +72,7 @@ def to_whole(text: str, *, wide: bool) -> int:
 
 
 def to_double(text: str) -> float:
-    """Java's `Double.valueOf`: it allows blanks around it, NaN, Infinity, a trailing f or d and hexadecimal digits."""
+    """Java's `Double.valueOf`: it allows blanks, NaN, Infinity, a trailing f or d and hexadecimal digits."""
     if len(text) > MAX_NUMBER_CHARS:
         _no_number(text)
     text = text.strip(_BLANK)

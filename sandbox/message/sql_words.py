@@ -1,7 +1,7 @@
-"""The words of a SQL92 filter text, one at a time.
+"""Splits a SQL92 filter text into words, one at a time.
 
-Words are cut only when the grammar asks for them, so that what follows a complete expression is not looked at,
-however strange it is.  RocketMQ: the token part of `SelectorParser.jj` (spec broker-behaviour 14).
+A word is read only when the grammar asks for it, so that the text after a complete expression is not read.  RocketMQ:
+the token part of `SelectorParser.jj` (spec broker-behaviour 14).
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sandbox.kernel.errors import BadExpression
 
 MAX_TEXT_CHARS = 4_096
-"""Of one expression; whoever subscribes chooses its length.  RocketMQ has no such limit."""
+"""Of one expression; the subscriber chooses its length.  RocketMQ has no such limit."""
 
 KEYWORDS = frozenset({"NOT", "AND", "OR", "BETWEEN", "IN", "TRUE", "FALSE", "NULL", "IS"})
 
@@ -38,7 +38,7 @@ class Word(NamedTuple):
 
 
 class Words:
-    """A text, read word by word with one or two words of foresight."""
+    """A text, read word by word with one or two words of lookahead."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_TEXT_CHARS:
@@ -62,7 +62,7 @@ class Words:
         return self._seen.pop(0)
 
     def takes(self, *kinds: str) -> Word | None:
-        """The next word if it is one of these; it stays where it is otherwise."""
+        """The next word if it is one of these; otherwise it stays the next one."""
         return self._seen.pop(0) if self.peek().kind in kinds else None
 
     def _cut(self) -> Word:

@@ -27,7 +27,7 @@ def java_hash(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def tags_code(tags: str) -> int:
-    """What a queue unit holds for a message with these tags; 0 for none."""
+    """The tags code of a queue entry for a message with these tags; 0 for none."""
     return java_hash(tags) if tags else 0
 
 
@@ -48,7 +48,7 @@ def tags_code_of_bytes(tags: bytes) -> int:
 
 
 def codes_of_tags(column: list[bytes]) -> list[int] | None:
-    """`tags_code_of_bytes` of each; None when one of them is not remembered."""
+    """`tags_code_of_bytes` of each; None when one of them is not cached."""
     codes = list(map(_tags.get, column))
     return None if None in codes else cast("list[int]", codes)
 
@@ -66,7 +66,7 @@ _tails: dict[bytes, int] = {}
 
 
 def hashes_of_tails(head: int, tails: list[bytes]) -> list[int] | None:
-    """`index_key_hash` of keys with one `KeyHasher.head`; None when one of these endings is not remembered."""
+    """`index_key_hash` of keys with one `KeyHasher.head`; None when one of these endings is not cached."""
     hashes = list(map(_tails.get, tails))
     if None in hashes:
         return None
@@ -76,9 +76,8 @@ def hashes_of_tails(head: int, tails: list[bytes]) -> list[int] | None:
 class KeyHasher:
     """`index_key_hash` of `topic#key` for the keys of one topic, as UTF-8.
 
-    Keys of one application mostly differ at their end, so the hash up to there is remembered, and
-    that of every ending.  Only ASCII parts are, where bytes and UTF-16 units are the same, and only
-    endings without separators.
+    Keys of one application mostly differ at their end, so the hash of the common part is cached, and that of every
+    ending.  Only ASCII parts are, where bytes and UTF-16 units are the same, and only endings without separators.
     """
 
     __slots__ = ("_heads", "_prefix")
@@ -96,7 +95,7 @@ class KeyHasher:
         return h if h < 0x8000_0000 else -h & 0x7FFF_FFFF
 
     def head(self, head: bytes) -> int:
-        """What the beginning of a key, in ASCII, adds to its hash when `TAIL_BYTES` follow."""
+        """Contribution of the start of a key, in ASCII, to its hash when `TAIL_BYTES` follow."""
         known = self._heads.get(head)
         if known is None:
             if len(self._heads) >= _HEAD_ENTRIES:

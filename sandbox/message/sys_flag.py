@@ -15,7 +15,7 @@ STORE_HOST_V6 = 0x20
 HOSTS_V6 = BORN_HOST_V6 | STORE_HOST_V6
 
 COMPRESSION_MASK = 0x700
-COMPRESSION_LEGACY = 0x000  # zlib, written before the type had bits of its own
+COMPRESSION_LEGACY = 0x000  # zlib, from before the type had bits of its own
 COMPRESSION_LZ4 = 0x100
 COMPRESSION_ZSTD = 0x200
 COMPRESSION_ZLIB = 0x300

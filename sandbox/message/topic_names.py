@@ -1,4 +1,4 @@
-"""Names a topic may have, and names the broker keeps for itself.  RocketMQ: `TopicValidator`, `MixAll`."""
+"""Valid topic names, and names reserved by the broker.  RocketMQ: `TopicValidator`, `MixAll`."""
 
 import re
 
@@ -12,7 +12,7 @@ OP_HALF_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 CHECK_MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
 TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
 SYSTEM_PREFIX = "rmq_sys_"
-TRANSACTION_GROUP = "CID_RMQ_SYS_TRANS"  # whose offsets in the half and the op queue say how far the checks are
+TRANSACTION_GROUP = "CID_RMQ_SYS_TRANS"  # its offsets in the half and the op queue are the progress of the checks
 
 RETRY_PREFIX = "%RETRY%"
 DEAD_LETTER_PREFIX = "%DLQ%"
@@ -20,7 +20,7 @@ OF_GROUPS = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
 REPLY_SUFFIX = "_REPLY_TOPIC"
 
 MAX_TOPIC_LENGTH = 127
-MAX_GROUP_LENGTH = 255  # RocketMQ: `Validators.CHARACTER_MAX_LENGTH`, which its 4.x brokers leave to the clients
+MAX_GROUP_LENGTH = 255  # RocketMQ: `Validators.CHARACTER_MAX_LENGTH`, checked by its 4.x clients only
 
 SYSTEM_TOPICS = frozenset((AUTO_CREATE_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, HALF_TOPIC, TRACE_TOPIC, OP_HALF_TOPIC,
                            CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC))
@@ -32,7 +32,7 @@ _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+")
 
 
 def complaint(topic: str) -> str | None:
-    """Why this is no topic name, in RocketMQ's words; None: it is one."""
+    """Why this is no topic name, in RocketMQ's words; None: it is valid."""
     if not topic.strip():
         return "The specified topic is blank."
     if not _LEGAL.fullmatch(topic):
@@ -43,9 +43,10 @@ def complaint(topic: str) -> str | None:
 
 
 def group_complaint(group: str) -> str | None:
-    """Why this is no group's name; None: it is one.
+    """Why this is no group name; None: it is valid.
 
-    RocketMQ's clients allow what topics allow, its 4.x brokers everything; but the group's retry topic is a directory.
+    RocketMQ's clients allow the same as for topics, its 4.x brokers everything; but the group's retry topic is a
+    directory.
     """
     if len(group) > MAX_GROUP_LENGTH:
         return f"a group's name has at most {MAX_GROUP_LENGTH} characters, not {len(group)}"

@@ -1,1 +1,1 @@
-"""Who has which topic."""
+"""The name server: routes of topics."""

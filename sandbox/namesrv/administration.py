@@ -1,4 +1,4 @@
-"""What administrators ask of a name server beside routes: its texts, its settings, topics by their flags."""
+"""Administrators' requests to a name server beside routes: texts, settings, topics by their flags."""
 
 from collections.abc import Callable
 

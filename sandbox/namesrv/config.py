@@ -1,4 +1,4 @@
-"""How a name server behaves."""
+"""Configuration of a name server."""
 
 from dataclasses import dataclass
 

@@ -1,10 +1,10 @@
-"""Small texts kept for administrators, by name space and key."""
+"""Small texts for administrators, by name space and key."""
 
 
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.remoting.codes import ResponseCode
 
-ORDERS = "ORDER_TOPIC_CONFIG"  # the name space of topics that are sent in order
+ORDERS = "ORDER_TOPIC_CONFIG"  # the name space of orderly topics
 MAX_KEYS = 10_000  # of all name spaces together
 MAX_CHARS = 32_768  # of a name space, a key and a value together
 
@@ -16,7 +16,7 @@ class KVConfigManager:
         self.table: dict[str, dict[str, str]] = {}
 
     def put(self, namespace: str, key: str, value: str) -> None:
-        """Raises BrokerRefused (1) when that is too long, or one too many."""
+        """Raises BrokerRefused (1) when it is too long, or one too many."""
         if len(namespace) + len(key) + len(value) > MAX_CHARS:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a config item has at most {MAX_CHARS} characters")
         if self.get(namespace, key) is None and sum(map(len, self.table.values())) >= MAX_KEYS:
@@ -29,7 +29,7 @@ class KVConfigManager:
     def delete(self, namespace: str, key: str) -> None:
         values = self.table.get(namespace, {})
         values.pop(key, None)
-        if not values and namespace != ORDERS:  # RocketMQ keeps all; of this one brokers hear that none is left
+        if not values and namespace != ORDERS:  # RocketMQ keeps all; for this one brokers learn that none is left
             self.table.pop(namespace, None)
 
     def all(self, namespace: str) -> dict[str, str] | None:

@@ -1,4 +1,4 @@
-"""The node clients and brokers ask for the way."""
+"""The node that gives clients and brokers their routes."""
 
 import logging
 
@@ -10,7 +10,7 @@ from sandbox.namesrv.config import NameServerConfig
 from sandbox.namesrv.kv_config import KVConfigManager
 from sandbox.namesrv.processors import NameServerProcessor
 from sandbox.namesrv.route_info import RouteInfoManager
-from sandbox.remoting.body_walls import walled
+from sandbox.remoting.body_limits import limited
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.command import FLAG_ONEWAY, FLAG_RESPONSE, RemotingCommand
@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 
 class NameServer:
-    """A `Listener`.  Never answers a request code it does not know, as RocketMQ's does not.
+    """A `Listener`.  Never answers an unknown request code, as RocketMQ's does not.
 
-    RocketMQ: `NamesrvController` (spec broker-behaviour 13).  Everything is in memory; one object is one life.
+    RocketMQ: `NamesrvController` (spec broker-behaviour 13).  Everything is in memory; one object is one process.
     """
 
     def __init__(self, config: NameServerConfig, *, clock: Clock, journal: Journal, name: str) -> None:
@@ -32,10 +32,10 @@ class NameServer:
         self.route_info = RouteInfoManager(clock)
         self.kv_config = KVConfigManager()
         self._processor = NameServerProcessor(name, config, self.route_info, self.kv_config, journal)
-        self._handlers = walled(self._processor.handlers())
+        self._handlers = limited(self._processor.handlers())
         self._channels: dict[Channel, None] = {}
         self._timer: TimerHandle | None = None
-        self.next_scan_ms: int | None = None  # when it looks for silent brokers
+        self.next_scan_ms: int | None = None  # next check for inactive brokers
         self.running = False
 
     def start(self) -> None:
@@ -44,7 +44,7 @@ class NameServer:
         self._journal.write(NameServerStarted(name_server=self.name))
 
     def stop(self) -> None:
-        """Close every connection and forget everything; a clean stop and a kill look the same from outside."""
+        """Close every connection and lose all data; a clean stop and a kill look the same from outside."""
         if not self.running:
             return
         self.running = False
@@ -58,11 +58,11 @@ class NameServer:
     kill = stop
 
     def serves(self, code: int) -> bool:
-        """Does this node know the request code?  (Where one listener answers for broker and name server.)"""
+        """Whether this node knows the request code.  (Where one listener serves broker and name server.)"""
         return code in self._handlers
 
     def delete_topic(self, topic: str) -> None:
-        """As an administrator's request does: nobody finds the topic any more."""
+        """As by an administrator's request: the topic has no route any more."""
         self._processor.forget_topic(topic, None)
 
     def connected(self, channel: Channel) -> None:
@@ -78,7 +78,7 @@ class NameServer:
                     channel.send(answer)
 
     def disconnected(self, channel: Channel) -> None:
-        """What was registered over this connection is gone at once."""
+        """Registrations made over this connection are removed at once."""
         self._channels.pop(channel, None)
         if self.running:
             for gone in self.route_info.channel_closed(channel):

@@ -1,4 +1,4 @@
-"""Requests to a name server, and their answers."""
+"""Request processors of a name server."""
 
 import zlib
 
@@ -77,7 +77,7 @@ class NameServerProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def data_version(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """Has a broker's table changed since it registered?  If not, this stands for a registration."""
+        """Whether a broker's table has changed since it registered; if not, the request renews the registration."""
         address, asked = UnregisterBrokerHeader.from_ext(c.ext).address, DataVersion.decode(c.body)
         known = self._routes.version_of(address)
         if known == asked:
@@ -107,7 +107,7 @@ class NameServerProcessor:
         return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(topics)).encode())
 
     def system_topics(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """The names of clusters and brokers, which are topics too, and one broker's address."""
+        """The names of clusters and brokers, which are also topics, and one broker's address."""
         names = {*self._routes.clusters, *self._routes.brokers}
         address = next((broker.addresses[min(broker.addresses)] for _, broker in sorted(self._routes.brokers.items())
                         if broker.addresses), None)
@@ -123,14 +123,14 @@ class NameServerProcessor:
             self._route_changed(broker, "unregistered", (topic,))
 
     def wipe_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """Until the broker's next changed registration, producers will not find its queues."""
+        """Until the broker's next changed registration, producers do not find its queues."""
         return c.reply(ResponseCode.SUCCESS, {"wipeTopicCount": str(self._permit(c, allowed=False))})
 
     def add_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         return c.reply(ResponseCode.SUCCESS, {"addTopicCount": str(self._permit(c, allowed=True))})
 
     def removed(self, gone: Removal, why: str) -> None:
-        """An address went away without saying so."""
+        """An address was removed without unregistering."""
         self._route_changed(gone.broker, why, gone.topics)
 
     def _permit(self, c: RemotingCommand, *, allowed: bool) -> int:

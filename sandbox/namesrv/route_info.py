@@ -1,4 +1,4 @@
-"""Which broker has which topic, as far as brokers have said so."""
+"""Which broker has which topic, by the brokers' registrations."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import ResponseCode
 from sandbox.remoting.headers import RegisterBrokerHeader
 
-MAX_ADDRESSES = 1_024  # of brokers; anybody may register one
+MAX_ADDRESSES = 1_024  # of brokers; any client may register one
 MAX_ROUTES = 200_000  # topics times brokers
 MAX_NAME_LENGTH = 255
 MASTER_ID = 0
@@ -29,7 +29,7 @@ READ_WRITE = 6
 
 @dataclass(slots=True)
 class BrokerLive:
-    """One address that has registered, and when it last did."""
+    """One registered address, and when it registered last."""
 
     broker: str
     broker_id: int
@@ -40,16 +40,16 @@ class BrokerLive:
 
 
 class Registration(NamedTuple):
-    """What a registration did, and what a slave is to know of its master."""
+    """Result of a registration, and the master's addresses for a slave."""
 
-    topics: tuple[str, ...]  # new, or with another number of queues or other rights
+    topics: tuple[str, ...]  # new, or with another number of queues or other permissions
     new_address: bool
     master_address: str | None
     master_ha_address: str | None
 
 
 class Removal(NamedTuple):
-    """An address that is gone, and the topics whose route changed by it."""
+    """A removed address, and the topics whose route changed by it."""
 
     broker: str
     address: str
@@ -57,9 +57,9 @@ class Removal(NamedTuple):
 
 
 class RouteInfoManager:
-    """Registrations merge: what a later one does not name stays (RocketMQ: `RouteInfoManager`).
+    """Registrations merge: topics that a later one does not name stay (RocketMQ: `RouteInfoManager`).
 
-    Name servers do not talk to each other; each knows what it was told.
+    Name servers do not communicate; each has only what brokers registered with it.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -69,19 +69,19 @@ class RouteInfoManager:
         self.clusters: dict[str, list[str]] = {}
         self.live: dict[str, BrokerLive] = {}  # by address
         self._routes = 0
-        self._topics_of: dict[str, set[str]] = {}  # and the next: what a broker name stands in, so that it goes quickly
+        self._topics_of: dict[str, set[str]] = {}  # and the next: by broker name, for a fast removal
         self._clusters_of: dict[str, set[str]] = {}
-        self._cluster_info: bytes | None = None  # as it was told last, until an address comes or goes
+        self._cluster_info: bytes | None = None  # cached answer, until an address is added or removed
 
     def register(self, header: RegisterBrokerHeader, table: TopicConfigTable, channel: Channel) -> Registration:
-        """Take over what a broker says of itself.  Only a master's topics count, and only if its version is new.
+        """Take over a broker's registration.  Only a master's topics count, and only if its version is new.
 
         Raises BrokerRefused (1) for one broker too many; topics beyond MAX_ROUTES are left out.
         """
         self._admit(header)
         before = self.live.get(header.address)
         if before is not None and before.broker != header.broker:
-            self._remove(header.address, before.broker, before.broker_id)  # an address is one broker's
+            self._remove(header.address, before.broker, before.broker_id)  # an address belongs to one broker
         names = self.clusters.setdefault(header.cluster, [])
         joined = header.broker not in names
         if joined:
@@ -109,7 +109,7 @@ class RouteInfoManager:
         return Registration(topics, new_address, master, live.ha_address if live else None)
 
     def unregister(self, broker_name: str, address: str, broker_id: int) -> Removal | None:
-        """A broker says goodbye."""
+        """A broker unregisters."""
         broker = self.brokers.get(broker_name)
         if broker is None or broker.addresses.get(broker_id) != address:
             self.live.pop(address, None)
@@ -117,18 +117,18 @@ class RouteInfoManager:
         return self._remove(address, broker_name, broker_id)
 
     def channel_closed(self, channel: Channel) -> list[Removal]:
-        """A connection ended: the addresses registered over it are gone at once."""
+        """A connection ended: addresses registered over it are removed at once."""
         gone = [(address, live) for address, live in self.live.items() if live.channel is channel]
         return [self._remove(address, live.broker, live.broker_id) for address, live in gone]
 
     def scan(self, expired_ms: int) -> list[tuple[Removal, Channel]]:
-        """Drop who has not registered for too long; returns them with their connections, to be closed."""
+        """Remove addresses not renewed for too long; returns them with their connections, to be closed."""
         silent_since_ms = self._clock.now_ms() - expired_ms
         gone = [(address, live) for address, live in self.live.items() if live.last_update_ms < silent_since_ms]
         return [(self._remove(address, live.broker, live.broker_id), live.channel) for address, live in gone]
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """The queues of every broker that has an address; None: nobody has the topic."""
+        """The queues of every broker that has an address; None: no broker has the topic."""
         rows = self.topic_queues.get(topic, {})
         queues = tuple(rows[name] for name in sorted(rows) if name in self.brokers)
         if not queues:
@@ -136,7 +136,7 @@ class RouteInfoManager:
         return TopicRouteData(queues, tuple(self.brokers[row.broker] for row in queues))
 
     def cluster_info(self) -> bytes:
-        """`ClusterInfo`, encoded: everybody asks for it again and again, and it seldom changes."""
+        """`ClusterInfo`, encoded and cached: requested often, changed seldom."""
         if self._cluster_info is None:
             clusters = {name: tuple(brokers) for name, brokers in self.clusters.items()}
             self._cluster_info = ClusterInfo(self.brokers, clusters).encode()
@@ -147,22 +147,22 @@ class RouteInfoManager:
         return sorted(topic for topic, rows in self.topic_queues.items() if names & rows.keys())
 
     def topics_where(self, wanted: Callable[[int], bool]) -> list[str]:
-        """Topics whose sys flag is wanted, as one of their brokers has it."""
+        """Topics whose sys flag fits, as one of their brokers has it."""
         firsts = ((topic, next(iter(rows.values()), None)) for topic, rows in self.topic_queues.items())
         return sorted(topic for topic, row in firsts if row is not None and wanted(row.sys_flag))
 
     def version_of(self, address: str) -> DataVersion | None:
-        """Of the table last registered from there; None: nobody has."""
+        """Of the table last registered by the address; None: there is none."""
         live = self.live.get(address)
         return live.version if live else None
 
     def still_there(self, address: str) -> None:
-        """A broker asked and need not register again."""
+        """A broker's table is unchanged and its registration renewed."""
         if address in self.live:
             self.live[address].last_update_ms = self._clock.now_ms()
 
     def delete_topic(self, topic: str, cluster: str | None) -> list[str]:
-        """Forget a topic, of one cluster's brokers or of all; returns the brokers that had it."""
+        """Remove a topic, of one cluster's brokers or of all; returns the brokers that had it."""
         rows = self.topic_queues.get(topic, {})
         brokers = sorted(name for name in rows if cluster is None or name in self.clusters.get(cluster, ()))
         for name in brokers:
@@ -174,7 +174,7 @@ class RouteInfoManager:
         return brokers
 
     def set_write_permission(self, broker: str, *, allowed: bool) -> list[str]:
-        """Take the write bit from all topics of a broker, or make them readable and writable; returns the topics."""
+        """Make all topics of a broker read-only, or readable and writable; returns the topics."""
         topics = self._topics_of.get(broker, set())
         for topic in topics:
             row = self.topic_queues[topic][broker]
@@ -195,7 +195,7 @@ class RouteInfoManager:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name server knows at most {MAX_ADDRESSES} brokers")
 
     def _forget_dead(self) -> None:
-        """Brokers no address of which is there (RocketMQ keeps them): they give way to others."""
+        """Remove broker names without an address (RocketMQ keeps them), to make room for others."""
         for broker in list(self.brokers.values()):
             if not any(address in self.live for address in broker.addresses.values()):
                 for broker_id, address in list(broker.addresses.items()):
@@ -217,9 +217,9 @@ class RouteInfoManager:
         return tuple(sorted(changed))
 
     def _remove(self, address: str, name: str, broker_id: int) -> Removal:
-        """Forget an address.  With the last one of a name, its queues go too; with the last broker, the topic."""
+        """Remove an address.  With the last one of a name, its queues are removed; with the last broker, the topic."""
         self._cluster_info = None
-        self.live.pop(address, None)  # who said goodbye under a wrong name is not there any more
+        self.live.pop(address, None)  # it may have unregistered with a wrong name
         broker = self.brokers.get(name)
         if broker is not None and broker.addresses.get(broker_id) == address:
             del broker.addresses[broker_id]

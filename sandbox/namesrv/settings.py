@@ -1,4 +1,4 @@
-"""What administrators read and change of a name server's configuration (318, 319)."""
+"""The name server settings that administrators read and change (318, 319)."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ FORBIDDEN = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "ro
 
 
 def as_settings(config: NameServerConfig) -> dict[str, str]:
-    """By RocketMQ's names: every setting that says something true of this name server."""
+    """By RocketMQ's names: every setting that applies to this name server."""
     return {"clusterTest": "false", "configBlackList": "configBlackList;configStorePath;kvConfigPath",
             "listenPort": config.address.rpartition(":")[2],
             "orderMessageEnable": "true" if config.order_message_enable else "false", "productEnvName": "center",
@@ -19,9 +19,9 @@ def as_settings(config: NameServerConfig) -> dict[str, str]:
 
 
 def changed(config: NameServerConfig, wanted: dict[str, str]) -> NameServerConfig:
-    """The configuration with what is wanted; other names are passed over, as in RocketMQ.
+    """The configuration with the given changes; unknown names are ignored, as in RocketMQ.
 
-    Raises BrokerRefused (16) for names nobody may change over the wire.
+    Raises BrokerRefused (16) for names that cannot be changed over the wire.
     """
     if FORBIDDEN & wanted.keys():
         raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")

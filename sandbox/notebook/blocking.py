@@ -1,4 +1,4 @@
-"""Stories of an asyncio loop, for callers that wait: notebooks and scripts."""
+"""Runs coroutines of an asyncio loop for blocking callers: notebooks and scripts."""
 
 import asyncio
 import functools
@@ -13,11 +13,11 @@ from sandbox.kernel.errors import ClientError
 T = TypeVar("T")
 
 GOODBYE_S = 5.0
-LISTENERS = 64  # functions of the application at work at once
+LISTENERS = 64  # application functions that run at the same time
 
 
 class LoopThread:
-    """A loop in a thread of its own, so that it works beside the loop a notebook already has."""
+    """A loop in a thread of its own, beside the loop that a notebook already has."""
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
@@ -25,12 +25,12 @@ class LoopThread:
         self._thread = threading.Thread(target=self._live, name=name, daemon=True)
         self._thread.start()
 
-    def run(self, story: Coroutine[Any, Any, T]) -> T:
-        """The story's result, or what it raised.  Raises ClientError when called from a listener, which runs in it."""
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The coroutine's result or exception.  Raises ClientError when called from a listener, which runs in it."""
         if threading.current_thread() is self._thread or not self._thread.is_alive():
-            story.close()
+            coroutine.close()
             raise ClientError("waiting is not possible here: the loop that would go on is this one, or has ended")
-        future = asyncio.run_coroutine_threadsafe(story, self.loop)
+        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
             return future.result()
         except KeyboardInterrupt:
@@ -52,9 +52,10 @@ class LoopThread:
 
 
 class Blocking:
-    """The same object with every method waiting for its result: `producer.send(…)` without `await`.
+    """Wraps an object so that every method waits for its result: `producer.send(…)` without `await`.
 
-    Everything runs in the loop's thread.  What is not a method is looked at as it is; `inner` is the object itself.
+    Everything runs in the loop's thread.  Attributes that are not methods are read as they are; `inner` is the object
+    itself.
     """
 
     def __init__(self, inner: Any, thread: LoopThread) -> None:
@@ -71,10 +72,10 @@ class Blocking:
     def _waiting(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
         def call(*args: Any, **options: Any) -> Any:
-            async def story() -> Any:
+            async def coroutine() -> Any:
                 result = method(*args, **options)
                 return await result if inspect.isawaitable(result) else result
 
-            return self._thread.run(story())
+            return self._thread.run(coroutine())
 
         return call

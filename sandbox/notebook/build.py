@@ -1,4 +1,4 @@
-"""A sandbox for a notebook or a script: build a cluster, let time pass, get values back (docs/notebook.md)."""
+"""A sandbox for a notebook or a script: build a cluster, advance time, read values (docs/notebook.md)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from sandbox.notebook.runs import RealRun, Run, VirtualRun
 
 
 class QueueView(NamedTuple):
-    """One queue of a topic as a group sees it.  Offsets are the numbers RocketMQ calls so; None is unknown."""
+    """One queue of a topic for a group.  Offsets have RocketMQ's meaning; None is unknown."""
 
     queue: str  # broker-a:3
     min_offset: int | None
@@ -57,17 +57,17 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        """End it.  Files under a given `home` stay."""
+        """Stop it.  Files under a given `home` stay."""
         self._run.close()
 
     # Time.
 
     def run(self, seconds: float) -> None:
-        """Let the machine's time pass: at rate 1 so much of the sandbox's time, too."""
+        """Advance the machine's time, and at rate 1 the sandbox's time by as much."""
         self._run.pass_s(seconds)
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float = 120, step_s: float = 0.25) -> float:
-        """Let time pass until `condition`; returns the seconds it took.  Raises TimeoutError when it never comes."""
+        """Advance time until `condition`; returns the seconds it took.  Raises TimeoutError when it stays False."""
         passed_s = 0.0
         while not condition():
             if passed_s >= within_s:
@@ -76,14 +76,14 @@ class Sandbox:
             passed_s += step_s
         return passed_s
 
-    # Doing: every action of docs/actions.md by `act`, the most usual ones by a word of their own.
+    # Actions: all of docs/actions.md by `act`, the most usual ones by a method of their own.
 
     def act(self, action: str, **fields: Any) -> int:
-        """Carry out an action by name and fields; returns the seq of its `ActionTaken` in the journal."""
+        """Execute an action by name and fields; returns the seq of its `ActionTaken` in the journal."""
         return self._run.act(parse_action({"action": action, **fields}))
 
     def topic(self, topic: str, *, queues: int = 4) -> None:
-        """Create a topic on every broker, so many queues each, to write and to read."""
+        """Create a topic on every broker, with `queues` write and read queues each."""
         self.act("CreateTopic", topic=topic, write_queues=queues, read_queues=queues)
 
     def consumer(self, actor: str, group: str, *topics: str, **fields: Any) -> None:
@@ -101,7 +101,7 @@ class Sandbox:
         self.act("SendMessages", topic=topic, count=count, **fields)
 
     def slow(self, actor: str, *, key: str, ms: int) -> None:
-        """From now on this key takes the member so long."""
+        """From now on messages with this key take the member `ms`."""
         self.act("ChangeActor", actor=actor, slow_key=key, slow_ms=ms)
 
     def crash(self, actor: str) -> None:
@@ -112,14 +112,14 @@ class Sandbox:
         """Stop it cleanly; it takes a moment of the sandbox's time."""
         self.act("StopActor", actor=actor)
 
-    # Looking.
+    # Reading.
 
     def ask(self, question: str, **fields: Any) -> dict[str, Any]:
         """The answer to a question of docs/actions.md; it changes nothing."""
         return self._run.ask(parse_question(question, fields))
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything at this moment, as the JSON API gives it: 64-bit numbers are text there."""
+        """Everything at this moment, as the JSON API returns it: 64-bit numbers are text."""
         return self._run.snapshot()
 
     @property
@@ -128,7 +128,7 @@ class Sandbox:
         return int(self.snapshot()["at_ms"])
 
     def queues(self, topic: str, group: str | None = None) -> list[QueueView]:
-        """The topic's queues, and where `group` stands in each; a broadcasting group has a row per member."""
+        """The topic's queues, with the offsets of `group`; a broadcasting group has a row per member."""
         snapshot = self.snapshot()
         ends = {f"{queue['broker']}:{queue['queue_id']}": queue
                 for row in snapshot["topics"] if row["topic"] == topic for queue in row["queues"]}

@@ -1,4 +1,4 @@
-"""A cluster somebody else runs, from a notebook or a script: our producers, consumers and administrator over TCP.
+"""A remote cluster from a notebook or a script: producers, consumers and administrator over TCP.
 
 The cluster may be a sandbox whose port is open, `manage.py broker`, or Apache's RocketMQ 4.9 or 5.x (docs/notebook.md).
 """
@@ -47,8 +47,9 @@ GROUP = "notebook"
 NUMBERS = itertools.count(1)  # of the clients of this process: each has an id of its own
 
 Listener = Callable[..., Any]
-"""Called with one message, in a thread of its own; False or an exception: again later.  A coroutine function is taken
-as it is: it gets the messages and their context and returns a status (client.listeners)."""
+"""Called with one message, in a thread of its own; False or an exception: deliver again later.  A coroutine function
+gets the messages and their context and returns a status (client.listeners).
+"""
 
 
 class BlockingAdmin(NamedTuple):
@@ -65,18 +66,18 @@ class BlockingAdmin(NamedTuple):
 def connect(name_servers: str | Sequence[str], **options: Any) -> "Remote":
     """Clients for the cluster behind these name servers, `host:port`; several by semicolon or as a list.
 
-    Options: `access_key` and `secret_key`, `tls` (an SSLContext), `home` (a directory for what broadcasting members
-    keep; without it they forget with the process).
+    Options: `access_key` and `secret_key`, `tls` (an SSLContext), `home` (a directory for the offsets of broadcasting
+    members; without it they are lost with the process).
     """
     given = name_servers.split(";") if isinstance(name_servers, str) else list(name_servers)
     return Remote([address.strip() for address in given if address.strip()], **options)
 
 
 class Remote:
-    """Makes clients, each as if it were a process of its own, and ends them when it is closed.
+    """Makes clients, each with a process identity of its own, and stops them when it is closed.
 
-    Every object it gives waits for its answers, so nothing has to be awaited; errors are those of kernel.errors:
-    RemotingError when nobody can be reached, BrokerRefused with code and remark when the cluster says no.
+    Every returned object blocks until its answer comes, without `await`; errors are those of kernel.errors:
+    RemotingError when no node can be reached, BrokerRefused with code and remark when the cluster refuses.
     """
 
     def __init__(self, name_servers: Sequence[str], *, access_key: str | None = None, secret_key: str | None = None,
@@ -108,19 +109,19 @@ class Remote:
         self.close()
 
     def close(self) -> None:
-        """Every client says goodbye and commits what it has finished, the last one made first."""
+        """Every client commits what it has finished and unregisters, the last one made first."""
         self._ends.close()
 
     @property
     def admin(self) -> BlockingAdmin:
-        """What `mqadmin` can do."""
+        """The functions of `mqadmin`."""
         found = self._admin
         return BlockingAdmin(*(Blocking(part, self._thread) for part in (
             found.names, found.brokers, found.topics, found.groups, found.offsets, found.messages)))
 
-    def run(self, story: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine of one's own, on the loop the clients live on: `inner` of each is for it."""
-        return self._thread.run(story)
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine run on the loop of the clients, which sees them by their `inner`."""
+        return self._thread.run(coroutine)
 
     def producer(self, group: str = GROUP, *, name: str | None = None, **settings: Any) -> Blocking:
         """A started `client.producer.Producer`; `settings` are those of ProducerConfig."""
@@ -149,13 +150,13 @@ class Remote:
         return self._started(consumer, consumer.instance)
 
     def pull_consumer(self, group: str = GROUP, *, name: str | None = None, **settings: Any) -> Blocking:
-        """A started `PullConsumer`: pulls where it is told to."""
+        """A started `PullConsumer`: pulls the queues and offsets you give it."""
         consumer = PullConsumer(PullConsumerConfig(group=group, **_typed(settings)), self._instance(name, stream=True))
         return self._started(consumer, consumer.instance)
 
     def lite_pull_consumer(self, group: str = GROUP, *, topics: Mapping[str, str] | Sequence[str] = (),
                            name: str | None = None, **settings: Any) -> Blocking:
-        """A started `LitePullConsumer`; without topics it is told its queues by `assign`."""
+        """A started `LitePullConsumer`; without topics its queues are set by `assign`."""
         consumer = LitePullConsumer(LitePullConsumerConfig(group=group, **_typed(settings)),
                                     self._instance(name, stream=True))
         waiting = self._started(consumer, consumer.instance)
@@ -176,26 +177,26 @@ class Remote:
         try:
             self._thread.run(client.start())
         except BaseException:
-            self._thread.run(_made(instance.crash))  # what had been begun
+            self._thread.run(_made(instance.crash))  # what was started
             raise
         self._ends.callback(lambda: self._thread.run(client.shutdown()))
         return Blocking(client, self._thread)
 
 
 class Transactions:
-    """Sends in transactions; `execute(message)` is the local transaction, and answers as `check` does."""
+    """Sends in transactions; `execute(message)` is the local transaction and returns the same values as `check`."""
 
     def __init__(self, producer: Blocking) -> None:
         self.producer = producer
 
     def send(self, message: Message, execute: Callable[[Message], bool | None]) -> TransactionSendResult:
-        """How the half message was stored, and what became of the local transaction."""
+        """How the half message was stored, and the state of the local transaction."""
         result: TransactionSendResult = self.producer.send_in_transaction(message, _outcome(execute))
         return result
 
 
 def _typed(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings whose names of RocketMQ's are written as texts."""
+    """Settings with RocketMQ's enum names given as text."""
     kinds: dict[str, Callable[[Any], Any]] = {
         "model": MessageModel, "from_where": ConsumeFromWhere,
         "strategy": lambda chosen: strategy(chosen) if isinstance(chosen, str) else chosen}
@@ -207,7 +208,7 @@ def _expressions(topics: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
 
 
 async def _made(make: Callable[[], T]) -> T:
-    """Made on the loop, for those that belong to one."""
+    """Calls `make` on the loop, for objects bound to it."""
     return make()
 
 
@@ -238,7 +239,7 @@ def _listening(listener: Listener, *, orderly: bool) -> Any:
 
 
 def _own_ip(name_servers: Sequence[str]) -> str:
-    """The address this machine is reached from there by; nothing is sent to find it out."""
+    """The source address of this machine towards them; nothing is sent."""
     host, _, port = name_servers[0].rpartition(":") if name_servers else ("", "", "0")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

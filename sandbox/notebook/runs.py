@@ -1,4 +1,4 @@
-"""Two ways to have a sandbox of one's own without a web page: in virtual time, or in life."""
+"""Two ways to run a sandbox without a web page: in virtual time, or in real time."""
 
 import tempfile
 import threading
@@ -18,13 +18,13 @@ from sandbox.simulation.world import World
 T = TypeVar("T")
 
 SLUG = "notebook"
-PATIENCE_S = 10.0  # for one turn of the engine; waking may recover files
+PATIENCE_S = 10.0  # for one turn of the engine; opening may recover files
 OWNER = Actor("owner", "notebook")
 ROWS_AT_ONCE = 10_000
 
 
 class Run(Protocol):
-    """A sandbox that is awake.  `act` and `ask` raise ActionRefused."""
+    """An open sandbox.  `act` and `ask` raise ActionRefused."""
 
     def act(self, action: Action) -> int: ...
     def ask(self, question: Question) -> dict[str, Any]: ...
@@ -35,7 +35,7 @@ class Run(Protocol):
 
 
 class VirtualRun:
-    """Time passes only in `pass_s`, as fast as the machine can; the same seed and actions are the same run."""
+    """Time passes only in `pass_s`, as fast as the machine can; the same seed and actions give the same run."""
 
     def __init__(self, home: Path | None, template: str, *, seed: int | str, preset: str) -> None:
         self._own = tempfile.TemporaryDirectory(prefix="queueviz-") if home is None else None

@@ -1,5 +1,5 @@
-"""Spark: the store and the journal as tables, and what can be asked of them (docs/pipeline.md).
+"""Spark jobs on store and journal: both as tables, and questions about them (docs/pipeline.md).
 
-Nothing here knows Django, and only what runs in a child process imports pyspark: `launch` and `results` are for the
-rest of the house.
+Independent of Django; only code of the child process imports pyspark: `launch` and `results` are for all other
+packages.
 """

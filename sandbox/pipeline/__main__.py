@@ -1,4 +1,4 @@
-"""The process with Spark in it: `launch` starts it and says what it is told."""
+"""The child process with Spark: `launch` starts it and reads its reports."""
 
 import argparse
 import os
@@ -15,14 +15,14 @@ from sandbox.pipeline.running import Runner
 
 
 def main() -> None:
-    """Orders are taken one after the other; cancelling is heard at once."""
+    """Orders are executed one after the other; a cancellation is handled at once."""
     parser = argparse.ArgumentParser(prog="sandbox.pipeline")
     parser.add_argument("--master")
     parser.add_argument("--remote")
     given = parser.parse_args()
     out = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # what Spark and its parts print is no answer
-    runner = Runner(lambda told: tell(out, told), master=given.master, remote=given.remote)
+    os.dup2(2, 1)  # output of Spark and its libraries is no report
+    runner = Runner(lambda report: write_report(out, report), master=given.master, remote=given.remote)
     orders: SimpleQueue[Order | None] = SimpleQueue()
     threading.Thread(target=listen, args=(orders, runner), daemon=True).start()
     while (order := orders.get()) is not None:
@@ -41,12 +41,12 @@ def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
             runner.end(value["end"])
         else:
             orders.put(Order(**value))
-    runner.leave()  # whoever started it is gone, or wants no more
+    runner.leave()  # the parent has ended, or needs no more
     orders.put(None)
 
 
-def tell(out: Any, told: dict[str, Any]) -> None:
-    out.write(orjson.dumps(told, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+def write_report(out: Any, report: dict[str, Any]) -> None:
+    out.write(orjson.dumps(report, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def _plain(value: object) -> str:

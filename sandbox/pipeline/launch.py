@@ -1,11 +1,11 @@
-"""The child process that has Spark in it: how it is started, what it is told, and what it says.
+"""The child process with Spark: start, orders and reports.
 
-It reads orders and prints what becomes of them, both as JSON, one a line; everything else it has to say goes to its
-standard error.  Nothing of Spark is imported here.
+It reads orders and prints reports, both as JSON, one a line; all other output goes to its standard error.  Nothing of
+Spark is imported here.
 
     order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {}}, {"cancel": run}
             or {"end": run} for one that follows
-    told    {"run", "state": "starting"} · {"run", "state": "running", "stage", "done", "tasks"}
+    report  {"run", "state": "starting"} · {"run", "state": "running", "stage", "done", "tasks"}
             {"run", "state": "done", "tables": {name: rows}} · {"run", "state": "failed", "why"} · {…, "cancelled"}
 """
 
@@ -27,7 +27,7 @@ __all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
 
 ENDED = frozenset({"done", "failed", "cancelled"})
 ROOT = Path(__file__).parents[2]
-GOODBYE_S = 20.0  # Spark says goodbye to its executors
+GOODBYE_S = 20.0  # Spark stops its executors
 
 
 class Order(NamedTuple):
@@ -42,7 +42,7 @@ class Order(NamedTuple):
 
 
 class Child:
-    """The process.  Use it as a context manager: at the end it is told that there are no more orders."""
+    """The child process.  Use it as a context manager: at the end it is asked to exit."""
 
     def __init__(self, where: Where, home: Path, environment: Mapping[str, str], *,
                  errors: IO[bytes] | None = None) -> None:
@@ -61,7 +61,7 @@ class Child:
             env["SPARK_HOME"] = spark_home(Path(scratch))
         self._process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                                          env=env, cwd=ROOT,
-                                         start_new_session=True)  # Ctrl-C is for who started it, who tells it then
+                                         start_new_session=True)  # Ctrl-C goes to the parent, which then ends the child
 
     def __enter__(self) -> "Child":
         return self
@@ -79,7 +79,7 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """As `subprocess` has it: minus the signal that ended it; None while it lives."""
+        """As in `subprocess`: minus the signal that ended it; None while it runs."""
         return self._process.poll()
 
     def order(self, order: Order) -> None:
@@ -89,11 +89,11 @@ class Child:
         self._say({"cancel": run})
 
     def end(self, run: str) -> None:
-        """One that follows has followed long enough: it says `done`."""
+        """End a run that follows: it finishes as `done`."""
         self._say({"end": run})
 
-    def told(self) -> Iterator[dict[str, Any]]:
-        """What it says, as it says it; ends with the process."""
+    def reports(self) -> Iterator[dict[str, Any]]:
+        """Its reports, in order; ends with the process."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             yield orjson.loads(line)
@@ -112,7 +112,7 @@ class Child:
         self._ends.close()
 
     def kill(self) -> None:
-        """For one that does not hear any more; `close` it all the same."""
+        """For one that does not respond; call `close` after it."""
         self._process.kill()
 
     def _say(self, value: dict[str, Any]) -> None:
@@ -122,9 +122,9 @@ class Child:
 
 
 def environment_of(given: Mapping[str, str], home: Path) -> dict[str, str]:
-    """With Java, our own Python in the workers too, and every socket on this machine alone.
+    """With Java, our own Python in the workers too, and all sockets on this machine only.
 
-    Nothing says where our code is: whoever needs it gets it from the session (`session.packed`).
+    The path of our code is not set: workers get it from the session (`session.packed`).
     """
     java = java_home(given, home)
     return {"SPARK_LOCAL_IP": "127.0.0.1", **given, "JAVA_HOME": java, "PYSPARK_PYTHON": sys.executable,
@@ -133,7 +133,7 @@ def environment_of(given: Mapping[str, str], home: Path) -> dict[str, str]:
 
 
 def spark_home(beside: Path) -> str:
-    """PySpark's own directory, but for `work`, where workers on this machine put what they are sent."""
+    """PySpark's own directory, except `work`, where workers on this machine store received files."""
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.submodule_search_locations is not None

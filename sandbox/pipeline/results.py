@@ -1,9 +1,9 @@
-"""What a run leaves: Parquet tables and a manifest, and the last good result stays until a better one is whole.
+"""Results of a run: Parquet tables and a manifest; the last good result stays until a new one is complete.
 
     <out>/manifest.json            {"job", "run", "tables": {name: {"path", "rows"}}, "true_to", "made_ms", "source"}
     <out>/run-<id>/<table>/*.parquet
 
-The manifest is replaced in one step, so a reader finds the old result or the new one.  Read with pyarrow alone.
+The manifest is replaced atomically, so a reader finds the old result or the new one.  Read with pyarrow only.
 """
 
 import os
@@ -27,7 +27,7 @@ class Table(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """`true_to`: the number of the last journal entry that was read, by sandbox; empty where only a store was."""
+    """`true_to`: seq of the last journal entry read, by sandbox; empty for a store alone."""
 
     job: str
     run: str
@@ -38,7 +38,7 @@ class Manifest(NamedTuple):
 
 
 def publish(out: Path, manifest: Manifest) -> None:
-    """From now on this is the result; the runs before it go."""
+    """Make this the result; earlier runs are deleted."""
     plain = {**manifest._asdict(), "tables": {name: table._asdict() for name, table in manifest.tables.items()}}
     draft = out / f"{NAME}.{manifest.run}"
     draft.write_bytes(orjson.dumps(plain, option=orjson.OPT_INDENT_2))
@@ -49,7 +49,7 @@ def publish(out: Path, manifest: Manifest) -> None:
 
 
 def discard(out: Path, run: str) -> None:
-    """A run that failed leaves nothing."""
+    """Delete the files of a failed run."""
     shutil.rmtree(out / f"run-{run}", ignore_errors=True)
 
 

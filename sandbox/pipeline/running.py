@@ -1,4 +1,4 @@
-"""One run after the other on one warm session: progress told, failures in a sentence, the last good result kept."""
+"""Executes runs one after the other on one session: progress, errors as sentences, the last good result kept."""
 
 import shutil
 import sys
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOOK_EVERY_S = 0.5
-Tell = Callable[[dict[str, Any]], None]
+Report = Callable[[dict[str, Any]], None]
 
 
 class Runner:
-    """`tell` is called with what `launch` describes, from two threads."""
+    """`report` is called with the reports described in `launch`, from two threads."""
 
-    def __init__(self, tell: Tell, *, master: str | None, remote: str | None) -> None:
-        self._tell_lock = threading.Lock()
-        self._told = tell
+    def __init__(self, report: Report, *, master: str | None, remote: str | None) -> None:
+        self._lock = threading.Lock()
+        self._on_report = report
         self._where = (master, remote)
         self._session: SparkSession | None = None
         self._cancelled: set[str] = set()
         self._ending: set[str] = set()
         self._now: str | None = None
-        self.is_useless = False  # its Spark is gone; another process is needed
+        self.is_useless = False  # its Spark has ended; another process is needed
 
     def run(self, order: Order) -> None:
-        """To its end, whatever that is."""
+        """Runs to its end, with any result."""
         if order.run in self._cancelled:
-            self._tell(order.run, state="cancelled")
+            self._report(order.run, state="cancelled")
             return
         out = Path(order.out)
         kept = out / f".kept-{order.run}"
@@ -47,11 +47,11 @@ class Runner:
         try:
             job = job_of(order)
             make_room(out)
-            self._tell(order.run, state="starting")
+            self._report(order.run, state="starting")
             session = self._opened(kept)
             if order.run in self._cancelled:
                 raise Cancelled
-            with Progress(session, order.run, lambda **told: self._tell(order.run, **told)):
+            with Progress(session, order.run, lambda **values: self._report(order.run, **values)):
                 source = Source({name: Path(path) for name, path in order.stores.items()},
                                 {name: Path(path) for name, path in order.journals.items()})
                 true_to = ends_of(source)
@@ -66,22 +66,22 @@ class Runner:
                                                       {"stores": order.stores, "journals": order.journals}))
             elif (manifest := results.manifest_of(out)) is not None:
                 rows = {name: table.rows for name, table in manifest.tables.items()}
-            self._tell(order.run, state="done", tables=rows)
+            self._report(order.run, state="done", tables=rows)
         except Exception as why:
             results.discard(out, order.run)
             if order.run in self._cancelled:
-                self._tell(order.run, state="cancelled")
+                self._report(order.run, state="cancelled")
             else:
                 sentence = SPARK_GONE if has_ended(self._session) else sentence_of(
                     why, said=last_words(sys.stderr.fileno()))
                 self.is_useless = sentence == SPARK_GONE
-                self._tell(order.run, state="failed", why=sentence)
+                self._report(order.run, state="failed", why=sentence)
         finally:
             shutil.rmtree(kept, ignore_errors=True)
             self._now = None
 
     def leave(self) -> None:
-        """Nobody listens any more: what is at work is not worth its end."""
+        """The parent has ended: cancel what is running."""
         if self._now is not None:
             self.cancel(self._now)
 
@@ -91,7 +91,7 @@ class Runner:
             self._session.interruptTag(tag_of(run))
 
     def end(self, run: str) -> None:
-        """One that stays has stayed long enough; it is done then, not cancelled."""
+        """End a run that follows; it is done then, not cancelled."""
         self._ending.add(run)
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Runner:
             self._session.stop()
 
     def _opened(self, kept: Path) -> "SparkSession":
-        """`kept`: where the run may keep what it has made."""
+        """`kept`: where the run may store intermediate tables."""
         from sandbox.pipeline.session import keep_in_files, open_session
 
         if self._session is None:
@@ -107,20 +107,20 @@ class Runner:
         keep_in_files(self._session, kept)
         return self._session
 
-    def _tell(self, run: str, **told: Any) -> None:
-        with self._tell_lock:
-            self._told({"run": run, **told})
+    def _report(self, run: str, **values: Any) -> None:
+        with self._lock:
+            self._on_report({"run": run, **values})
 
 
 class Cancelled(Exception):
-    """Between Spark's own work, when there was nothing of it to interrupt."""
+    """Cancelled between Spark jobs, when there was nothing to interrupt."""
 
 
 class Progress:
-    """Tells stages and tasks while a run is on.  A Connect server tells none: then only that it runs."""
+    """Reports stages and tasks during a run.  A Connect server has none: then only that it runs."""
 
-    def __init__(self, session: "SparkSession", run: str, tell: Callable[..., None]) -> None:
-        self._session, self._run, self._tell = session, run, tell
+    def __init__(self, session: "SparkSession", run: str, report: Callable[..., None]) -> None:
+        self._session, self._run, self._report = session, run, report
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -138,7 +138,7 @@ class Progress:
         context = getattr(self._session, "_sc", None)
         last: tuple[int, int, int] | None = None
         if context is None:
-            self._tell(state="running")
+            self._report(state="running")
             return
         while not self._over.wait(LOOK_EVERY_S):
             tracker = context.statusTracker()
@@ -146,7 +146,7 @@ class Progress:
                 info = tracker.getStageInfo(stage)
                 if info is not None and (now := (stage, info.numCompletedTasks, info.numTasks)) != last:
                     last = now
-                    self._tell(state="running", stage=stage, done=info.numCompletedTasks, tasks=info.numTasks)
+                    self._report(state="running", stage=stage, done=info.numCompletedTasks, tasks=info.numTasks)
 
 
 def job_of(order: Order) -> Job:
@@ -160,13 +160,13 @@ def job_of(order: Order) -> Job:
 
 
 def has_ended(session: "SparkSession | None") -> bool:
-    """Is its Java process, which we started, no more?"""
+    """Whether its Java process, which we started, has ended."""
     process = getattr(getattr(getattr(session, "_sc", None), "_gateway", None), "proc", None)
     return process is not None and process.poll() is not None
 
 
 def make_room(out: Path) -> None:
-    """The result's directory.  Raises WrongOption where there is a file, OSError where none can be."""
+    """Create the result's directory.  Raises WrongOption where there is a file, OSError where it cannot be created."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -174,7 +174,7 @@ def make_room(out: Path) -> None:
 
 
 def ends_of(source: Source) -> dict[str, int]:
-    """The last entry of each journal as the run begins; what is written from then on is for the next one."""
+    """The last entry of each journal at the start of the run; later ones are for the next run."""
     return {sandbox: seq for sandbox, directory in source.journals.items()
             if (seq := last_seq(directory)) is not None}
 
@@ -184,7 +184,7 @@ def tag_of(run: str) -> str:
 
 
 def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> int:
-    """Into the run's own directory; the number of rows, counted as they pass."""
+    """Into the run's own directory; returns the number of rows, counted while writing."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
@@ -196,7 +196,7 @@ def write(out: Path, order: Order, job: Job, name: str, table: "DataFrame") -> i
     if kind == "ndjson":
         writer.option("ignoreNullFields", "false").json(str(path))
     elif kind == "csv":
-        # as RFC 4180 has it, and with the blanks a value begins and ends with
+        # as in RFC 4180, keeping blanks at the start and end of a value
         writer.options(header="true", escape='"', ignoreLeadingWhiteSpace="false",
                        ignoreTrailingWhiteSpace="false").csv(str(path))
     else:

@@ -1,4 +1,4 @@
-"""What a person is told when a run fails: one sentence, whoever found the reason."""
+"""The error of a failed run as one sentence for users."""
 
 import errno
 import re
@@ -33,7 +33,7 @@ _JAVA_SAYS = (re.compile(r'Exception in thread "main" [\w.$]+: (.+)'), re.compil
 
 
 def sentence_of(why: BaseException, *, said: str = "") -> str:
-    """The engine's own sentences as they are, Spark's in one line.  `said`: the end of the process's standard error."""
+    """The engine's own sentences unchanged, Spark's in one line.  `said`: the end of the process's standard error."""
     if isinstance(why, SandboxError | WrongOption):
         return str(why)
     if isinstance(why, OSError) and why.strerror and not isinstance(why, ConnectionError):
@@ -53,7 +53,7 @@ def sentence_of(why: BaseException, *, said: str = "") -> str:
 
 
 def last_words(descriptor: int) -> str:
-    """What was written to a file behind this descriptor last; nothing where it is no file."""
+    """The end of the file behind this descriptor; empty where it is no file."""
     path = Path(f"/proc/self/fd/{descriptor}")
     try:
         if not path.is_file():
@@ -71,7 +71,7 @@ def _about_file(why: OSError) -> str:
 
 
 def _not_begun(said: str) -> str:
-    """Java ended before there was a session: it says why on its standard error."""
+    """Java ended before there was a session: the reason is on its standard error."""
     for pattern in _JAVA_SAYS:
         if found := pattern.findall(said):
             return f"Spark did not start: {str(found[-1]).strip().rstrip('.')[:LONGEST]}."

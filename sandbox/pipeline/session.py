@@ -1,4 +1,4 @@
-"""A Spark session with what was measured to matter (docs/pipeline.md), and our code where its workers find it."""
+"""A Spark session with measured settings (docs/pipeline.md), and our code for its workers."""
 
 import atexit
 import re
@@ -24,7 +24,7 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.python.unix.domain.socket.enabled": "true",
-    # Workers: without these every large NumPy array is given back to the system, and its pages cost a fault each anew.
+    # Workers: without these every large NumPy array is returned to the system, and its pages cost a fault each again.
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(64 << 20),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     # Streams: a checkpoint is written in 3 ms instead of 25, and leaves no .crc files.
@@ -34,7 +34,7 @@ SETTINGS = {
 }
 OF_A_SESSION = ("spark.sql.session.timeZone", "spark.sql.execution.arrow.pyspark.enabled",
                 "spark.sql.python.filterPushdown.enabled")
-"""Those of SETTINGS that a session on somebody else's server may have for itself, and that our sources need."""
+"""SETTINGS that a session on an external server may set for itself, and that our sources need."""
 SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"
 LOCAL = "local[*]"
@@ -55,7 +55,7 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
         for key in OF_A_SESSION:
             session.conf.set(key, SETTINGS[key])
     directory = Path(tempfile.mkdtemp(prefix="queueviz-code-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)  # executors fetch it when their first task comes
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)  # executors load it with their first task
     _ship(session, packed(directory))
     session.dataSource.register(StoreSource)
     session.dataSource.register(JournalSource)
@@ -64,9 +64,9 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
 
 
 def keep_in_files(session: Any, directory: Path) -> None:
-    """What a run keeps lies there on a cluster, whose executors take along what they have in memory when they die.
+    """Intermediate tables of a run are stored there on a cluster, whose executors lose their memory when they end.
 
-    On a Connect server, too, which does not say whether it is one.
+    Also on a Connect server, which does not say whether it is one.
     """
     context = getattr(session, "_sc", None)
     if context is None:
@@ -76,7 +76,7 @@ def keep_in_files(session: Any, directory: Path) -> None:
 
 
 def wait_for_server(remote: str) -> None:
-    """Raises NoSpark when who answers there is no Connect server; Spark's own client would try for ten minutes."""
+    """Raises NoSpark when there is no Connect server at the address; Spark's own client would try for ten minutes."""
     import grpc  # type: ignore[import-untyped]
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
@@ -88,7 +88,7 @@ def wait_for_server(remote: str) -> None:
 
 
 def packed(directory: Path) -> Path:
-    """The `sandbox` package as a zip: it has no Django in it, which is why it can travel."""
+    """The `sandbox` package as a zip, without Django."""
     root = Path(__file__).parents[1]
     path = directory / "sandbox.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:

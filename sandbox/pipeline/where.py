@@ -1,6 +1,6 @@
-"""Where Spark is to run: told apart from nonsense before a process is started, and from nobody being there.
+"""Where Spark runs: checks the address, and that it answers, before a process is started.
 
-Spark itself takes a minute to say that no master answers, and ten to say so of a Connect server.
+Spark itself takes a minute to report a missing master, and ten for a missing Connect server.
 """
 
 import re
@@ -12,7 +12,7 @@ from sandbox.kernel.errors import SandboxError
 
 CONNECT_S = 5.0
 CONNECT_PORT = 15_002
-KEPT_IN = "spark.queueviz.kept"  # of a Connect session: where the run keeps what it has made
+KEPT_IN = "spark.queueviz.kept"  # of a Connect session: where the run stores intermediate tables
 MASTERS = "spark://host:7077, local[4], local-cluster[2,1,1024], yarn or k8s://https://host:443"
 _HERE = re.compile(r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[[1-9]\d*,[1-9]\d*,[1-9]\d*\]")
 _ELSEWHERE = re.compile(r"k8s://\S+")
@@ -21,7 +21,7 @@ _REMOTE = re.compile(r"sc://([^\s,/;:]+|\[[0-9a-fA-F:]+\])(?::(\d+))?(?:/(;\S*)?
 
 
 class NoSpark(SandboxError):
-    """There is no Spark where it was looked for; the sentence says what to do."""
+    """There is no Spark at the address; the sentence says what to do."""
 
 
 class Where(NamedTuple):
@@ -32,12 +32,12 @@ class Where(NamedTuple):
 
     @property
     def has_workers_here(self) -> bool:
-        """Is a whole cluster started on this machine, for as long as the run takes?"""
+        """Whether a whole cluster is started on this machine for the run."""
         return self.master is not None and self.master.startswith("local-cluster")
 
 
 def look_for(where: Where, environment: Mapping[str, str]) -> None:
-    """Raises NoSpark when that is no address of Spark's, or nobody answers there."""
+    """Raises NoSpark for an invalid address, or when nothing answers there."""
     if where.remote is not None:
         _look_for_server(where.remote)
     elif where.master is not None:
@@ -66,7 +66,7 @@ def _look_for_server(remote: str) -> None:
 
 
 def _problem(address: str) -> str | None:
-    """Why nobody can be reached there; None: somebody can."""
+    """Why it cannot be reached; None: it can."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()

@@ -46,7 +46,7 @@ class SnapshotCache:
     @classmethod
     def beside(cls, cluster: Cluster) -> "SnapshotCache":
         cache = cls(cluster.clock)
-        cluster.journal_files.tell_facts(cache.note)
+        cluster.journal_files.on_fact(cache.note)
         return cache
 
     def __init__(self, clock: Clock) -> None:

@@ -1,1 +1,1 @@
-"""The wire protocol without a wire."""
+"""The wire protocol, independent of a transport."""

@@ -1,7 +1,7 @@
-"""Numbers that name requests and answers (spec remoting 2).  RocketMQ: `RequestCode`, `ResponseCode`.
+"""Numbers of requests and answers (spec remoting 2).  RocketMQ: `RequestCode`, `ResponseCode`.
 
-Which of them a node serves is its processors' affair; what nobody serves gets REQUEST_CODE_NOT_SUPPORTED
-from a broker and silence from a name server.
+The processors of a node decide which it serves; for others a broker answers REQUEST_CODE_NOT_SUPPORTED and a name
+server does not answer.
 """
 
 from enum import IntEnum
@@ -131,7 +131,7 @@ class ResponseCode(IntEnum):
     INVALID_PARAMETER = 29  # 5.x
     TRANSACTION_SHOULD_COMMIT = 200
     TRANSACTION_SHOULD_ROLLBACK = 201
-    TRANSACTION_STATE_UNKNOW = 202  # spelled so
+    TRANSACTION_STATE_UNKNOW = 202  # RocketMQ's spelling
     TRANSACTION_STATE_GROUP_WRONG = 203
     NO_BUYER_ID = 204
     NOT_IN_CURRENT_UNIT = 205
@@ -146,7 +146,7 @@ class ResponseCode(IntEnum):
 
 
 def request_name(code: int) -> str:
-    """`SEND_MESSAGE`, or the bare number of a code nobody knows."""
+    """`SEND_MESSAGE`, or the bare number of an unknown code."""
     return _REQUEST_NAMES.get(code) or str(code)
 
 

@@ -1,11 +1,11 @@
-"""One request or one answer, on its way.  RocketMQ: `RemotingCommand`."""
+"""One request or one answer.  RocketMQ: `RemotingCommand`."""
 
 from enum import IntEnum
 
 FLAG_RESPONSE = 1
 FLAG_ONEWAY = 2
 
-VERSION_4_9_8 = 409  # what we say we are: ordinal of MQVersion (spec remoting 1.1)
+VERSION_4_9_8 = 409  # the version we report: ordinal of MQVersion (spec remoting 1.1)
 
 
 class Language(IntEnum):
@@ -30,9 +30,9 @@ class SerializeType(IntEnum):
 
 
 class RemotingCommand:
-    """`ext` holds the custom header as strings; `body` is None or bytes.
+    """`ext` is the custom header as strings; `body` is None or bytes.
 
-    The one hot object of the wire: plain slots, no properties behind them.
+    Created for every command, so it has slots and no properties.
     """
 
     __slots__ = ("body", "code", "ext", "flag", "language", "opaque", "remark", "serialize_type", "version")

@@ -1,8 +1,8 @@
-"""Connections inside one process: who listens where, and both ends of every connection.
+"""Connections inside one process: listeners by address, and both ends of every connection.
 
-A connection carries commands or, between a master and its slaves, plain bytes: a payload is what one `send` was given.
-How it travels from one end to the other is the network's affair (`transport.loopback`, `sim.network`): it
-gives a `carry`, which sooner or later calls `arrive` on the other end, or loses the payload.
+A connection carries commands or, between a master and its slaves, plain bytes: a payload is the argument of one `send`.
+The network (`transport.loopback`, `sim.network`) carries it: its `carry` sooner or later calls `arrive` on the other
+end, or loses the payload.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ FIRST_PORT, LAST_PORT = 32_768, 60_999  # local ports of clients, as Linux gives
 Payload = RemotingCommand | bytes
 
 Heard = Callable[[list[Any], Any], None]
-"""A `Handler` or a `ByteHandler`, as the connection's two ends have agreed by calling and listening there."""
+"""A `Handler` or a `ByteHandler`, the same kind at both ends of a connection."""
 
 Closed = Callable[[Any], None]
 
@@ -25,7 +25,7 @@ Soon = Callable[[Callable[[], None]], Any]
 
 
 class End:
-    """One end of a connection; a `Channel` for those who use it."""
+    """One end of a connection; its users see a `Channel`."""
 
     transport_kind = LOOPBACK
 
@@ -48,30 +48,30 @@ class End:
             self._carry(self, payload)
 
     def close(self, why: str = "closed") -> None:
-        """Both ends hear of it in a later turn, the other one after all that was sent before."""
+        """Both ends are notified in a later turn, the other one after all that was sent before."""
         if self.is_open:
             self.is_open = False
-            self._soon(self._tell_closed)
+            self._soon(self._notify_closed)
             self._carry(self, None)
 
     def vanish(self) -> None:
-        """Close, and hear nothing any more: the node at this end is gone."""
+        """Close without further calls: the node at this end is gone."""
         self._on_close = None
         self.close()
 
     def arrive(self, payload: Payload | None) -> None:
-        """What the other end sent has come; None is the end of the connection.  It is heard in a later turn."""
+        """A payload of the other end arrived; None is the end of the connection.  It is handled in a later turn."""
         if not self._inbox:
             self._soon(self._hear)
         self._inbox.append(payload)
 
     def _hear(self) -> None:
-        """All that came in one turn is one batch."""
+        """All payloads of one turn are one batch."""
         inbox, self._inbox = self._inbox, []
         batch = [payload for payload in inbox if payload is not None]
         if not self.is_open:
             if batch:
-                self._carry(self, None)  # as TCP resets a connection of which it knows nothing
+                self._carry(self, None)  # as TCP resets an unknown connection
             return
         try:
             if batch:
@@ -79,9 +79,9 @@ class End:
         finally:
             if len(batch) < len(inbox) and self.is_open:
                 self.is_open = False
-                self._tell_closed()
+                self._notify_closed()
 
-    def _tell_closed(self) -> None:
+    def _notify_closed(self) -> None:
         on_close, self._on_close = self._on_close, None
         if on_close is not None:
             on_close(self)
@@ -91,11 +91,11 @@ class End:
 
 
 Carry = Callable[[End, Payload | None], None]
-"""Take a payload, or the end of the connection, from this end to its peer."""
+"""Carry a payload, or the end of the connection, from this end to its peer."""
 
 
 class Exchange:
-    """Who listens at which address.  Iterates in order of age, so that what happens does not depend on hashes."""
+    """Listeners by address.  Iterates in order of age, so that results do not depend on hashes."""
 
     def __init__(self, soon: Soon, carry: Carry) -> None:
         self._soon = soon
@@ -107,12 +107,12 @@ class Exchange:
 
     def listen(self, address: str, listener: Listener | ByteListener) -> None:
         if address in self._listeners:
-            raise ValueError(f"somebody listens at {address} already")
+            raise ValueError(f"something listens at {address} already")
         self._listeners[address] = listener
         self._served[address] = {}
 
     def unlisten(self, address: str) -> None:
-        """Nobody is there any more: the listener hears nothing further, its clients hear their connections close."""
+        """Nothing listens there any more: the listener is not called again, its clients see their connections close."""
         self._listeners.pop(address, None)
         for end in list(self._served.pop(address, ())):
             end.vanish()
@@ -122,7 +122,7 @@ class Exchange:
         return [end for ends in self._served.values() for end in ends if end.is_open]
 
     def local_address(self, ip: str) -> str:
-        """An address for a new connection from `ip`; a port is not taken twice at a time."""
+        """A free address for a new connection from `ip`."""
         for _ in range(FIRST_PORT, LAST_PORT + 1):
             port = self._next_port.get(ip, FIRST_PORT)
             self._next_port[ip] = FIRST_PORT if port == LAST_PORT else port + 1
@@ -131,7 +131,7 @@ class Exchange:
         raise ValueError(f"all ports of {ip} are taken")
 
     def dial(self, local: str, address: str, heard: Heard, on_close: Closed) -> End | None:
-        """Connect now; None when nobody listens there."""
+        """Connect now; None when nothing listens there."""
         listener = self._listeners.get(address)
         if listener is None:
             return None

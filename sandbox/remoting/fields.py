@@ -1,7 +1,7 @@
-"""Header fields are text on the wire; here they become numbers, as Java reads them (spec remoting 1.4).
+"""Header fields are text on the wire; this module converts them to numbers as Java does (spec remoting 1.4).
 
-A number that is missing, no number, or too large for its type counts as missing.  Only `true` in any case is
-true.  What a request cannot do without and does not have is Malformed; a broker answers that with code 1.
+A number that is missing, invalid, or too large for its type counts as missing.  Only `true` in any case is true.  A
+missing required field raises Malformed; a broker answers that with code 1.
 """
 
 from typing import TypeVar
@@ -19,7 +19,7 @@ _SYSTEM_ERROR = 1
 
 
 class Malformed(BrokerRefused):
-    """A header field or a body is missing or unreadable.  The connection is sound; only this command is refused."""
+    """A header field or a body is missing or unreadable.  The connection continues; only this command is refused."""
 
     def __init__(self, remark: str) -> None:
         super().__init__(_SYSTEM_ERROR, remark)
@@ -55,7 +55,7 @@ def is_true(ext: Ext, name: str) -> bool:
 
 
 def written(**fields: str | int | bool | None) -> dict[str, str]:
-    """Header fields as they go on the wire; what is None stays away."""
+    """Header fields for the wire; fields that are None are left out."""
     return {
         name: value if type(value) is str else ("true" if value else "false") if type(value) is bool else str(value)
         for name, value in fields.items()
@@ -64,7 +64,7 @@ def written(**fields: str | int | bool | None) -> dict[str, str]:
 
 
 def _number(value: str | None, end: int) -> int | None:
-    """Digits with an optional sign.  (Python would also take blanks and underscores.)"""
+    """Digits with an optional sign.  (Python's `int` also takes blanks and underscores.)"""
     if value is None or not (value.isdecimal() or (value[:1] in ("-", "+") and value[1:].isdecimal())):
         return None
     if len(value) > 40:

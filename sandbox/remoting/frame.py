@@ -1,4 +1,4 @@
-"""Frames: cut out of a byte stream, and built (spec remoting 1).  No socket is known here.
+"""Frames: split from a byte stream, and encoded (spec remoting 1); independent of sockets.
 
     4 length of the rest   1 serialize type   3 header length   header   body
 """
@@ -15,7 +15,7 @@ from sandbox.remoting.command import Language, RemotingCommand, SerializeType
 from sandbox.remoting.fields import INT32_END
 
 MAX_FRAME_BYTES = 16_777_216  # with its length field; RocketMQ: com.rocketmq.remoting.frameMaxLength
-MAX_HEADER_BYTES = 1_048_576  # RocketMQ knows the limit of the frame only; a header is taken apart in one go
+MAX_HEADER_BYTES = 1_048_576  # RocketMQ limits the frame only; a header is parsed at once
 
 _LENGTHS = Struct(">iI")
 _LANGUAGE_OF: dict[Any, int] = {language.name: int(language) for language in Language}
@@ -25,10 +25,10 @@ _usual = itemgetter("code", "extFields", "flag", "language", "opaque", "version"
 
 
 class FrameDecoder:
-    """Cuts a byte stream into commands.  Feed it anything, in any pieces.
+    """Splits a byte stream into commands.  Takes pieces of any size.
 
-    A ProtocolViolation ends the stream.  Whole frames that came before the bad one, in the same piece, are returned;
-    then `violation` says what the next `feed` raises.
+    A ProtocolViolation ends the stream.  Complete frames before the invalid one, in the same piece, are returned; then
+    `violation` is what the next `feed` raises.
     """
 
     __slots__ = ("_max_frame_bytes", "_max_header_bytes", "_need", "_tail", "violation")
@@ -36,17 +36,17 @@ class FrameDecoder:
     def __init__(self, *, max_frame_bytes: int = MAX_FRAME_BYTES, max_header_bytes: int = MAX_HEADER_BYTES) -> None:
         self._max_frame_bytes = max_frame_bytes
         self._max_header_bytes = max_header_bytes
-        self._tail = bytearray()  # of one frame; as long as what came of it, however small the pieces
+        self._tail = bytearray()  # of one frame; its size is that of the received bytes, however small the pieces
         self._need = 0
         self.violation: ProtocolViolation | None = None
 
     @property
     def held_bytes(self) -> int:
-        """What has come of a frame that is not whole yet."""
+        """Received bytes of an incomplete frame."""
         return len(self._tail)
 
     def feed(self, data: bytes, raw: list[bytes] | None = None) -> list[RemotingCommand]:
-        """The commands that are whole now; `raw` is given the frame of each."""
+        """The complete commands; `raw` gets the frame of each."""
         if self.violation is not None:
             raise self.violation
         if self._tail:
@@ -91,7 +91,7 @@ class FrameDecoder:
 
 
 def _no_frame(total: int, begin: bytes) -> ProtocolViolation:
-    """Text is not a frame that is too long: its first four letters are."""
+    """Plain text is not a frame that is too long: its first four letters are read as the length."""
     too_large = total > 0 and not all(32 <= byte < 127 for byte in begin)
     return (FrameTooLarge if too_large else ProtocolViolation)(f"frame of {total} bytes")
 
@@ -105,7 +105,7 @@ def decode_parts(serialize_type: int, header: bytes, body: bytes | None) -> Remo
 
 
 def encode(command: RemotingCommand) -> bytes:
-    """One whole frame.  A command too large for one is refused with ProtocolViolation."""
+    """One complete frame.  Raises ProtocolViolation for a command that is too large for one."""
     kind = command.serialize_type
     header = _encode_json(command) if kind == 0 else rocketmq_header.encode(command)
     body = command.body or b""
@@ -120,7 +120,7 @@ def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
         fields = orjson.loads(header)
     except orjson.JSONDecodeError as why:
         raise ProtocolViolation(f"header of {len(header)} bytes is not JSON: {why}") from None
-    try:  # as Java writes requests; anything unusual is looked at field by field
+    try:  # the form of Java's requests; others are read field by field
         code, ext, flag, language, opaque, version = _usual(fields)
         "".join(ext.values())  # a TypeError unless all of it is text
         if "remark" not in fields and type(code) is type(flag) is type(opaque) is type(version) is int:
@@ -165,7 +165,7 @@ def _int(fields: dict[str, Any], name: str) -> int:
 
 
 def _language(value: Any) -> int:
-    """One that is told by its number; what nobody knows is OTHER."""
+    """A language by its number; unknown ones are OTHER."""
     return value if type(value) is int and value in _NAME_OF else Language.OTHER
 
 
@@ -179,12 +179,12 @@ def _texts(ext: Any) -> dict[str, str]:
 def _text(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()  # 7, 0.5, true, and even a list as Java's map would hold it
-    except orjson.JSONEncodeError as why:  # read, but too deep to be written
+    except orjson.JSONEncodeError as why:  # parsed, but too deep to be written
         raise ProtocolViolation(f"a header field is no text: {why}") from None
 
 
 def _encode_json(command: RemotingCommand) -> bytes:
-    """Keys in the order of their names, as fastjson writes them; what is None is left out."""
+    """Keys in alphabetical order, as fastjson writes them; None is left out."""
     fields: dict[str, Any] = {"code": int(command.code)}
     if command.ext is not None:
         fields["extFields"] = command.ext

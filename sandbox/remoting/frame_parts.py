@@ -1,6 +1,6 @@
-"""Where in a frame each of its fields stands, for those who look at bytes (spec remoting 1).
+"""The byte positions of a frame's fields, for byte views (spec remoting 1).
 
-Fields overlap only by lying inside one another: `header` holds its fields, `extFields` holds its own.
+Fields overlap only by nesting: `header` contains its fields, `extFields` contains its own.
 """
 
 import json
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def frame_parts(frame: bytes) -> list[Part]:
-    """In the order of their bytes, an outer one before those inside.  A frame cut short has fewer, or shorter ones.
+    """In byte order, an outer part before its inner ones.  A truncated frame has fewer, or shorter ones.
 
     Raises ValueError for bytes that are no frame.
     """
@@ -62,7 +62,7 @@ def _json(header: bytes) -> list[Part]:
 
 
 def _object(text: str, at: int, depth: int) -> list[Part]:
-    """The pairs of the object that begins at `at`; those of a custom header too, one deeper."""
+    """The pairs of the object that begins at `at`; those of a custom header too, one level deeper."""
     parts: list[Part] = []
     if text[at] != "{":
         raise ValueError(f"no object at {at}")
@@ -91,7 +91,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _byte(text: str, at: int) -> int:
-    """Where in the frame the character at `at` of the header begins."""
+    """The position in the frame of the character at `at` of the header."""
     return LENGTHS_BYTES + len(text[:at].encode("utf-8", "surrogateescape"))
 
 

@@ -1,7 +1,7 @@
-"""Binary headers that differ only in what their values say, taken apart by one call.
+"""Parses binary headers that differ only in their values with one call.
 
-A client repeats itself: the same fields in the same order, their values as long as before.  What stood where in a
-header is kept by the header's length and tried on the next of that length; one it does not fit is read field by field.
+A client repeats itself: the same fields in the same order, with values of the same length.  The positions in a header
+are kept by the header's length and tried on the next of that length; one that does not fit is read field by field.
 """
 
 from struct import Struct
@@ -9,21 +9,21 @@ from struct import Struct
 from sandbox.remoting.command import Language, RemotingCommand, SerializeType
 
 FIXED = Struct(">hBhiii")  # code, language, version, opaque, flag, length of the remark
-_START = ">hBhii"  # the same, as far as it differs from header to header
+_START = ">hBhii"  # the part that is equal in most headers
 _START_BYTES = 13
 
 LANGUAGES = frozenset(int(language) for language in Language)
 _SHAPES_KEPT = 256  # lengths
 _FIELDS_KEPT = 64  # of one shape
 _BYTES_KEPT = 64 * 1024  # of the header a shape is made from, which may be kept with it
-_PATIENCE = 8  # headers that did not fit, one after the other, before a shape gives way to another
+_PATIENCE = 8  # headers that did not fit, in sequence, before another shape replaces it
 
 Field = tuple[str, int, int]
-"""Name, and where its value begins and ends."""
+"""Name, start and end of its value."""
 
 
 class HeaderShape:
-    """What stood where in one header without a remark: `literal value literal value` and so on."""
+    """The field positions of one header without a remark: `literal value literal value` and so on."""
 
     __slots__ = ("_literals", "_names", "_unpack", "missed")
 
@@ -62,13 +62,13 @@ _shapes: dict[int, HeaderShape] = {}
 
 
 def read(header: bytes, body: bytes | None) -> RemotingCommand | None:
-    """By the shape of an earlier header; None: it has to be read field by field."""
+    """By the shape of an earlier header; None: it must be read field by field."""
     shape = _shapes.get(len(header))
     return None if shape is None else shape.read(header, body)
 
 
 def remember(header: bytes, fields: list[Field]) -> None:
-    """A header without a remark was read field by field; `fields` are those with a value."""
+    """Keep the shape of a header without a remark; `fields` are those with a value."""
     known = _shapes.get(len(header))
     if len(fields) > _FIELDS_KEPT or len(header) > _BYTES_KEPT or (known is not None and known.missed < _PATIENCE):
         return

@@ -1,7 +1,7 @@
-"""Bodies are JSON: written strictly, read as fastjson writes them (spec remoting 3).
+"""JSON bodies: written strictly, read as fastjson writes them (spec remoting 3).
 
-Everything a reader here raises about the shape of a body becomes Malformed, so that one bad body refuses one
-command and leaves the connection alone.
+Every exception about the shape of a body becomes Malformed, so that an invalid body refuses one command and leaves the
+connection open.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from sandbox.kernel import loose_json
 from sandbox.remoting.fields import Malformed
 
 Queue = tuple[str, str, int]
-"""Topic, broker name, queue id: what `message.queue.MessageQueue` is a name for."""
+"""Topic, broker name, queue id, as in `message.queue.MessageQueue`."""
 
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Around the reading of one body."""
+    """Context of reading one body."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as why:
@@ -90,5 +90,5 @@ def queue_json(queue: Queue) -> dict[str, Any]:
 
 
 def queue_key(queue: Queue) -> str:
-    """A queue as the key of a strict JSON map; Java reads it as it reads its own raw form (spec remoting 3.5)."""
+    """A queue as the key of a strict JSON map; Java reads it like its own form (spec remoting 3.5)."""
     return orjson.dumps(queue_json(queue)).decode()

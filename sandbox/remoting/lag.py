@@ -1,4 +1,4 @@
-"""What is under way for a while, on a clock."""
+"""Payloads that arrive after a delay on a clock."""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Any
 from sandbox.remoting.exchange import End, Payload
 
 Later = Callable[[float, Callable[[], None]], Any]
-"""`call_later` of a clock or a loop: seconds, then what to do."""
+"""`call_later` of a clock or a loop: seconds, then the callback."""
 
 
 class Lag:
-    """What was sent arrives after its time; on one connection nothing overtakes, even when the time becomes shorter.
+    """Delays payloads; on one connection their order stays, even when the delay becomes shorter.
 
     `arrive` is called with the sending end and the payload (None: the end of the connection).
     """
@@ -21,10 +21,10 @@ class Lag:
         self._later = later
         self._now = now
         self._arrive = arrive
-        self.under_way: dict[End, deque[tuple[float, Payload | None]]] = {}  # with the moment of arrival
+        self.under_way: dict[End, deque[tuple[float, Payload | None]]] = {}  # with the time of arrival
 
     def carry(self, sender: End, payload: Payload | None, seconds: float) -> None:
-        """As `send`; but without delay, and with nothing under way before it, it arrives at once."""
+        """As `send`; but without delay, and with nothing waiting before it, it arrives at once."""
         if seconds <= 0 and sender not in self.under_way:
             self._arrive(sender, payload)
         else:

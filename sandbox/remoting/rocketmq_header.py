@@ -62,7 +62,7 @@ def _text(header: bytes, at: int, length: int) -> tuple[str, int]:
 
 
 def _fields(header: bytes, at: int, end: int) -> tuple[dict[str, str], list[Field]]:
-    """What they say, and where; a value of length 0 is none."""
+    """Values and positions; a value of length 0 is none."""
     fields: dict[str, str] = {}
     places: list[Field] = []
     try:
@@ -92,7 +92,7 @@ def _pairs(ext: dict[str, str]) -> list[bytes]:
 
 @lru_cache(maxsize=4096)
 def _before(key: str, text_bytes: int) -> bytes:
-    """A field up to its value; answers have few names, and values of few lengths."""
+    """A field up to its value; cached, as answers have few names and few lengths."""
     name = key.encode()
     if len(name) > 0x7FFF:
         raise ProtocolViolation(f"ext field name of {len(name)} bytes")

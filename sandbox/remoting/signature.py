@@ -1,4 +1,4 @@
-"""Signatures of ACL 4.x: who sends a request, and that nobody changed it (spec remoting 5)."""
+"""Signatures of ACL 4.x: identity of the sender and integrity of the request (spec remoting 5)."""
 
 import base64
 import hashlib

@@ -1,1 +1,1 @@
-"""What a seed rules: loop, network, disk, faults."""
+"""Simulated loop, network, disk and faults, driven by a seed."""

@@ -1,4 +1,4 @@
-"""A disk in memory that forgets what was not flushed, as disks do (the store's `Disk` protocol).
+"""A simulated disk in memory that loses unflushed data, as disks do (the store's `Disk` protocol).
 
 Two things can end a process on it.  A *kill* takes the process and leaves the page cache: everything written is still
 there.  A *power cut* takes the page cache too: of what was not flushed, any subset of 512-byte sectors has reached the
@@ -15,15 +15,15 @@ from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import Locked, StoreFull
 
 SECTOR_BYTES = 512
-NAME_STATES = 64  # changes of names that may be pending; older ones have reached the disk
+NAME_STATES = 64  # pending changes of names; older ones have reached the disk
 
 
 class Crashed(BaseException):
-    """The process ends here.  No `except Exception` of the product can stop it, as nothing stops a kill."""
+    """The process ends here.  No `except Exception` catches it, as nothing catches a kill."""
 
 
 class _File:
-    """One file: what a process sees, and what a power cut leaves at least."""
+    """One file: its content for the process, and the part that survives a power cut."""
 
     __slots__ = ("cache", "durable", "modified_ms", "small")
 
@@ -31,7 +31,7 @@ class _File:
         self.cache = cache
         self.durable = b""
         self.modified_ms = modified_ms
-        self.small = False  # written whole, never mapped
+        self.small = False  # written at once, never mapped
 
     def copy(self) -> "_File":
         twin = _File(bytearray(self.cache), self.modified_ms)
@@ -40,7 +40,7 @@ class _File:
 
 
 class SimMapped:
-    """A mapped file.  After a kill or power cut its view is a dead process's and changes nothing."""
+    """A mapped file.  After a kill or power cut its view belongs to an ended process and changes nothing."""
 
     __slots__ = ("view",)
 
@@ -48,7 +48,7 @@ class SimMapped:
         self.view = memoryview(cache)[:size]
 
     def use_large_pages(self) -> None:
-        """Memory has no pages here."""
+        """Nothing to do in memory."""
 
     def close(self) -> None:
         self.view.release()
@@ -69,14 +69,14 @@ class SimLock:
 class SimDisk:
     """Files in memory.  `operations` counts calls that change the disk; at number `crash_at` the process ends.
 
-    Writes through a mapped view are no calls: whoever must stop between two of them watches `fingerprint`.
+    Writes through a mapped view are no calls: to stop between two of them, compare `fingerprint`.
     """
 
     def __init__(self, chance: Chance, clock: Clock, *, capacity_bytes: int | None = None) -> None:
         self._chance = chance
         self._clock = clock
         self._files: dict[str, _File] = {}
-        self._name_states: deque[dict[str, _File]] = deque([{}], maxlen=NAME_STATES)  # oldest: surely on disk
+        self._name_states: deque[dict[str, _File]] = deque([{}], maxlen=NAME_STATES)  # the oldest is certainly on disk
         self._held: set[str] = set()
         self.capacity_bytes = capacity_bytes
         self.refused: Callable[[OSError, int], None] = lambda why, asked_bytes: None
@@ -84,17 +84,17 @@ class SimDisk:
         self.operations = 0
         self.crash_at: int | None = None
 
-    # The world.
+    # Faults.
 
     def kill(self) -> None:
-        """The process ends: its views are dead, its locks released, the page cache stays."""
+        """The process ends: its views are invalid, its locks released, the page cache stays."""
         for file in self._files.values():
             file.cache = bytearray(file.cache)
         self._held = set()
         self.crash_at = None
 
     def power_cut(self) -> None:
-        """The machine stops: of what was not flushed, the seed says which sectors and names survived."""
+        """The machine stops: the seed decides which unflushed sectors and names survive."""
         self._files = dict(self._chance.choice(self._name_states))
         for file in self._files.values():
             file.durable = self._survived(file)
@@ -105,19 +105,19 @@ class SimDisk:
         self.crash_at = None
 
     def write_back(self, share: float = 0.5) -> None:
-        """The kernel writes some unflushed sectors by itself, as it does now and then."""
+        """The kernel writes back some unflushed sectors."""
         for file in self._files.values():
             file.durable = self._survived(file, share)
 
     def write_back_files(self, *, older_than_ms: int) -> None:
-        """The kernel writes what was written whole (not through a mapping) and has been dirty for so long."""
+        """The kernel writes files that were written at once (not through a mapping) and are dirty for this long."""
         before_ms = self._clock.now_ms() - older_than_ms
         for file in self._files.values():
             if file.small and file.modified_ms <= before_ms:
                 file.durable = bytes(file.cache)
 
     def copy(self, chance: Chance) -> "SimDisk":
-        """This disk as it is now, apart from what happens to it: to try a crash at this moment and go on."""
+        """An independent copy of this disk: to try a crash at this moment and go on with the original."""
         other = SimDisk(chance, self._clock, capacity_bytes=self.capacity_bytes)
         twins = {id(file): file.copy() for names in (*self._name_states, self._files) for file in names.values()}
         other._files = {name: twins[id(file)] for name, file in self._files.items()}
@@ -140,10 +140,10 @@ class SimDisk:
         return hash(tuple((name, bytes(file.cache)) for name, file in self._files.items()))
 
     def image(self) -> dict[str, bytes]:
-        """Every file as a process sees it now: to copy out, or to compare."""
+        """Every file as a process sees it now, to copy or compare."""
         return {name: bytes(file.cache) for name, file in sorted(self._files.items())}
 
-    # What a store asks (`store.disk.Disk`).
+    # The interface of a store (`store.disk.Disk`).
 
     def names(self, path: str) -> list[str]:
         prefix = path.rstrip("/") + "/" if path.strip("./") else ""
@@ -176,7 +176,7 @@ class SimDisk:
         return SimMapped(file.cache, size)
 
     def reserve(self, path: str, start: int, end: int) -> None:
-        """A file takes all its room when it is made."""
+        """A file takes all its space when it is created."""
 
     def used_end(self, path: str, start: int) -> int:
         return max(start, len(self._file(path).cache.rstrip(b"\0")))

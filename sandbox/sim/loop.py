@@ -1,7 +1,7 @@
-"""An asyncio loop without selector and without wall clock: simulation is a loop, not a mock.
+"""An asyncio loop without selector and wall clock.
 
-Callbacks run first come, first served, as asyncio promises.  When nothing is ready, time jumps to
-the next timer.  The seed does not rule the loop; it rules the world that is built on it.
+Callbacks run first come, first served, as asyncio guarantees.  When nothing is ready, time jumps to the next timer.
+The loop itself is deterministic without a seed.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-CALLBACKS_PER_INSTANT = 5_000_000  # more callbacks without time passing are taken for an endless chain
+CALLBACKS_PER_INSTANT = 5_000_000  # more callbacks without time passing count as an endless chain
 CLOSING_TURNS = 100  # for tasks that clean up when the loop closes
 SWEEP_AFTER = 64  # cancelled timers, before the heap is swept
 
@@ -31,15 +31,14 @@ else:
 
 
 class Stuck(SandboxError):
-    """Nothing can happen any more, or too much happens without time passing.  The message names who waits."""
+    """Nothing can happen any more, or too much happens without time passing.  The message names the waiting tasks."""
 
 
 class SimLoop(LoopInterface):  # type: ignore[misc]
     """Virtual time in seconds from 0.0; the public asyncio interface for tasks, futures and timers.
 
-    No sockets, threads, executors or signals: those methods raise NotImplementedError.  An error
-    that nobody handled ends the run that met it: it is raised from `run`, `run_for` or
-    `run_until_idle`.
+    No sockets, threads, executors or signals: those methods raise NotImplementedError.  An unhandled error is raised
+    from `run`, `run_for` or `run_until_idle`.
     """
 
     def __init__(self) -> None:
@@ -54,10 +53,10 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         self._unhandled: list[BaseException] = []
         self._exception_handler: Callable[[Any, dict[str, Any]], object] | None = None
 
-    # What those who run the loop use.
+    # For the owner of the loop.
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Run until `main` has finished.  Other tasks stay where they are and go on with the next run."""
+        """Run until `main` has finished.  Other tasks stay and continue with the next run."""
         with self._as_running():
             task = self.create_task(main, name="main")
             while not task.done():
@@ -67,7 +66,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     run_until_complete = run
 
     def run_for(self, seconds: float) -> None:
-        """Let exactly `seconds` pass.  Never stuck: with nothing to do, time simply passes."""
+        """Let exactly `seconds` pass.  Never Stuck: with nothing to do, time just passes."""
         until = self._now + seconds
         with self._as_running():
             while self._can_run(until):
@@ -81,12 +80,12 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
                 self._turn()
 
     def close(self) -> None:
-        """Cancel what still runs and give it some turns, but no time, to clean up.  Nothing runs afterwards."""
+        """Cancel running tasks and give them some turns, but no time, to clean up.  Nothing runs afterwards."""
         if self._closed:
             return
         for task in self._waiting():
             task.cancel()
-        self._at_this_instant = 0  # an endless chain was complained of already; what cleans up still gets its turns
+        self._at_this_instant = 0  # an endless chain was reported already; tasks that clean up still get their turns
         try:
             with self._as_running():
                 for _ in range(CLOSING_TURNS):
@@ -103,7 +102,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # What tasks, futures and clocks use.
+    # For tasks, futures and clocks.
 
     def time(self) -> float:
         return self._now
@@ -125,7 +124,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
                 context: contextvars.Context | None = None) -> asyncio.TimerHandle:
         self._check_open()
         handle = asyncio.TimerHandle(when, callback, args, self, context)
-        handle._scheduled = True  # type: ignore[attr-defined]  # its cancel then tells us
+        handle._scheduled = True  # type: ignore[attr-defined]  # so that its cancel calls us
         self._count += 1
         heappush(self._timers, (when, self._count, handle))
         return handle
@@ -196,7 +195,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         self._at_this_instant += len(ready)
         if self._at_this_instant > CALLBACKS_PER_INSTANT:
             raise Stuck(self._complaint(f"{self._at_this_instant} callbacks ran and no time passed"))
-        for _ in range(len(ready)):  # what these add runs in the next turn
+        for _ in range(len(ready)):  # callbacks added by these run in the next turn
             waiting = ready.popleft()
             if not waiting.cancelled():
                 waiting._run()
@@ -214,7 +213,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
 
     def _drop_first(self) -> None:
         handle = heappop(self._timers)[2]
-        handle._scheduled = False  # type: ignore[attr-defined]  # a later cancel is none of the heap's business
+        handle._scheduled = False  # type: ignore[attr-defined]  # a later cancel must not count
         if handle.cancelled():
             self._cancelled = max(0, self._cancelled - 1)
 

@@ -1,4 +1,4 @@
-"""A network that a seed rules: latency, partitions, held links, refused and broken connections.
+"""A simulated network driven by a seed: latency, partitions, held links, refused and broken connections.
 
 It has the interface of `transport.loopback.LoopbackNetwork`, so client and broker run on it unchanged.
 """
@@ -43,11 +43,11 @@ class _Way(NamedTuple):
 class SimNetwork:
     """Every command takes a time between `latency_ms`, drawn per command; each connection stays first in, first out.
 
-    The verbs take names of ends: an ip (`10.0.0.2`: every connection of that client), an address (`ip:port`), or
-    `*`.  A command is lost or held by the state of its link when it is sent; what is under way arrives.
+    The methods take names of ends: an ip (`10.0.0.2`: every connection of that client), an address (`ip:port`), or `*`.
+    The state of the link when a command is sent decides whether it is lost or held; commands on their way arrive.
 
     `gate(sender, receiver)` and `delay(sender, receiver)` are those of a `LoopbackNetwork`: whether bytes pass, and
-    how many seconds of the clock they take beside their latency.
+    their delay in seconds of the clock beside the latency.
     """
 
     def __init__(self, loop: Loop, chance: Chance, *, latency_ms: tuple[float, float] = (0.0, 0.0),
@@ -57,7 +57,7 @@ class SimNetwork:
         self._wire = wire
         self._exchange = Exchange(loop.call_soon, self._carry)
         self._later: Later = (clock or loop).call_later
-        self._slow = Lag(self._later, clock.monotonic if clock else loop.time, self._travel)  # links that were slowed
+        self._slow = Lag(self._later, clock.monotonic if clock else loop.time, self._travel)  # slowed links
         self._way = Lag(loop.call_later, loop.time, _arrive)
         self._cut: dict[_Way, None] = {}
         self._held: dict[_Way, list[tuple[End, Payload | None]]] = {}
@@ -66,7 +66,7 @@ class SimNetwork:
         self.gate: Callable[[str, str], bool] | None = None
         self.delay: Callable[[str, str], float] | None = None
         self.tap: Callable[[str, str, RemotingCommand], None] | None = None  # sees every command that is sent
-        self.lost = 0  # commands and ends of connections that vanished
+        self.lost = 0  # commands and ends of connections that were lost
 
     def listen(self, address: str, listener: Listener | ByteListener) -> None:
         self._exchange.listen(address, listener)
@@ -78,13 +78,13 @@ class SimNetwork:
         return _Connector(self, local_ip)
 
     def connections(self) -> list[tuple[str, str]]:
-        """Every open connection as the address that connected and the address that serves it."""
+        """Every open connection as connecting and serving address."""
         return [(end.remote, end.local) for end in self._exchange.connections()]
 
-    # What can be done to the world.
+    # Faults.
 
     def partition(self, a: str, b: str, *, one_way: bool = False) -> None:
-        """From now on bytes from `a` to `b` vanish, and back too unless `one_way`.  Nobody hears of it."""
+        """From now on bytes from `a` to `b` are lost, and back too unless `one_way`.  No end is notified."""
         for way in _ways(a, b, one_way=one_way):
             self._cut[way] = None
 
@@ -99,21 +99,21 @@ class SimNetwork:
             self._held.setdefault(way, [])
 
     def release(self, a: str = EVERYWHERE, b: str = EVERYWHERE) -> None:
-        """Let all that was held go on its way, in its order; without names, everywhere."""
+        """Send everything held, in its order; without names, everywhere."""
         ways = list(self._held) if a == b == EVERYWHERE else _ways(a, b, one_way=False)
         for waiting in [self._held.pop(way, []) for way in ways]:
             for sender, payload in waiting:
                 self._send(sender, payload)
 
     def refuse(self, address: str) -> None:
-        """Nobody new gets a connection to `address`; those who have one keep it."""
+        """Refuse new connections to `address`; existing ones stay."""
         self._refusing.add(address)
 
     def accept(self, address: str) -> None:
         self._refusing.discard(address)
 
     def reset(self, a: str, b: str) -> int:
-        """Break every connection between these names; both ends hear of it.  Returns how many there were."""
+        """Break every connection between these names; both ends are notified.  Returns how many there were."""
         broken = [end for end in self._exchange.connections()
                   if any(way.covers(end.remote, end.local) for way in _ways(a, b, one_way=False))]
         for end in broken:
@@ -121,11 +121,11 @@ class SimNetwork:
             end.close()
         return len(broken)
 
-    # How commands travel.
+    # Delivery.
 
     def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
              opened: Callable[[End | None], None]) -> None:
-        """A connection takes one way there and one back."""
+        """Opening takes one way there and one back."""
         local = self._exchange.local_address(local_ip)
         if any(way.covers(*ends) for ends in ((local, address), (address, local)) for way in (*self._cut, *self._held)):
             self._loop.call_later(CONNECT_TIMEOUT_S, opened, None)
@@ -208,7 +208,7 @@ class _Connector:
             if not answer.done():
                 answer.set_result(channel)
             elif channel is not None:
-                channel.close()  # nobody waits for it any more
+                channel.close()  # its caller does not wait any more
 
         self._network.open(self._local_ip, address, on_commands, on_close, opened)
         try:

@@ -1,5 +1,5 @@
-"""Runs that one integer tells: a stage, a workload, troubles, and what must hold whatever happened.
+"""Runs determined by one integer: a setup, a workload, faults, and invariants that must hold in every run.
 
-`script` makes the story of a seed, `run` plays it in a `World`, `checkers` compare what was seen from outside with what
-RocketMQ promises.  docs/simulation.md says the promises and where they come from.
+`script` makes the steps of a seed, `run` plays them in a `World`, `checkers` compare what was observed with the
+guarantees of RocketMQ.  docs/simulation.md lists the guarantees and their sources.
 """

@@ -1,4 +1,4 @@
-"""The stores in the end: everything that is derived from a log can be derived from it again."""
+"""The stores at the end: derived files must equal what the commit log gives when derived again."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ DELETED = re.compile(r"index files \d+, deleted [1-9]")
 
 
 def check_files(world: World, home: Path, entries: list[Entry], diverged: frozenset[str]) -> list[Violation]:
-    """Every node's files as another process would find them now (spec store-format 2, 4, 5 and 8).
+    """Every node's files as another process would read them now (spec store-format 2, 4, 5 and 8).
 
     `diverged`: slaves that had more than their master after its power cut; what they copy from then on begins in the
     middle of a record, as in RocketMQ (spec broker-behaviour 12: the first offset of a slave is not checked).
@@ -43,8 +43,10 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
 
 
 def _unindexed_before(entries: list[Entry], node: str) -> int:
-    """After a bad end index files younger than the checkpoint are deleted, and the log is dispatched again from where
-    the queues need it: without `messageIndexSafe` that may be later (spec store-format 7)."""
+    """Log offset up to which messages may be missing in the index: after a crash, index files younger than the
+    checkpoint are deleted, and the log is dispatched again from where the queues need it; without `messageIndexSafe`
+    that may be later (spec store-format 7).
+    """
     return max((entry.event.from_offset for entry in entries if isinstance(entry.event, RecoveryDone)
                 and _node(entry.event) == node and any(DELETED.match(step) for step in entry.event.steps)), default=0)
 

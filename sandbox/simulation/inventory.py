@@ -1,4 +1,4 @@
-"""What a store holds, read message by message from its queues."""
+"""The messages of a store, read from its queues."""
 
 from sandbox.message import properties
 from sandbox.message.queue import MessageQueue
@@ -8,7 +8,7 @@ from sandbox.store.message_store import MessageStore
 
 
 def take_inventory(store: MessageStore, node: str, now_ms: int) -> Inventory:
-    """Every unit of every queue, with the record it leads to."""
+    """Every entry of every queue, with its record."""
     ends: dict[MessageQueue, QueueEnds] = {}
     messages: dict[Place, Stored] = {}
     for topic, queue_id in store.queues():

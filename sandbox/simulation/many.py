@@ -1,4 +1,4 @@
-"""Many seeds, in several processes: what was played, and what was found."""
+"""Many seeds in several processes, and the sum of their results."""
 
 import multiprocessing
 import signal
@@ -10,24 +10,24 @@ from typing import Any, NamedTuple
 from sandbox.simulation.run import Result, run_seed
 from sandbox.simulation.violation import Violation
 
-AHEAD = 4  # seeds waiting for each worker: enough to keep it busy, few to throw away when somebody interrupts
+AHEAD = 4  # seeds waiting for each worker: enough to keep it busy, few to drop at an interruption
 
 
 class Work(NamedTuple):
-    """What every seed is played with."""
+    """Options common to all seeds."""
 
     profile: str = "mixed"
     minutes: float | None = None
 
     def again(self, seed: int) -> str:
-        """How to play one seed once more, and see what it does."""
+        """The command that plays one seed again."""
         more = "" if self.profile == "mixed" else f" --profile {self.profile}"
         more += "" if self.minutes is None else f" --minutes {self.minutes:g}"
         return f"manage.py simulate --seed {seed}{more}"
 
 
 class Tally:
-    """Adds results up."""
+    """Sums of results."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -47,7 +47,7 @@ class Tally:
         self.violations += [(result.seed, violation) for violation in result.violations]
 
     def figures(self, took_s: float) -> dict[str, Any]:
-        """As JSON has it."""
+        """The sums as JSON."""
         return {
             "seeds": self.seeds, "seeds_per_s": round(self.seeds / took_s, 2) if took_s > 0 else None,
             "took_s": round(took_s, 1), "virtual_hours": round(self.virtual_s / 3600, 2), "events": self.entries,
@@ -57,7 +57,7 @@ class Tally:
 
 
 def run_many(seeds: Iterable[int], work: Work, *, workers: int) -> Iterator[Result]:
-    """Results as they come; with one worker, here and in order.  An interruption ends it after what is under way."""
+    """Results as they come; with one worker, here and in order.  An interruption waits for running seeds."""
     if workers <= 1:
         for seed in seeds:
             yield run_seed(seed, profile=work.profile, minutes=work.minutes)
@@ -81,5 +81,5 @@ def run_many(seeds: Iterable[int], work: Work, *, workers: int) -> Iterator[Resu
 
 
 def _be_quiet() -> None:
-    """Who interrupts means the parent, which then cancels what has not begun."""
+    """Ignore SIGINT: the parent handles it and cancels what has not started."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

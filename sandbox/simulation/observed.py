@@ -1,18 +1,18 @@
-"""What was seen of a run, as plain values: all that checkers are given."""
+"""Observations of a run as plain values: the input of the checkers."""
 
 from typing import Any, NamedTuple
 
 from sandbox.journal.events import Entry
 from sandbox.message.filter import parse_tags
 from sandbox.message.queue import MessageQueue
-from sandbox.simulation.stage import GroupShape, Stage
+from sandbox.simulation.setup import GroupShape, Setup
 
 Place = tuple[MessageQueue, int]
 """A queue and an offset in it."""
 
 
 class Ack(NamedTuple):
-    """A broker's answer to a send.  `code` 0 is SEND_OK; 10, 11 and 12 mean stored, but not as safely as asked for."""
+    """A broker's answer to a send.  `code` 0 is SEND_OK; 10, 11, 12: stored, but less durably than requested."""
 
     at_ms: int
     node: str
@@ -33,7 +33,7 @@ class Stored(NamedTuple):
     unique_key: str
     key: str
     tags: str
-    real_topic: str  # where a delayed or half message is going; empty for others
+    real_topic: str  # target topic of a delayed or half message; empty for others
     due_ms: int  # when a delayed message is due
 
 
@@ -43,41 +43,41 @@ class QueueEnds(NamedTuple):
 
 
 class Inventory(NamedTuple):
-    """Everything one node's store holds at one moment, read from its queues."""
+    """All messages of one node's store at one moment, read from its queues."""
 
     node: str
     at_ms: int
     ends: dict[MessageQueue, QueueEnds]
     messages: dict[Place, Stored]
-    by_position: dict[int, Stored]  # in the log
+    by_position: dict[int, Stored]  # by position in the log
     log_begins: int
     flushed_to: int
     log_ends: int
 
 
 class PowerLoss(NamedTuple):
-    """A power cut: what the store held the moment before, and what was found when the broker had started again."""
+    """A power cut: the store's content just before, and after the broker's next start."""
 
     node: str
     at_ms: int
     before: Inventory
     after: Inventory
-    slaves: tuple[Inventory, ...]  # that ran then
+    slaves: tuple[Inventory, ...]  # running at that time
 
     def lost(self) -> list[Stored]:
-        """What was there before the cut and was not afterwards."""
+        """Messages present before the cut and missing after it."""
         return [stored for place, stored in self.before.messages.items()
                 if (now := self.after.messages.get(place)) is None or now.physical_offset != stored.physical_offset]
 
     def torn(self) -> list[Stored]:
-        """What is in its place with other properties: a record's CRC is of its body (spec store-format 2.1)."""
+        """Messages in place with other properties: a record's CRC covers its body only (spec store-format 2.1)."""
         return [stored for place, stored in self.before.messages.items()
                 if (now := self.after.messages.get(place)) is not None
                 and now.physical_offset == stored.physical_offset and now.unique_key != stored.unique_key]
 
 
 class Shared(NamedTuple):
-    """Two members that both trusted their lock of one queue when we looked."""
+    """Two members that both used a lock of one queue at the same time."""
 
     at_ms: int
     group: str
@@ -86,7 +86,7 @@ class Shared(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A step that was done; `calm`: nothing else was wrong then, and nothing was done for a while before and after."""
+    """An executed step; `calm`: no fault was active, and no step for a while before and after."""
 
     at_ms: int
     kind: str
@@ -104,18 +104,18 @@ class SlaveStart(NamedTuple):
 
 
 class Final(NamedTuple):
-    """How the world stands after quiescence.  `committed` and `read_queues` are those of the masters."""
+    """State at the end.  `committed` and `read_queues` are those of the masters."""
 
     at_ms: int
     masters: dict[str, Inventory]
     slaves: dict[str, Inventory]
     committed: dict[tuple[str, MessageQueue], int]
     read_queues: dict[tuple[str, str], int]  # topic, broker
-    unfinished: tuple[str, ...]  # what was still to be done when we stopped waiting, in words
+    unfinished: tuple[str, ...]  # what was still open when waiting ended, as sentences
 
 
 class Observed(NamedTuple):
-    stage: Stage
+    setup: Setup
     entries: list[Entry]
     acks: list[Ack]
     losses: list[PowerLoss]
@@ -125,13 +125,13 @@ class Observed(NamedTuple):
     final: Final
 
     def group(self, name: str) -> GroupShape | None:
-        return next((group for group in self.stage.groups if group.name == name), None)
+        return next((group for group in self.setup.groups if group.name == name), None)
 
     def diverged(self) -> frozenset[str]:
-        """Slaves that had more than their master found after its power cut.
+        """Slaves that had more than their master had after its power cut.
 
-        RocketMQ 4.9 does not notice: the first offset a slave asks for is not checked, and what it copies from then on
-        follows bytes its master never had (spec broker-behaviour 12).
+        RocketMQ 4.9 does not detect it: the first offset a slave asks for is not checked, and what it copies from then
+        on follows bytes its master never had (spec broker-behaviour 12).
         """
         return frozenset(
             start.node for loss in self.losses for start in (
@@ -139,7 +139,7 @@ class Observed(NamedTuple):
             if start.node == f"{loss.node}.1" and start.at_ms >= loss.at_ms and start.log_ends > loss.after.log_ends)
 
     def places(self) -> dict[Place, list[Stored]]:
-        """Every message any inventory of a master saw at a place: several where a power cut gave an offset back."""
+        """Messages by place in any inventory of a master: several where a power cut freed an offset."""
         found: dict[Place, list[Stored]] = {}
         inventories = [*(loss.before for loss in self.losses), *self.final.masters.values()]
         for inventory in inventories:
@@ -151,7 +151,7 @@ class Observed(NamedTuple):
 
 
 def wants(group: GroupShape, topic: str, tags: str) -> bool:
-    """Does the group's expression ask for a message with these tags?  The retry topic is wanted whole."""
+    """Whether the group's expression matches these tags.  A retry topic matches always."""
     if topic.startswith("%RETRY%"):
         return True
     chosen = parse_tags(group.expression).tags

@@ -1,4 +1,4 @@
-"""Carries a script out: steps at their time, then healing, then rest."""
+"""Executes a script: steps at their times, then repair of all faults, then waiting until idle."""
 
 from collections import Counter
 from typing import Any
@@ -6,31 +6,31 @@ from typing import Any
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.observed import Played
 from sandbox.simulation.script import Script
-from sandbox.simulation.stage import TOPIC, setting_up
+from sandbox.simulation.setup import TOPIC, setup_actions
 from sandbox.simulation.troubles import CALM_RESET, ENDING, KILL_PROCESS, SHRINK_READ, Step
 from sandbox.simulation.watcher import Watcher
 from sandbox.simulation.world import World
 
 LOOK_EVERY_S = 1.0
 REST_LOOK_S = 10.0
-FIRST_REST_S = 40.0  # two rounds of dividing, two of locking
+FIRST_REST_S = 40.0  # two rebalances, two lock renewals
 LONGEST_REST_S = 1_500.0  # a retried message may wait its level's minutes
-NO_NEWS = (404, 409, 422)  # the state is another one, or a limit is reached: this step is not done
+NO_NEWS = (404, 409, 422)  # not possible in this state: the step is skipped
 
 
 class Player:
-    """One world and its script.  `steps` are those that were carried out."""
+    """One world and its script.  `steps` are those executed."""
 
     def __init__(self, world: World, script: Script) -> None:
         self.world = world
         self.script = script
-        self.watcher = Watcher(world, script.stage)
+        self.watcher = Watcher(world, script.setup)
         self.played: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.steps: list[Played] = []
 
     def play(self) -> None:
-        for action in setting_up(self.script.stage):
+        for action in setup_actions(self.script.setup):
             self.world.act(action)
         for step in self.script.steps:
             self._run_to(step.at_s)
@@ -62,7 +62,7 @@ class Player:
         self.steps.append(Played(self.world.cluster.clock.now_ms(), step.kind, step.action, step.fields, seq))
 
     def _carry_out(self, step: Step) -> int | None:
-        """The seq of its ActionTaken; None when it cannot be done."""
+        """The seq of its ActionTaken; None when it is not possible."""
         match step.action:
             case _ if step.action == KILL_PROCESS:
                 self._kill_process()
@@ -78,28 +78,28 @@ class Player:
             case _:
                 return self.world.act(step.action, **step.fields)
 
-    # Steps that are more than an action.
+    # Steps that are no actions.
 
     def _kill_process(self) -> None:
         self.world.kill()
         self.watcher.look()
         for disk in self.world.environment.disks.values():
-            disk.write_back(1.0)  # what a new process finds counts as being on disk (`BrokerNode._note_recovered`)
+            disk.write_back(1.0)  # files found by a new process count as on disk (`BrokerNode._note_recovered`)
             for path in disk.image():
                 disk.sync(path)
-        self.world.wake()  # every node starts again, whatever it was before
+        self.world.wake()  # every node starts again, whatever its state was
         self.watcher.attach()
         for node in self.world.cluster.nodes.brokers:
             self.watcher.started(node.node)
 
     def _reset(self, fields: dict[str, Any]) -> int:
-        """By the members if there are any, else by the brokers' tables."""
+        """Online if the group has members, else offline."""
         masters = self.world.cluster.nodes.masters()
         registered = any(fields["group"] in node.running.consumers.groups for node in masters)
         return self.world.act("ResetOffsets", **fields, method="online" if registered else "offline")
 
     def _shrink(self, fields: dict[str, Any]) -> int | None:
-        """Only what is drained, and only what nobody writes to any more (spec broker-behaviour 9)."""
+        """Only drained queues, and only those no longer written to (spec broker-behaviour 9)."""
         fewer = fields["queues"]
         for node in self.world.cluster.nodes.brokers:
             if node.broker is None:
@@ -126,17 +126,18 @@ class Player:
         self.watcher.started(_node_name(fields))
         return seq
 
-    # The end.
+    # End of the run.
 
     def _is_calm(self, group: str) -> bool:
-        """Everybody is up, nothing is cut, every broker knows every member, and each queue has its owner: a reset finds
-        it.  (A broker that is not in the routes yet knows nobody, and then a reset is made over the members' heads.)"""
+        """No fault is active, every broker knows every member, and each queue has its owner, so that a reset reaches
+        all.  (A broker that is not in the routes yet knows no member, and a reset would bypass the members.)
+        """
         cluster = self.world.cluster
         nodes, actors = cluster.nodes, cluster.actors
         owned = [queue for actor in actors.consumers(group) if actor.consumer is not None
                  for queue, held in actor.consumer.process_queues.items() if queue.topic == TOPIC and not held.dropped]
         queues = [(node.name, queue_id) for node in nodes.masters()
-                  if TOPIC in node.running.topics.table  # else a power cut took topics.json
+                  if TOPIC in node.running.topics.table  # otherwise a power cut removed topics.json
                   for queue_id in range(node.running.topics.table[TOPIC].read_queues)]
         members = {actor.client_id for actor in actors.consumers(group)}
         known = [set(found.members) if (found := node.running.consumers.groups.get(group)) is not None else set()
@@ -147,7 +148,7 @@ class Player:
                 and not cluster.links.rows() and len(owned) == len(set(owned)) == len(queues))
 
     def _heal(self) -> None:
-        """Everything up and quick, nothing new."""
+        """Everything running and fast, no new messages."""
         act, cluster = self.world.act, self.world.cluster
         for link in cluster.links.rows():
             act("HealLink", a=link["a"], b=link["b"])
@@ -174,7 +175,7 @@ class Player:
                 act("RestartActor", actor=actor.label)
 
     def _rest(self) -> None:
-        """Until nothing is left, or for so long that something must be wrong."""
+        """Wait until nothing is open, or until the time limit."""
         self._run_to(self.world.environment.sim.time() + FIRST_REST_S)
         waited_s = FIRST_REST_S
         left = self.watcher.unfinished()

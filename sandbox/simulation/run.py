@@ -1,4 +1,4 @@
-"""One seed, played: build the stage, do the steps, heal everything, wait until nothing is left to do, check."""
+"""Plays one seed: build the setup, execute the steps, repair everything, wait until idle, check."""
 
 import logging
 import shutil
@@ -22,18 +22,18 @@ from sandbox.simulation.files_check import check_files
 from sandbox.simulation.observed import Observed
 from sandbox.simulation.player import Player
 from sandbox.simulation.script import Script, write_script
-from sandbox.simulation.stage import record_of
+from sandbox.simulation.setup import record_of
 from sandbox.simulation.violation import Violation, first_of
 from sandbox.simulation.world import World
 
 NEVER_S = 1e9
 CONFIG = HostConfig(sandbox_limits=SandboxLimits(flow_events_per_s=None), keyframe_s=NEVER_S, remember_s=30.0)
 
-MEMORY = Path("/dev/shm")  # files here cost no disk; elsewhere any temporary directory will do
+MEMORY = Path("/dev/shm")  # files here cost no disk; otherwise any temporary directory
 
 
 class Result(NamedTuple):
-    """What a run came to; `journal` is everything that happened, as the journal's files have it, one line an entry."""
+    """Result of a run; `journal`: the whole journal in its file format, one line an entry."""
 
     seed: int
     violations: list[Violation]
@@ -44,20 +44,20 @@ class Result(NamedTuple):
     journal: tuple[bytes, ...] = ()
 
     def digest(self) -> str:
-        """Stands for the whole journal: the same for the same seed."""
+        """Hash of the whole journal: equal for equal seeds."""
         return sha256(b"\n".join(self.journal)).hexdigest()
 
 
 def run_seed(seed: int, *, profile: str = "mixed", minutes: float | None = None) -> Result:
-    """Without the journal, which is long and can be had again."""
+    """Without the journal, which is long and can be made again."""
     return play(write_script(seed, profile=profile, minutes=minutes), keep_journal=False)
 
 
 def play(script: Script, *, keep_journal: bool = True) -> Result:
-    """Play a script and judge what was seen."""
+    """Play a script and check what was observed."""
     with _home() as home, _errors() as errors:
-        record = record_of(script.stage, script.seed, CONFIG)
-        world = World(home, latency_ms=script.stage.latency_ms, config=CONFIG, seed=script.seed, record=record)
+        record = record_of(script.setup, script.seed, CONFIG)
+        world = World(home, latency_ms=script.setup.latency_ms, config=CONFIG, seed=script.seed, record=record)
         try:
             player = Player(world, script)
             violations: list[Violation] = []
@@ -73,13 +73,13 @@ def play(script: Script, *, keep_journal: bool = True) -> Result:
                           player.refused, len(player.watcher.entries),
                           _lines(player.watcher.entries) if keep_journal else ())
         finally:
-            with suppress(Stuck):  # said already; a loop that runs in circles cannot end in order either
+            with suppress(Stuck):  # reported already; a blocked loop cannot end cleanly either
                 world.close()
 
 
 def _judge(player: Player, world: World, home: Path) -> list[Violation]:
     watcher = player.watcher
-    observed = Observed(player.script.stage, watcher.entries, watcher.acks, watcher.losses, watcher.shared,
+    observed = Observed(player.script.setup, watcher.entries, watcher.acks, watcher.losses, watcher.shared,
                         player.steps, watcher.slave_starts, watcher.final())
     return [*check(observed), *check_files(world, home, watcher.entries, observed.diverged())]
 
@@ -98,7 +98,7 @@ def _home() -> Iterator[Path]:
 
 
 class _Errors(logging.Handler):
-    """Keeps what was logged with a traceback: a mistake somebody caught."""
+    """Keeps log records with a traceback: exceptions that were caught."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -111,7 +111,7 @@ class _Errors(logging.Handler):
 
 @contextmanager
 def _errors() -> Iterator[list[str]]:
-    """What the engine logs is kept, not shown."""
+    """Log records of the engine are kept, not shown."""
     engine = logging.getLogger("sandbox")
     handler, before = _Errors(), (engine.propagate, engine.level)
     engine.addHandler(handler)

@@ -1,15 +1,15 @@
-"""What can go wrong in a run: each trouble is one step, or a step and its end."""
+"""Faults of a run: each is one step, or a step and its end."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sandbox.kernel.chance import Chance
-from sandbox.simulation.stage import QUICK, TOPIC, UNEVEN, USUAL, GroupShape, Stage
+from sandbox.simulation.setup import QUICK, TOPIC, UNEVEN, USUAL, GroupShape, Setup
 
-CALM_RESET = "calm reset"  # the kind of a reset nothing else disturbs
+CALM_RESET = "calm reset"  # the kind of a reset without faults around it
 ENDING = "ending"  # the kind of a step that ends another one
 
-# Steps the run carries out itself; all others are actions of the sandbox.
+# Steps executed by the player; all others are actions of the sandbox.
 KILL_PROCESS = "KillProcess"
 SHRINK_READ = "ShrinkReadQueues"
 
@@ -17,7 +17,7 @@ SHORT_S, LONG_S = (3.0, 45.0), (125.0, 170.0)  # a member is forgotten after 120
 
 
 class Step(NamedTuple):
-    """One thing to do: `action` is an action's name, or one of the names above."""
+    """One step: `action` is an action's name, or one of the names above."""
 
     at_s: float
     kind: str
@@ -25,50 +25,50 @@ class Step(NamedTuple):
     fields: dict[str, Any]
 
 
-Story = Callable[["Draw", float], list[Step]]
+FaultMaker = Callable[["Draw", float], list[Step]]
 
 
 class Draw:
-    """Draws the particulars of troubles."""
+    """Draws the parameters of faults."""
 
-    def __init__(self, stage: Stage, chance: Chance) -> None:
-        self.stage = stage
+    def __init__(self, setup: Setup, chance: Chance) -> None:
+        self.setup = setup
         self.chance = chance
         self._bursts = 0
 
     # Choices.
 
     def member(self) -> str:
-        return self.chance.choice(self.stage.members)
+        return self.chance.choice(self.setup.members)
 
     def broker(self) -> dict[str, Any]:
         """A broker's name, as the fields of an action."""
-        name, _, number = self.chance.choice(self.stage.nodes).partition(".")
+        name, _, number = self.chance.choice(self.setup.nodes).partition(".")
         return {"broker": name, "broker_id": int(number)} if number else {"broker": name}
 
     def master(self) -> str:
-        return self.chance.choice(self.stage.brokers)
+        return self.chance.choice(self.setup.brokers)
 
     def link(self) -> dict[str, Any]:
-        """Two nodes that talk to each other, in either order."""
-        stage, chance = self.stage, self.chance
-        clients = (*stage.members, *stage.producers)
-        pairs = [(client, node) for client in clients for node in (*stage.nodes, *stage.name_servers)]
-        pairs += [(node, server) for node in stage.nodes for server in stage.name_servers] * 2
-        pairs += [(name, f"{name}.1") for name in stage.slaves] * 4
+        """Two nodes that connect to each other, in either order."""
+        setup, chance = self.setup, self.chance
+        clients = (*setup.members, *setup.producers)
+        pairs = [(client, node) for client in clients for node in (*setup.nodes, *setup.name_servers)]
+        pairs += [(node, server) for node in setup.nodes for server in setup.name_servers] * 2
+        pairs += [(name, f"{name}.1") for name in setup.slaves] * 4
         a, b = chance.choice(pairs)
         return {"a": a, "b": b} if chance.random() < 0.5 else {"a": b, "b": a}
 
     def group(self) -> GroupShape:
-        return self.chance.choice(self.stage.counting or self.stage.groups)
+        return self.chance.choice(self.setup.counting or self.setup.groups)
 
     def while_s(self, at_s: float, *, long: float = 0.3) -> float:
-        """When a trouble that began at `at_s` ends: soon, or (with that chance) after everybody gave up waiting."""
+        """When a fault that began at `at_s` ends: soon, or (with probability `long`) after all timeouts."""
         low, high = LONG_S if self.chance.random() < long else SHORT_S
         return at_s + self.chance.between(low, high)
 
     def resettable(self) -> GroupShape:
-        return self.chance.choice(self.stage.resettable or self.stage.groups)
+        return self.chance.choice(self.setup.resettable or self.setup.groups)
 
     def burst_name(self) -> str:
         self._bursts += 1
@@ -86,7 +86,7 @@ class Draw:
         return fields | {"target": target} | ({"value": 1 + self.chance.below(20)} if target == "shift" else {})
 
 
-def _one(action: str, fields: Callable[[Draw], dict[str, Any]]) -> Story:
+def _one(action: str, fields: Callable[[Draw], dict[str, Any]]) -> FaultMaker:
     return lambda draw, at_s: [Step(at_s, "", action, fields(draw))]
 
 
@@ -108,7 +108,7 @@ def _stop(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _crash_producer(draw: Draw, at_s: float) -> list[Step]:
-    fields = {"actor": draw.chance.choice(draw.stage.producers)}
+    fields = {"actor": draw.chance.choice(draw.setup.producers)}
     return _there_and_back(draw, at_s, "CrashActor", "RestartActor", fields, long=0.0)
 
 
@@ -120,9 +120,9 @@ def _slow_member(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _slow_key(draw: Draw, at_s: float) -> list[Step]:
-    """One message (or one customer's) takes long; with the whole group, as the key may go to anybody."""
+    """One message (or one customer's) takes long; for the whole group, as any member may get the key."""
     group, chance = draw.group(), draw.chance
-    key = f"customer-{chance.below(12):02}" if draw.stage.selector == "hash" else f"order-{10 + chance.below(200)}"
+    key = f"customer-{chance.below(12):02}" if draw.setup.selector == "hash" else f"order-{10 + chance.below(200)}"
     slow = {"slow_key": key, "slow_ms": chance.choice((3_000, 20_000, 70_000))}
     quick_s = draw.while_s(at_s)
     return [*(Step(at_s, ENDING, "ChangeActor", {"actor": label} | slow) for label in group.labels),
@@ -154,7 +154,7 @@ def _hang_broker(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _name_server(draw: Draw, at_s: float) -> list[Step]:
-    fields = {"name_server": draw.chance.choice(draw.stage.name_servers)}
+    fields = {"name_server": draw.chance.choice(draw.setup.name_servers)}
     return _there_and_back(draw, at_s, "StopNameServer", "StartNameServer", fields)
 
 
@@ -176,7 +176,7 @@ def _cut_one_way(draw: Draw, at_s: float) -> list[Step]:
 
 def _delay(draw: Draw, at_s: float) -> list[Step]:
     ends, one_way = draw.link(), draw.chance.random() < 0.4
-    delay_ms = draw.chance.choice((50, 400, 1_600, 3_500))  # the last: longer than most calls wait
+    delay_ms = draw.chance.choice((50, 400, 1_600, 3_500))  # the last: longer than most timeouts
     return [Step(at_s, "", "DelayLink", ends | {"delay_ms": delay_ms, "one_way": one_way}),
             Step(draw.while_s(at_s), ENDING, "HealLink", ends)]
 
@@ -186,13 +186,13 @@ def _full_disk(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _grow(draw: Draw, at_s: float) -> list[Step]:
-    more = draw.stage.queues + draw.chance.choice((1, 2, 4))
+    more = draw.setup.queues + draw.chance.choice((1, 2, 4))
     return [Step(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": more, "read_queues": more})]
 
 
 def _shrink(draw: Draw, at_s: float) -> list[Step]:
-    """Write first; read when producers have heard of it and the queues are drained."""
-    fewer = max(1, draw.stage.queues // 2)
+    """First write queues; read queues when producers know and the queues are drained."""
+    fewer = max(1, draw.setup.queues // 2)
     return [Step(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": fewer}),
             Step(at_s + draw.chance.between(45, 90), ENDING, SHRINK_READ, {"topic": TOPIC, "queues": fewer})]
 
@@ -203,7 +203,7 @@ def _strategy(draw: Draw) -> dict[str, Any]:
 
 def _burst(draw: Draw) -> dict[str, Any]:
     fields = {"topic": TOPIC, "count": 10 + draw.chance.below(40), "key": draw.burst_name(), "body_bytes": 60}
-    if draw.stage.tagged:
+    if draw.setup.tagged:
         fields["tag"] = draw.chance.choice(("paid", "sent", "odd"))
     return fields | ({"batch": True} if draw.chance.random() < 0.3 else {})
 
@@ -213,7 +213,7 @@ def _delayed(draw: Draw) -> dict[str, Any]:
             "delay_level": 1 + draw.chance.below(5)}
 
 
-KINDS: dict[str, Story] = {
+KINDS: dict[str, FaultMaker] = {
     "crash a member": _crash,
     "hang a member": _hang,
     "stop a member": _stop,
@@ -243,8 +243,8 @@ KINDS: dict[str, Story] = {
 }
 
 
-def kinds_for(stage: Stage, profile: str) -> list[str]:
-    """What may go wrong there; a family's profile plays what it is about more often."""
+def kinds_for(setup: Setup, profile: str) -> list[str]:
+    """Possible faults of the setup; a family's profile repeats the faults it is about."""
     often = {"orderly": ["hang a member"] * 12 + ["slow member"] * 4 + ["burst"] * 4,
              "concurrent": ["crash a member"] * 12 + ["slow key"] * 4 + ["burst"] * 4,
              "power": ["power cut"] * 12 + ["burst"] * 6}.get(profile, [])

@@ -1,4 +1,4 @@
-"""What a run found to be otherwise than promised."""
+"""A broken guarantee found in a run."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ class Violation(NamedTuple):
     sentence: str
 
 
-MOST_SENTENCES = 5  # of one promise in one run: a broken promise is broken everywhere
+MOST_SENTENCES = 5  # of one checker in one run: a broken guarantee is often broken everywhere
 
 
 def first_of(violations: list[Violation]) -> list[Violation]:
-    """At most so many of each promise, and how many more there were."""
+    """At most `MOST_SENTENCES` of each checker, and the number of the rest."""
     kept: list[Violation] = []
     for promise in dict.fromkeys(violation.promise for violation in violations):
         mine = [violation for violation in violations if violation.promise == promise]

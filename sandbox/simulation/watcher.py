@@ -1,21 +1,21 @@
-"""Looks at a world from outside while it runs: its journal, its wires, its members' locks, its stores."""
+"""Observes a running world from outside: journal, wire, members' locks, stores."""
 
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.journal.events import Entry
 from sandbox.message.queue import MessageQueue
 from sandbox.simulation.inventory import take_inventory
 from sandbox.simulation.observed import Ack, Final, Inventory, PowerLoss, Shared, SlaveStart
-from sandbox.simulation.stage import TOPIC, Stage
+from sandbox.simulation.setup import TOPIC, Setup
 from sandbox.simulation.wire_watch import WireWatch
 from sandbox.simulation.world import World
 
 
 class Watcher:
-    """Collects what the checkers are given.  `attach` it to every life of the world."""
+    """Collects the checkers' input.  `attach` it to every process of the world."""
 
-    def __init__(self, world: World, stage: Stage) -> None:
+    def __init__(self, world: World, setup: Setup) -> None:
         self._world = world
-        self._stage = stage
+        self._setup = setup
         self._seq = 0
         self._before_cut: dict[str, Inventory] = {}
         self._slaves_then: dict[str, tuple[Inventory, ...]] = {}
@@ -27,7 +27,7 @@ class Watcher:
         self.attach()
 
     def attach(self) -> None:
-        """To the sandbox that is awake now."""
+        """Observe the sandbox that is open now."""
         cluster = self._world.cluster
         self._seq = cluster.journal.first_in_memory
         nodes = {node.record.address: (node.name, node.node) for node in cluster.nodes.brokers}
@@ -35,11 +35,11 @@ class Watcher:
         watch.before, cluster.network.tap = cluster.network.tap, watch.note
 
     def look(self) -> None:
-        """Once a second of the world: read on in the journal, compare the members' trust."""
+        """Once a second of the world: read new journal entries, compare the members' locks."""
         journal = self._world.cluster.journal
         self.entries += journal.since(self._seq)
         self._seq = journal.next_seq
-        for group in self._stage.groups:
+        for group in self._setup.groups:
             if group.kind == "orderly":
                 self._compare_trust(group.name)
 
@@ -59,14 +59,14 @@ class Watcher:
     # Stores.
 
     def before_power_cut(self, node: str) -> None:
-        """What it holds, and what its slaves hold, the moment before."""
+        """Inventory of the node and of its slaves, just before the cut."""
         self._before_cut[node] = self._inventory(node)
         self._slaves_then[node] = tuple(
             self._inventory(other.node) for other in self._world.cluster.nodes.brokers
             if other.name == node and not other.is_master and other.broker is not None)
 
     def started(self, node: str) -> None:
-        """A broker has just started, and recovered its files."""
+        """Called when a broker has started and recovered its files."""
         found = self._world.cluster.nodes.find(node)
         assert found is not None
         if not found.is_master:
@@ -75,7 +75,7 @@ class Watcher:
         self._after_power_cut(node)
 
     def _after_power_cut(self, node: str) -> None:
-        """When the node has started again; nothing to do if its end was none of power."""
+        """Called when the node has started again; returns at once if it did not lose power."""
         before = self._before_cut.pop(node, None)
         if before is not None:
             after = self._inventory(node)
@@ -104,10 +104,10 @@ class Watcher:
             slaves={name: self._inventory(name) for name in slaves}, committed=committed, read_queues=read_queues,
             unfinished=tuple(self.unfinished()))
 
-    # Rest.
+    # End of the run.
 
     def unfinished(self) -> list[str]:
-        """Queues a clustering group has not finished, and delayed messages that are not due yet; names only."""
+        """Queues a clustering group has not finished, and delayed messages not due yet, as names."""
         left: list[str] = []
         now_ms = self._world.cluster.clock.now_ms()
         for node in self._world.cluster.nodes.masters():
@@ -121,7 +121,7 @@ class Watcher:
                     continue
                 if topic not in table or queue_id >= table[topic].read_queues:
                     continue
-                groups = [group.name for group in self._stage.counting if topic in (TOPIC, f"%RETRY%{group.name}")]
+                groups = [group.name for group in self._setup.counting if topic in (TOPIC, f"%RETRY%{group.name}")]
                 for group in groups:
                     if high and (node.running.consumer_offsets.get(group, topic, queue_id) or 0) < high:
                         left.append(f"{group} in {topic}/{node.name}/{queue_id}")

@@ -1,4 +1,4 @@
-"""Acknowledgements as they pass on the wire: what a broker promised, whether or not its client heard it."""
+"""Acknowledgements on the wire: sent by a broker, whether or not the client received them."""
 
 from collections.abc import Callable
 
@@ -11,20 +11,20 @@ from sandbox.remoting.headers import SendHeader, SendResponseHeader
 from sandbox.simulation.observed import Ack
 
 SENDS = frozenset({RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE})
-STORED = frozenset({0, 10, 11, 12})  # SEND_OK, and stored but not as safely as asked for (spec broker-behaviour 2)
+STORED = frozenset({0, 10, 11, 12})  # SEND_OK, and stored but less durably than requested (spec broker-behaviour 2)
 
 Asked = tuple[str, str, int]
 
 
 class WireWatch:
-    """Watches one life of a sandbox's network; `nodes` says who has an address."""
+    """Watches the network of one process of a sandbox; `nodes` maps addresses to names."""
 
     def __init__(self, clock: Clock, acks: list[Ack], nodes: dict[str, tuple[str, str]]) -> None:
         self._clock = clock
         self._acks = acks
         self._nodes = nodes  # address → broker's name, node's name
         self._asked: dict[Asked, SendHeader] = {}
-        self.before: Callable[[str, str, RemotingCommand], None] | None = None  # who else watches
+        self.before: Callable[[str, str, RemotingCommand], None] | None = None  # another tap
 
     def note(self, sender: str, receiver: str, command: RemotingCommand) -> None:
         if self.before is not None:

@@ -1,7 +1,7 @@
-"""A sandbox in virtual time under a seed: for tests, notebooks and `simulate`.
+"""A sandbox in virtual time with a seed: for tests, notebooks and `simulate`.
 
-The same sandbox as in life; only what it stands on is simulated: loop, wall clock, wires, disks.  The journal and
-`sandbox.json` are real files under `home`, so that sleep, wake and crash can be tried.
+The sandbox is the real one; only its environment is simulated: loop, machine clock, network, disks.  The journal and
+`sandbox.json` are real files under `home`, so that sleep, wake and crash can be tested.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,12 +33,12 @@ from sandbox.store.disk import Disk, Flusher, InlineFlusher
 
 T = TypeVar("T")
 
-BEGIN_MS = 1_795_000_000_000  # every world begins at the same moment
+BEGIN_MS = 1_795_000_000_000  # all worlds begin at the same time
 SLUG = "world"
 
 
 class SimulatedEnvironment:
-    """What a simulated sandbox stands on.  Disks outlive the sandbox, as real ones do."""
+    """The environment of a simulated sandbox.  Disks outlive the sandbox, as real ones do."""
 
     has_sockets = False
 
@@ -53,14 +53,14 @@ class SimulatedEnvironment:
         self._networks = 0
 
     def disk(self, root: Path, clock: Clock) -> Disk:
-        """The disk of that node, the same for every life of it."""
+        """The disk of a node, the same for all its processes."""
         name = f"{root.parent.name}/{root.name}"
         if name not in self.disks:
             self.disks[name] = SimDisk(self._chance.fork(f"disk {name}"), self.wall)
         return self.disks[name]
 
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
-        """The seed says what survives; small files older than the kernel keeps dirty pages do."""
+        """The seed decides which unflushed bytes survive; small files past the kernel's write-back time do."""
         assert isinstance(disk, SimDisk), "worlds have no other disks"
         disk.write_back_files(older_than_ms=int(WRITE_BACK_S * 1000))
         disk.power_cut()
@@ -81,12 +81,12 @@ class SimulatedEnvironment:
 
 
 class World:
-    """One sandbox, created from a template and awake.  Use it as a context manager, or `close` it."""
+    """One sandbox, created from a template and open.  Use it as a context manager, or `close` it."""
 
     def __init__(self, home: Path, template: str = "empty", *, seed: int | str = 0, preset: str = "sandbox",
                  latency_ms: tuple[float, float] = (0.0, 0.0), config: HostConfig | None = None,
                  record: SandboxRecord | None = None) -> None:
-        """`record`, instead of a template: a sandbox on paper with other nodes or other files."""
+        """`record`, instead of a template: a sandbox with other nodes or other files."""
         self._home = home
         self._config = config or HostConfig()
         self.environment = SimulatedEnvironment(seed, latency_ms)
@@ -111,11 +111,11 @@ class World:
     # Time.
 
     def run(self, seconds: float) -> None:
-        """Let the machine's time pass (sandbox time too, times its rate)."""
+        """Advance the machine's time (and sandbox time by as much times its rate)."""
         self.environment.sim.run_for(seconds)
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float, step_s: float = 0.25) -> float:
-        """Let time pass until `condition`; returns the seconds it took.  AssertionError when it never came."""
+        """Advance time until `condition`; returns the seconds it took.  AssertionError when it stays False."""
         passed_s = 0.0
         while not condition():
             assert passed_s < within_s, f"not within {within_s} s"
@@ -123,10 +123,10 @@ class World:
             passed_s += step_s
         return passed_s
 
-    # Doing, asking, looking.
+    # Actions, questions, snapshots.
 
     def act(self, action: Action | str, /, **fields: Any) -> int:
-        """Carry out a typed action, or one by name and fields as JSON has them."""
+        """Execute a typed action, or one by name and fields as in JSON."""
         typed = parse_action({"action": action, **fields}) if isinstance(action, str) else action
         return self._on_loop(lambda: self.sandbox.act(typed, "owner world"))
 
@@ -137,7 +137,7 @@ class World:
         return answer
 
     def read(self, channel: str) -> Reading:
-        """A board without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
+        """A channel without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
         path, mark, query = channel.partition("?")
         kind, _, rest = path.partition("/")
         _, _, parts = split_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
@@ -149,7 +149,7 @@ class World:
         return self._on_loop(self.sandbox.snapshot)
 
     def entries(self, kind: type[Event] | None = None, *, since: int = 0) -> list[Entry]:
-        """What the journal's memory holds, of one kind or all."""
+        """The journal's entries in memory, of one kind or all."""
         journal = self.cluster.journal
         return [entry for entry in journal.since(max(since, journal.first_in_memory))
                 if kind is None or isinstance(entry.event, kind)]
@@ -160,7 +160,7 @@ class World:
         self.environment.sim.run(self.sandbox.close(reason))
 
     def kill(self) -> None:
-        """As when the server is killed: page caches survive, nothing else does."""
+        """As when the server is killed: only page caches survive."""
         self._on_loop(self.sandbox.crash)
         for disk in self.environment.disks.values():
             disk.kill()
@@ -180,7 +180,7 @@ class World:
         return sandbox
 
     def _on_loop(self, fn: Callable[[], T]) -> T:
-        """In one turn of the loop, as the port does it: what it starts needs a running loop."""
+        """In one turn of the loop, as the port does: what it starts needs a running loop."""
 
         async def turn() -> T:
             return fn()

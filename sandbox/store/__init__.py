@@ -1,1 +1,1 @@
-"""Messages on disk, found again by queue, key and time."""
+"""The message store: messages on disk by queue, key and time."""

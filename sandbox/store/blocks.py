@@ -1,7 +1,7 @@
-"""Blocks of a file: taken before anything is stored into its mapping, and looked for without one.
+"""Blocks of a mapped file: allocated before a write to the mapping, and searched without a mapping.
 
-A store into a hole for which a full disk has no block is no error that could be caught: it ends the process (SIGBUS).
-On a file system in memory reading a hole through a mapping does the same.
+A write to a hole for which a full disk has no block cannot be caught as an error: it ends the process (SIGBUS).  On a
+file system in memory reading a hole through a mapping does the same.
 """
 
 import errno
@@ -14,7 +14,7 @@ _CANNOT = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 
 def reserve(descriptor: int, start: int, end: int) -> None:
-    """See to it that bytes `start` to `end` have blocks; what they say stays.  Raises OSError when there is no room."""
+    """Allocate blocks for bytes `start` to `end`; their content stays.  Raises OSError when there is no room."""
     if _allocate is not None:
         try:
             _allocate(descriptor, start, end - start)
@@ -23,18 +23,18 @@ def reserve(descriptor: int, start: int, end: int) -> None:
                 raise
         else:
             return
-    while start < end:  # a file system that cannot reserve gives blocks to what is written
+    while start < end:  # a file system without preallocation allocates what is written
         start += os.pwrite(descriptor, os.pread(descriptor, min(PIECE_BYTES, end - start), start), start)
 
 
 def used_end(descriptor: int, start: int) -> int:
-    """Where the last byte from `start` on that is not zero ends; `start` when there is none."""
+    """End of the last byte from `start` on that is not zero; `start` when there is none."""
     end, size = start, os.fstat(descriptor).st_size
     while start < size:
         try:
             start = os.lseek(descriptor, start, os.SEEK_DATA)
         except OSError as why:
-            if why.errno == errno.ENXIO:  # nothing but a hole is left
+            if why.errno == errno.ENXIO:  # only a hole is left
                 break
         piece = os.pread(descriptor, PIECE_BYTES, start)
         used = len(piece.rstrip(b"\0"))

@@ -1,4 +1,4 @@
-"""How far the log, the queues and the index are surely on disk, in store times."""
+"""Store times up to which log, queues and index are certainly on disk."""
 
 from struct import Struct
 from struct import error as StructError
@@ -7,7 +7,7 @@ from sandbox.store.disk import Disk
 
 FILE = "checkpoint"
 FILE_BYTES = 4096
-MARGIN_MS = 3000  # messages this close to the mark are looked at again
+MARGIN_MS = 3000  # messages this close before the checkpoint are read again
 
 _TIMES = Struct(">qqq")
 
@@ -15,7 +15,7 @@ _TIMES = Struct(">qqq")
 class StoreCheckpoint:
     """Three store times in a file of one page.  RocketMQ: `StoreCheckpoint` (spec store-format 6).
 
-    All zero is normal for a young store: recovery then begins at the first file.
+    All zero is normal for a new store: recovery then begins at the first file.
     """
 
     def __init__(self, disk: Disk) -> None:
@@ -39,11 +39,11 @@ class StoreCheckpoint:
 
     @property
     def behind(self) -> bool:
-        """Whether the file does not say yet what we know."""
+        """Whether the file is older than the values in memory."""
         return self._written != self._times()
 
     def write(self) -> None:
-        """Put the times into the file; `Disk.sync` makes them durable.  Raises StoreFull."""
+        """Write the times to the file; `Disk.sync` makes them durable.  Raises StoreFull."""
         times = self._times()
         self._disk.write(FILE, _TIMES.pack(*times).ljust(FILE_BYTES, b"\0"))
         self._written = times

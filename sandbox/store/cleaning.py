@@ -1,4 +1,4 @@
-"""Which files may go, and when the store must stop taking messages (spec store-format 9).
+"""Which files may be deleted, and when the store must refuse messages (spec store-format 9).
 
 RocketMQ: `CleanCommitLogService`, `CleanConsumeQueueService`.
 """
@@ -24,10 +24,10 @@ _MANUAL_RUNS = 20
 
 
 class CleaningService:
-    """Deletes expired files from the oldest on, never the newest; watches how full the disk is.
+    """Deletes expired files from the oldest on, never the newest; checks how full the disk is.
 
-    Age is that of the file's last change, not of its messages.  `full` is RocketMQ's disk-full
-    mark: puts are refused while it stands.  `config` may be replaced at any time.
+    Age is that of the file's last change, not of its messages.  `full` is RocketMQ's disk-full flag: puts are refused
+    while it is set.  `config` may be replaced at any time.
     """
 
     def __init__(self, config: MessageStoreConfig, *, clock: Clock, disk: Disk, journal: Journal, broker: str,
@@ -45,8 +45,8 @@ class CleaningService:
         self._timers: dict[str, TimerHandle] = {}
         self._cleaned_below = 0  # the log's first byte when queues were cleaned last
         self._manual_runs = 0
-        self.ballast_bytes = 0  # what somebody else keeps on the disk (a fault to try)
-        self.home_full = False  # the host has no room for more, whatever this disk says
+        self.ballast_bytes = 0  # used by other data on the disk (a fault to test)
+        self.home_full = False  # the data home has no room for more, whatever this disk has
         self.full = False
 
     def start(self) -> None:
@@ -67,22 +67,22 @@ class CleaningService:
 
     @property
     def used_bytes(self) -> int:
-        """What the store holds, and the ballast."""
+        """Size of the store's files and the ballast."""
         queues = sum(queue.files.wrote_bytes for queue in self._queues())
         return self._log.files.wrote_bytes + queues + self._index.used_bytes + self.ballast_bytes
 
     def used_ratio(self) -> float:
-        """How full the disk is; a limit in bytes stands for the disk if there is one."""
+        """How full the disk is; a limit in bytes replaces the disk's size if there is one."""
         limit = self.config.store_limit_bytes
         return self.used_bytes / limit if limit else self._disk.used_ratio()
 
     def space(self) -> tuple[int, int] | None:
-        """Bytes in all and bytes free, of the disk or of the limit that stands for it."""
+        """Total and free bytes, of the disk or of the limit that replaces it."""
         limit = self.config.store_limit_bytes
         return (limit, max(0, limit - self.used_bytes)) if limit is not None else self._disk.space()
 
     def check_disk(self) -> None:
-        """Set or clear the disk-full mark by the warning level alone."""
+        """Set or clear the disk-full flag by the warning level only."""
         self._mark(full=self.used_ratio() > self.config.disk_warning_ratio)
 
     def _check_disk(self) -> None:
@@ -96,14 +96,14 @@ class CleaningService:
             self._journal.write(DiskChanged(self._broker, "full" if full else "ok"))
 
     def clean_soon(self) -> None:
-        """The next runs delete whatever is old enough, whatever the hour.  RocketMQ: DELETE_EXPIRED_COMMITLOG."""
+        """The next runs delete expired files at any hour.  RocketMQ: DELETE_EXPIRED_COMMITLOG."""
         self._manual_runs = _MANUAL_RUNS
 
     def _clean(self) -> None:
         self.clean(manual=False)
 
     def clean(self, *, manual: bool) -> None:
-        """One run: the log's files, then the queues' and the index's that point to nothing any more."""
+        """One run: the log's files, then files of queues and index whose records are all deleted."""
         now_ms = self._clock.now_ms()
         why, forcibly = self._reason(now_ms, manual=manual)
         if why is not None:
@@ -111,7 +111,7 @@ class CleaningService:
         self._clean_queues(why or "age")
 
     def _reason(self, now_ms: int, *, manual: bool) -> tuple[str | None, bool]:
-        """Why this run deletes, or None; and whether it may take files that are not old enough."""
+        """Why this run deletes, or None; and whether it may delete files that are not expired."""
         ratio = self.used_ratio()
         forcibly = ratio > self.config.disk_clean_forcibly_ratio
         if ratio > self.config.disk_warning_ratio:

@@ -1,4 +1,4 @@
-"""Every message of the broker, in arrival order, in one endless file."""
+"""The commit log: every message of the broker, in arrival order, in one continuous sequence of files."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
@@ -17,26 +17,26 @@ _LARGE_FILE_BYTES = 64 << 20
 
 _INT = Struct(">i")
 _LONG = Struct(">q")
-_BLANK_BYTES, _write = record.BLANK_BYTES, record.write  # for every message: names of our own are found faster
+_BLANK_BYTES, _write = record.BLANK_BYTES, record.write  # for every message: module names are found faster
 
 Appended = tuple[int, int]  # physical offset, store time
 Step = tuple[MappedFile | None, memoryview | None, record.Layout | None, int | None]
 
 
 def use_large_pages(config: MessageStoreConfig) -> bool:
-    """Whether the log's memory comes in large pieces: a quarter of the page faults' cost, 0.1 us of every record.
+    """Whether the log's memory uses huge pages: a quarter of the page faults' cost, 0.1 µs of every record.
 
-    Not for a small file, which shall take no more room than it needs, and not when every put is
-    flushed: a flush writes whole pieces, and would take twice as long.
+    Not for a small file, which shall take no more room than it needs, and not when every put is flushed: a flush writes
+    whole pages, and would take twice as long.
     """
     return config.flush == ASYNC_FLUSH and config.commit_log_file_bytes >= _LARGE_FILE_BYTES
 
 
 class CommitLog:
-    """The log, cut into MappedFiles on disk.  RocketMQ: `CommitLog`.
+    """The log, split into MappedFiles on disk.  RocketMQ: `CommitLog`.
 
-    A record never crosses a cut: when it does not fit with 8 bytes to spare, a blank record fills
-    the rest of the file.  `rolled` hears of every file after the first.
+    A record never crosses files: when it does not fit with 8 bytes to spare, a blank record fills the rest of the file.
+    `rolled` is called with every file after the first.
     """
 
     def __init__(self, files: MappedFileQueue, *, clock: Clock, store_host: bytes,
@@ -46,7 +46,7 @@ class CommitLog:
         self._clock = clock
         self._host = store_host
         self._rolled = rolled
-        self._turn_ms = 0  # 0: not asked for yet
+        self._turn_ms = 0  # 0: not read yet
 
     @property
     def min_offset(self) -> int:
@@ -60,11 +60,11 @@ class CommitLog:
         return last.base + last.wrote
 
     def end_turn(self) -> None:
-        """What is appended from now on is stored at another moment."""
+        """The next append reads the clock again."""
         self._turn_ms = 0
 
     def _now_ms(self) -> int:
-        """Store time, asked for once per turn: to whoever looks, all of a turn happens at one moment."""
+        """Store time, read once per turn: all messages of a turn have the same."""
         self._turn_ms = now_ms = self._clock.now_ms()
         return now_ms
 
@@ -87,7 +87,7 @@ class CommitLog:
 
     def append_batch(self, batch: InboundBatch, sizes: list[int], topic: bytes,
                      queue_offset: int) -> tuple[list[int], int]:
-        """Write the records of one batch side by side in one file; returns where each begins.  Raises StoreFull."""
+        """Write the records of one batch in sequence in one file; returns the start of each.  Raises StoreFull."""
         size = sum(sizes)
         file = self._file_for(size)
         at = file.wrote
@@ -100,9 +100,9 @@ class CommitLog:
         return physicals, now_ms
 
     def append_raw(self, physical_offset: int, data: bytes, store_ms: int) -> bool:
-        """Write bytes a master sent, which never cross a file.  False when they are not the next ones.
+        """Write a master's bytes, which never cross a file.  False when they are not the next ones.
 
-        An empty log begins wherever the master says.  Raises StoreFull.
+        An empty log begins at the master's offset.  Raises StoreFull.
         """
         if self.files.files and physical_offset != self.max_offset:
             return False
@@ -117,7 +117,7 @@ class CommitLog:
         return True
 
     def _replica_file(self, physical_offset: int, room: int) -> MappedFile:
-        """The next file, begun because the master's bytes have filled the last one."""
+        """The next file, started because the master's bytes have filled the last one."""
         last = self._all[-1] if self._all else None
         file = self.files.create(physical_offset, room)
         if last is not None:
@@ -126,7 +126,7 @@ class CommitLog:
         return file
 
     def _file_for(self, size: int) -> MappedFile:
-        """The file that takes the next `size` bytes, after a roll if they do not fit."""
+        """The file for the next `size` bytes, after a roll if they do not fit."""
         files, pool = self.files.files, self.files.pool
         room = size + record.BLANK_BYTES
         if not files:
@@ -145,7 +145,7 @@ class CommitLog:
         return following
 
     def roll_next(self, physical_offset: int) -> int:
-        """Where the file after that of `physical_offset` begins."""
+        """Start of the file after that of `physical_offset`."""
         size = self.files.file_bytes
         return physical_offset + size - physical_offset % size
 
@@ -153,7 +153,7 @@ class CommitLog:
         return self.files.read(physical_offset, size)
 
     def read_records(self, physical_offsets: Iterable[int], most_bytes: int) -> list[bytes]:
-        """Those that are there, the first in any case, the others as far as all together are no longer than that."""
+        """Existing records: the first in any case, the others up to `most_bytes` in total."""
         records: list[bytes] = []
         for physical_offset in physical_offsets:
             raw = self.read_record(physical_offset)
@@ -165,7 +165,7 @@ class CommitLog:
         return records
 
     def read_record(self, physical_offset: int) -> bytes | None:
-        """The whole record that begins at `physical_offset`; None when it is gone or none begins there."""
+        """The whole record that begins at `physical_offset`; None when it is deleted or none begins there."""
         file = self.files.find(physical_offset)
         if file is None or physical_offset >= file.end:
             return None
@@ -177,7 +177,7 @@ class CommitLog:
         return bytes(view[at : at + found.size])
 
     def store_time(self, physical_offset: int, size: int) -> int | None:
-        """Store time of the record there; None when it is gone."""
+        """Store time of the record there; None when it is deleted."""
         file = self.files.find(physical_offset)
         if file is None or physical_offset < self.min_offset:
             return None
@@ -191,9 +191,9 @@ class CommitLog:
         return store_ms
 
     def walk(self, from_offset: int, *, check_crc: bool) -> Iterator[tuple[MappedFile, memoryview, record.Layout]]:
-        """Records from `from_offset` on, each with the view it stands in.
+        """Records from `from_offset` on, each with its view.
 
-        Use the view before asking for the next record.
+        Use the view before requesting the next record.
         """
         offset: int | None = from_offset
         while offset is not None:
@@ -202,11 +202,10 @@ class CommitLog:
                 yield file, view, found
 
     def step(self, offset: int, *, check_crc: bool) -> Step:
-        """What stands at `offset`, and where to look next; None: nowhere yet.
+        """The record at `offset`, and the next offset; None: none yet.
 
-        A blank leads to the next file.  A broken record that says its length is passed over; one
-        that does not makes us pass over the rest of its file, unless that is where the log ends:
-        there it may be one whose end is still to come from a master.
+        A blank leads to the next file.  A broken record with a known length is skipped; one without skips the rest of
+        its file, unless the log ends there: then the rest of it may still come from a master.
         """
         file = self.files.find(offset)
         if file is None or offset >= file.end:

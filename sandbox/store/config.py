@@ -1,4 +1,4 @@
-"""How a store is set up.  The defaults are RocketMQ's own; hosting passes a smaller preset."""
+"""Configuration of a store.  The defaults are RocketMQ's; hosting passes a smaller preset."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ ASYNC_FLUSH = "ASYNC_FLUSH"
 SYNC_FLUSH = "SYNC_FLUSH"
 ASYNC_MASTER = "ASYNC_MASTER"
 SYNC_MASTER = "SYNC_MASTER"
-SLAVE = "SLAVE"  # what a broker with an id above 0 is
+SLAVE = "SLAVE"  # role of a broker with an id above 0
 
 CONSUME_QUEUE_UNIT_BYTES = 20
 
@@ -46,7 +46,7 @@ class MessageStoreConfig:
     flush_consume_queue_thorough_ms: int = 60_000
     sync_flush_timeout_ms: int = 5_000
 
-    replication: str = ASYNC_MASTER  # of a master; a slave does not ask
+    replication: str = ASYNC_MASTER  # of a master; a slave ignores it
     ha_heartbeat_ms: int = 5_000
     ha_housekeeping_ms: int = 20_000
     ha_fall_behind_max_bytes: int = 256 * 1024 * 1024
@@ -54,7 +54,7 @@ class MessageStoreConfig:
 
     file_reserved_hours: int = 72
     delete_when: str = "04"  # hours of the day, joined by `;`
-    utc_offset_minutes: int = 0  # of the day `delete_when` and index file names mean
+    utc_offset_minutes: int = 0  # time zone of `delete_when` and of index file names
     disk_max_used_percent: int = 75
     disk_clean_forcibly_ratio: float = 0.85
     disk_warning_ratio: float = 0.90
@@ -68,7 +68,7 @@ class MessageStoreConfig:
         1_000, 5_000, 10_000, 30_000, 60_000, 120_000, 180_000, 240_000, 300_000, 360_000, 420_000, 480_000, 540_000,
         600_000, 1_200_000, 1_800_000, 3_600_000, 7_200_000)
 
-    store_limit_bytes: int | None = None  # stands for the disk's size; None: the real disk
+    store_limit_bytes: int | None = None  # replaces the disk's size; None: the real disk
     max_mapped_files: int = 48  # mapped at once; each costs a file descriptor
 
     def __post_init__(self) -> None:
@@ -89,17 +89,17 @@ class MessageStoreConfig:
 
     @property
     def max_record_bytes(self) -> int:
-        """The whole record: a body of full size, and 64 KiB for all the rest."""
+        """The whole record: a body of full size, and 64 KiB for the rest."""
         return self.max_message_bytes + 65_536
 
     @property
     def in_memory_bytes(self) -> int:
-        """What lies further than this behind the end of the log counts as "on disk"."""
+        """Records further than this behind the end of the log count as "on disk"."""
         return int(self.memory_bytes * (self.access_in_memory_percent / 100.0))
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], **given: Any) -> Self:
-        """From a broker's `.properties`; keys that are not the store's are left alone.  `given` fields win."""
+        """From a broker's `.properties`; keys of other parts are ignored.  `given` fields win."""
         values: dict[str, Any] = {}
         kinds = {f.name: f.type for f in fields(cls)}
         for key, text in properties.items():

@@ -1,4 +1,4 @@
-"""One queue of one topic: 20 bytes per message that point into the log."""
+"""The consume queue: 20 bytes per message that point into the log."""
 
 import logging
 from collections.abc import Iterator
@@ -13,32 +13,32 @@ from sandbox.store.results import QueueUnit
 log = logging.getLogger(__name__)
 
 DIRECTORY = "consumequeue"
-FILLER_BYTES = 0x7FFF_FFFF  # the length a filler unit claims: no record is that long
+FILLER_BYTES = 0x7FFF_FFFF  # the length in a filler entry: no record is that long
 
 _UNIT = Struct(">qiq")  # physical_offset store_bytes tags_code
 _FILLER = _UNIT.pack(0, FILLER_BYTES, 0)
 
 
 def has_a_place(topic: str) -> bool:
-    """Whether a directory can bear this topic's name, and stays within the store.
+    """Whether a directory can have this topic's name, and is inside the store.
 
-    Clients keep to letters, digits and `%|_-`; RocketMQ's brokers leave it to them for the topics of groups.
+    Clients use letters, digits and `%|_-` only; RocketMQ's brokers do not check the topics of groups.
     """
     return topic not in ("", ".", "..") and "/" not in topic and "\0" not in topic
 
 
 def pack_units(physicals: list[int], sizes: list[int], codes: list[int]) -> bytes:
-    """Units as a queue file holds them."""
+    """Entries in the format of a queue file."""
     if len(sizes) == 1:
         return _UNIT.pack(physicals[0], sizes[0], codes[0])
     return b"".join(map(_UNIT.pack, physicals, sizes, codes))
 
 
 class ConsumeQueue:
-    """Where the messages of a queue are, by queue offset.  RocketMQ: `ConsumeQueue` (spec store-format 4).
+    """The log positions of a queue's messages, by queue offset.  RocketMQ: `ConsumeQueue` (spec store-format 4).
 
-    `max_offset` is that of the next message, `min_offset` that of the first whose record is still
-    there.  `max_physical` is where the newest record in it ends.
+    `max_offset` is that of the next message, `min_offset` that of the first whose record still exists.  `max_physical`
+    is the end of the newest record in it.
     """
 
     def __init__(self, topic: str, queue_id: int, files: MappedFileQueue) -> None:
@@ -50,10 +50,10 @@ class ConsumeQueue:
         self.max_physical = -1
 
     def put_run(self, queue_offset: int, units: bytes, physical_end: int, store_ms: int) -> None:
-        """Append units with consecutive offsets.  `store_ms` is the file's time for a search by time.
+        """Append entries with consecutive offsets.  `store_ms` is the file's time for a search by time.
 
-        What is there already is skipped, so that dispatching a record twice does no harm.  A gap
-        is only logged, as RocketMQ does.  Raises StoreFull.
+        Existing entries are skipped, so that a record may be dispatched twice.  A gap is only logged, as in RocketMQ.
+        Raises StoreFull.
         """
         if queue_offset != self.max_offset and self.files.files:
             if queue_offset < self.max_offset:
@@ -78,7 +78,7 @@ class ConsumeQueue:
                 file.wrote = at + fit
                 done += fit
         except StoreFull:
-            self.files.truncate(self.max_offset * UNIT_BYTES)  # all of it or nothing: the run comes again
+            self.files.truncate(self.max_offset * UNIT_BYTES)  # all or nothing: the run comes again
             raise
         self.max_physical = physical_end
         self.max_offset = (file.base + file.wrote) // UNIT_BYTES
@@ -94,7 +94,7 @@ class ConsumeQueue:
         return self._begin_at(queue_offset)
 
     def _begin_at(self, queue_offset: int) -> MappedFile:
-        """The first file of all.  A queue that begins in the middle is filled up with fillers."""
+        """The first file of the queue.  A queue that begins in the middle is filled with filler entries."""
         begin = queue_offset * UNIT_BYTES
         filled = begin % self.files.file_bytes
         file = self.files.create(begin - filled, filled + UNIT_BYTES)
@@ -109,7 +109,7 @@ class ConsumeQueue:
         return QueueUnit(*_UNIT.unpack(raw)) if raw else None
 
     def units_from(self, queue_offset: int, max_bytes: int) -> bytes | None:
-        """Units from `queue_offset` to the end of its file, at most `max_bytes`; None when nothing is there."""
+        """Entries from `queue_offset` to the end of its file, at most `max_bytes`; None when there are none."""
         if queue_offset < self.min_offset:
             return None
         file = self.files.find(queue_offset * UNIT_BYTES)
@@ -120,15 +120,14 @@ class ConsumeQueue:
         return bytes(self.files.pool.view(file)[at:stop]) if at < file.wrote else None
 
     def next_file_offset(self, queue_offset: int) -> int:
-        """Queue offset of the first unit in the file after that of `queue_offset`."""
+        """Queue offset of the first entry in the file after that of `queue_offset`."""
         units = self.files.file_bytes // UNIT_BYTES
         return queue_offset + units - queue_offset % units
 
     def correct_min_offset(self, log_min_offset: int) -> bool:
-        """Move `min_offset` to the first unit of the first file whose record is still there; True if it moved.
+        """Move `min_offset` to the first entry of the first file whose record still exists; True if it moved.
 
-        When none qualifies the value stays, as in RocketMQ: a queue that lost everything still says
-        what it said.
+        Without such an entry the value stays, as in RocketMQ, also for a queue that lost all records.
         """
         if not self.files.files:
             return False
@@ -142,7 +141,7 @@ class ConsumeQueue:
         return False
 
     def delete_expired(self, log_min_offset: int) -> list[MappedFile]:
-        """Delete files, but not the last, whose newest unit points below the log's first byte."""
+        """Delete files, but not the last, whose newest entry points below the log's first byte."""
         deleted: list[MappedFile] = []
         while len(self.files.files) > 1:
             file = self.files.files[0]
@@ -155,5 +154,5 @@ class ConsumeQueue:
 
 
 def iter_units(raw: bytes | memoryview) -> Iterator[tuple[int, int, int]]:
-    """The units in a stretch of a queue file."""
+    """The entries in a part of a queue file."""
     return _UNIT.iter_unpack(raw)

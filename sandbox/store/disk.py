@@ -1,4 +1,4 @@
-"""Where a store keeps its bytes: mapped files in life, buffers in simulation.
+"""The store's disk: mapped files of a real file system; a simulation has buffers instead.
 
 Paths are relative to the disk's root, with `/` between names.
 """
@@ -22,12 +22,12 @@ _NO_READ_AHEAD = getattr(mmap, "MADV_RANDOM", None)
 
 
 class Mapped(Protocol):
-    """A file of fixed size in memory.  Writing to `view` is writing to the file; `Disk.sync` makes it durable."""
+    """A file of fixed size in memory.  Writing to `view` writes to the file; `Disk.sync` makes it durable."""
 
     view: memoryview
 
     def use_large_pages(self) -> None:
-        """Let the memory behind it come in large pieces: it is written from front to end, and flushed now and then."""
+        """Use huge pages for the memory: it is written in sequence, and flushed at intervals."""
         ...
 
     def close(self) -> None: ...
@@ -40,12 +40,12 @@ class Lock(Protocol):
 
 
 class Disk(Protocol):
-    """What a store asks of a file system.  `refused` is told why it takes no more, and of how many bytes."""
+    """The store's interface to a file system.  `refused` is called with the reason and size of a refused write."""
 
     refused: Callable[[OSError, int], None]
 
     def names(self, path: str) -> list[str]:
-        """What stands in a directory, sorted; nothing when there is none."""
+        """Names in a directory, sorted; empty when there is none."""
         ...
 
     def is_file(self, path: str) -> bool: ...
@@ -62,15 +62,15 @@ class Disk(Protocol):
         ...
 
     def reserve(self, path: str, start: int, end: int) -> None:
-        """Make room for these bytes of a mapped file; elsewhere nothing may be stored.  Raises StoreFull."""
+        """Allocate these bytes of a mapped file; writes outside are not allowed.  Raises StoreFull."""
         ...
 
     def used_end(self, path: str, start: int) -> int:
-        """Where the last byte of a file from `start` on that is not zero ends; `start` when there is none."""
+        """End of the last byte of a file from `start` on that is not zero; `start` when there is none."""
         ...
 
     def sync(self, path: str) -> None:
-        """Make what was written to a file durable.  May be called on another thread; touches nothing else."""
+        """Make what was written to a file durable.  May be called on another thread; uses no shared state."""
         ...
 
     def read(self, path: str) -> bytes | None:
@@ -78,19 +78,19 @@ class Disk(Protocol):
         ...
 
     def write(self, path: str, data: bytes) -> None:
-        """Make `data` the content of a small file, written over what is there.  Raises StoreFull."""
+        """Write `data` as the content of a small file, over the old content.  Raises StoreFull."""
         ...
 
     def rename(self, old: str, new: str) -> None: ...
 
     def remove(self, path: str) -> None:
-        """Delete a file; one that is not there is no mistake."""
+        """Delete a file; a missing one is no error."""
         ...
 
     def remove_tree(self, path: str) -> None: ...
 
     def lock(self, path: str) -> Lock:
-        """Take the lock file.  Raises Locked when somebody else has it."""
+        """Take the lock file.  Raises Locked when another process has it."""
         ...
 
     def used_ratio(self) -> float:
@@ -98,7 +98,7 @@ class Disk(Protocol):
         ...
 
     def space(self) -> tuple[int, int] | None:
-        """Bytes in all and bytes free; None: there is no end to it."""
+        """Total and free bytes; None: unlimited."""
         ...
 
     def where(self, path: str) -> str:
@@ -107,7 +107,7 @@ class Disk(Protocol):
 
 
 class Flusher(Protocol):
-    """Somebody who runs `work` off the engine's turn and calls `done` back within one."""
+    """Runs `work` outside the engine's turn and calls `done` in a turn."""
 
     def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None: ...
 
@@ -127,8 +127,8 @@ class InlineFlusher:
 class MappedBytes:
     """One `mmap`.  It keeps the only descriptor of its file.
 
-    `new`: there is nothing to read ahead.  Without that advice the first byte written has the kernel fetch as much of
-    the hole around it as the disk's read-ahead says, which with 8 MiB is 2 to 16 ms of zeros.
+    `new`: no read-ahead.  Without that advice the first written byte makes the kernel read the hole around it up to the
+    disk's read-ahead size, which with 8 MiB is 2 to 16 ms of zeros.
     """
 
     __slots__ = ("_map", "view")
@@ -145,7 +145,7 @@ class MappedBytes:
 
     def _advise(self, what: int | None) -> None:
         if what is not None:
-            with contextlib.suppress(OSError):  # a kernel or file system without it
+            with contextlib.suppress(OSError):  # not supported by every kernel or file system
                 self._map.madvise(what)
 
     def close(self) -> None:
@@ -154,9 +154,9 @@ class MappedBytes:
 
 
 class FileLock:
-    """A lock file as Java's `FileChannel.tryLock(0, 1, false)` takes it: both keep each other out."""
+    """A lock file like Java's `FileChannel.tryLock(0, 1, false)`: both exclude each other."""
 
-    _held: set[str] = set()  # POSIX locks do not keep out their own process
+    _held: set[str] = set()  # POSIX locks do not exclude their own process
 
     def __init__(self, path: Path) -> None:
         self._name = str(path.resolve())
@@ -181,7 +181,8 @@ class FileLock:
 class FileDisk:
     """A directory of a real file system.
 
-    A file is created sparse, but only while the file system has room for all of it; its blocks come with `reserve`.
+    A file is created sparse, but only while the file system has room for all of it; its blocks are allocated by
+    `reserve`.
     """
 
     def __init__(self, root: Path) -> None:

@@ -1,4 +1,4 @@
-"""What of a store survives a power cut, and what was lost by one."""
+"""What a power cut leaves of a store, and what it removes."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from sandbox.store.message_store import MessageStore
 
 
 class Unflushed(NamedTuple):
-    """A record of the log that is in the page cache only; `is_message` false: the blank at the end of a file."""
+    """A record of the log that is only in the page cache; `is_message` False: the blank at the end of a file."""
 
     physical_offset: int
     path: str
@@ -20,16 +20,16 @@ class Unflushed(NamedTuple):
 
 
 def mapped_files(store: MessageStore) -> Iterator[MappedFile]:
-    """Files that are only ever appended to: the log's and the queues'."""
+    """Files that are only appended to: the log's and the queues'."""
     yield from store.log.files.files
     for topic, queue_id in store.queues():
         yield from store.queue(topic, queue_id).files.files
 
 
 def flushed_positions(store: MessageStore) -> dict[str, int]:
-    """Path → how many bytes of the file survive; 0: the file itself may be gone.
+    """Path → how many bytes of the file survive; 0: the file itself may be lost.
 
-    Index files are written all over, and flushed once, when they are full.  Others count as lost, as they do for a
+    Index files are written at random positions, and flushed once, when they are full.  Others count as lost, as in a
     recovery, which deletes them (spec store-format 7).
     """
     positions = {file.path: file.flushed for file in mapped_files(store)}
@@ -62,7 +62,7 @@ def _flushed_end(store: MessageStore, positions: Mapping[str, int]) -> int:
 
 
 def lost_of(disk: Disk, records: list[Unflushed], *, check_crc: bool) -> list[Unflushed]:
-    """Those a recovery will not find: the first that is not on disk as it looks at records, and all after it."""
+    """Records that a recovery will not find: the first one damaged on disk, and all after it."""
     for number, lost in enumerate(records):
         if not _is_found(disk, lost, check_crc=check_crc):
             return records[number:]

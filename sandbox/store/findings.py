@@ -1,18 +1,18 @@
-"""What a verification found, with the place of each finding."""
+"""Findings of a verification, with their positions."""
 
 from typing import NamedTuple
 
 from sandbox.store.results import QueueUnit
 
-ERROR = "error"  # bytes are not what they must be
-WARNING = "warning"  # nothing acknowledged is lost, but somebody should know
-NOTE = "note"  # as it must be in a store that is open, or was not closed
+ERROR = "error"  # invalid bytes
+WARNING = "warning"  # nothing acknowledged is lost, but it should be known
+NOTE = "note"  # normal in a store that is open, or was not closed
 
-MAX_FINDINGS = 1_000  # of one verification; further ones are counted
+MAX_FINDINGS = 1_000  # of one verification; more are only counted
 
 
 class Finding(NamedTuple):
-    """One thing.  `position` is in bytes: in the endless log or queue of `where`, or in the index file itself."""
+    """One finding.  `position` in bytes: in the log or queue named by `where`, or in the index file itself."""
 
     severity: str
     code: str
@@ -22,7 +22,7 @@ class Finding(NamedTuple):
 
 
 class VerifyReport(NamedTuple):
-    """Everything of one verification; `log_end` is where the last sound record ends."""
+    """All findings of one verification; `log_end` is the end of the last valid record."""
 
     records: int
     blanks: int
@@ -40,7 +40,7 @@ class VerifyReport(NamedTuple):
 
 
 class Findings:
-    """Collects up to a limit: a broken store is broken everywhere."""
+    """Collects up to a limit: a broken store may have very many."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = MAX_FINDINGS if limit is None else limit
@@ -59,7 +59,7 @@ def missing_unit_text(queue_offset: int, physical: int) -> str:
 
 
 def wrong_unit_text(queue_offset: int, actual: QueueUnit, expected: QueueUnit) -> str:
-    """What differs, and how."""
+    """The differences, as text."""
     fields = [f"{name} {was}, the record says {should}" for name, was, should
               in zip(QueueUnit._fields, actual, expected, strict=True) if was != should]
     return f"offset {queue_offset}: " + "; ".join(fields)

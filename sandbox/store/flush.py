@@ -1,4 +1,4 @@
-"""When written bytes become durable: after an interval, or before a producer gets its answer."""
+"""Flushing: at an interval, or before a producer gets its answer."""
 
 import logging
 from collections import deque
@@ -40,8 +40,8 @@ class _Waiting:
 class FlushService:
     """RocketMQ: `FlushRealTimeService`, `GroupCommitService`, `FlushConsumeQueueService` (broker-behaviour 11).
 
-    Timers run only while something is dirty, so an idle store costs nothing.  At most one flush is
-    under way; whoever waits meanwhile is served by the next one, all together (group commit).
+    Timers run only while bytes are unflushed, so an idle store costs nothing.  At most one flush runs; puts that wait
+    meanwhile are all served by the next one (group commit).
     """
 
     def __init__(self, config: MessageStoreConfig, *, clock: Clock, disk: Disk, flusher: Flusher,
@@ -57,7 +57,7 @@ class FlushService:
         self._waiting: deque[_Waiting] = deque()
         self._flushing = False
         self._running = False
-        self._flushed_ms = 0  # store time of the newest flushed message, which a thorough round vouches for
+        self._flushed_ms = 0  # store time of the newest flushed message, set in the checkpoint by a thorough round
         self._log_timer: TimerHandle | None = None
         self._queue_timer: TimerHandle | None = None
         self._group_timer: TimerHandle | None = None
@@ -78,7 +78,7 @@ class FlushService:
         self.wrote()
 
     def stop(self) -> None:
-        """Stop the timers.  Who waits is not answered: the process is going away."""
+        """Stop the timers.  Waiting puts are not answered: the process ends."""
         self._running = False
         asked = [waiting.timer for waiting in self._waiting]
         for timer in (self._log_timer, self._queue_timer, self._group_timer, *asked):
@@ -88,7 +88,7 @@ class FlushService:
         self._waiting.clear()
 
     def wrote(self) -> None:
-        """Something was written: see to it that it is flushed in time.  Called once per turn."""
+        """Bytes were written: start the timers for their flush.  Called once per turn."""
         if not self._running:
             return
         if self._config.flush == SYNC_FLUSH:
@@ -111,7 +111,7 @@ class FlushService:
         waiting.timer = self._clock.call_later(self._config.sync_flush_timeout_ms / 1000,
                                                lambda: self._give_up(waiting))
         self._waiting.append(waiting)
-        if self._group_timer is None:  # after this turn, so that one flush serves all who ask within it
+        if self._group_timer is None:  # after this turn, so that one flush serves all requests of the turn
             self._group_timer = self._clock.call_later(0, self._flush_group)
 
     def _flush_group(self) -> None:
@@ -157,7 +157,7 @@ class FlushService:
         if failure is not None:
             log.error("flushing the log failed: %s", failure)
             self.failing(True)
-            return  # who waits is answered by the timeout
+            return  # waiting puts are answered by their timeout
         self.failing(False)
         _flushed(dirty)
         self._flushed_ms = max(self._flushed_ms, flushed_ms)
@@ -168,11 +168,11 @@ class FlushService:
             self._flush_log(thorough=True)
 
     def _vouch(self) -> None:
-        """A thorough round is over, though an earlier one may have done its work (spec store-format 6)."""
+        """A thorough round has ended, though an earlier one may have flushed its bytes (spec store-format 6)."""
         if self._flushed_ms > self._checkpoint.physic_ms:
             self._checkpoint.physic_ms = self._flushed_ms
             if self._running:
-                self._watch_queues()  # which write the checkpoint down
+                self._watch_queues()  # which write the checkpoint
 
     def _answer_waiting(self) -> None:
         flushed = self.flushed_offset
@@ -180,7 +180,7 @@ class FlushService:
             self._waiting.popleft().answer(True)
 
     def _queue_tick(self) -> None:
-        """Flush queues with enough dirty pages; every minute all of them, and the checkpoint."""
+        """Flush queues with enough unflushed pages; every minute all of them, and the checkpoint."""
         self._queue_timer = None
         now = self._clock.monotonic()
         thorough = now >= self._queue_thorough_at
@@ -212,7 +212,7 @@ class FlushService:
                 self._submit([], [checkpoint_file.FILE], _log_failure)
 
     def write_checkpoint(self) -> bool:
-        """Put the checkpoint into its file; False when there is no room even for that."""
+        """Write the checkpoint's file; False when there is no room for it."""
         try:
             self._checkpoint.write()
         except StoreFull as why:
@@ -221,11 +221,11 @@ class FlushService:
         return True
 
     def flush_file(self, path: str, done: Callable[[], None]) -> None:
-        """Make one file durable, an index file that is full."""
+        """Make one file durable: a full index file."""
         self._submit([], [path], lambda failure: done() if failure is None else None)
 
     def _submit(self, dirty: Dirty, paths: list[str], done: Callable[[BaseException | None], None]) -> None:
-        """The work knows paths alone, so it may run on any thread."""
+        """The work uses paths only, so it may run on any thread."""
         disk, targets = self._disk, [*(file.path for file, _ in dirty), *paths]
 
         def work() -> None:
@@ -235,7 +235,7 @@ class FlushService:
         self._flusher.submit(work, done)
 
     def flush_all(self) -> None:
-        """Everything, here and now: for a clean stop.  Raises OSError."""
+        """Flush everything at once, for a clean stop.  Raises OSError."""
         dirty = _dirty(self._log_files)
         for queue in self._queues():
             dirty += _dirty(queue.files)
@@ -263,7 +263,7 @@ def _dirty(files: MappedFileQueue) -> Dirty:
 
 
 def _dirty_pages(files: MappedFileQueue) -> int:
-    """Whole pages begun since the last flush, as RocketMQ counts them; a full file counts as plenty."""
+    """Whole pages written since the last flush, as RocketMQ counts them; a full file counts as many."""
     if not files.files:
         return 0
     last = files.files[-1]

@@ -1,4 +1,4 @@
-"""A slave that follows its master's log."""
+"""A slave's connection that copies its master's log."""
 
 import logging
 from typing import Protocol
@@ -12,12 +12,12 @@ from sandbox.store.ha_wire import Block, BlockDecoder, encode_offset
 
 log = logging.getLogger(__name__)
 
-TRY_EVERY_S = 5.0  # without an address, or when nobody listens there
-_JUST_AFTER_S = 0.001  # RocketMQ asks whether more than so many milliseconds have passed
+TRY_EVERY_S = 5.0  # without an address, or when nothing listens there
+_JUST_AFTER_S = 0.001  # RocketMQ checks whether more than this many milliseconds have passed
 
 
 class Replica(Protocol):
-    """The store that follows."""
+    """The slave's store."""
 
     config: MessageStoreConfig
 
@@ -28,11 +28,11 @@ class Replica(Protocol):
 
 
 class HAClient:
-    """Asks the master for its log, writes what comes, and says how far it got.
+    """Requests the master's log, writes it, and reports its end.
 
-    It first speaks 5 s after it has connected, as RocketMQ's does, then after every block that brought something and
-    whenever it was silent for 5 s.  A link that breaks is opened again at once; where nobody listens, after 5 s.
-    RocketMQ: `HAService.HAClient` (spec broker-behaviour 12).
+    The first report is 5 s after it has connected, as RocketMQ's, then one after every block with data and after every
+    5 s without one.  A link that breaks is opened again at once; where nothing listens, after 5 s.  RocketMQ:
+    `HAService.HAClient` (spec broker-behaviour 12).
     """
 
     def __init__(self, store: Replica, *, clock: Clock, connector: Connector) -> None:
@@ -50,7 +50,7 @@ class HAClient:
         self._try_timer: TimerHandle | None = None
         self._report_timer: TimerHandle | None = None
         self.inbox = Inbox()
-        self.master_address: str | None = None  # the master's HA address, as name servers told it
+        self.master_address: str | None = None  # the master's HA address, as reported by name servers
 
     @property
     def connected(self) -> bool:
@@ -68,7 +68,7 @@ class HAClient:
         self._leave()
 
     def update_master_address(self, address: str) -> None:
-        """Where to connect from the next time on; a link that is open stays."""
+        """Used for the next connection; an open link stays."""
         self.master_address = address
 
     def _try(self) -> None:
@@ -123,7 +123,7 @@ class HAClient:
         self._store.dispatch()
 
     def _append(self, block: Block) -> bool:
-        """Write a block that continues the log.  An empty log begins wherever the master says."""
+        """Write a block that continues the log.  An empty log begins at the master's offset."""
         end = self._store.max_physical_offset
         if end not in (0, block.physical_offset):
             log.warning("the master sends %d, but the log ends at %d", block.physical_offset, end)
@@ -144,7 +144,7 @@ class HAClient:
         self._report_timer = self._clock.call_later(seconds + _JUST_AFTER_S, self._tick)
 
     def _tick(self) -> None:
-        """Silent for long enough to speak; a process that was halted meanwhile gives its link up."""
+        """Reports after 5 s without one; a process that was hung meanwhile closes its link."""
         self._report_timer = None
         silent_s = self._clock.monotonic() - self._last_write_s
         if self._channel is None:
@@ -156,7 +156,7 @@ class HAClient:
             self._report()
 
     def _again(self, channel: ByteChannel) -> None:
-        """This link is over; the next one is opened at once."""
+        """This link has ended; the next one is opened at once."""
         if channel is self._channel:
             self._leave()
             self._try()

@@ -1,28 +1,28 @@
-"""What reaches a process that may be halted."""
+"""Queue of calls to a process that may hang."""
 
 from collections.abc import Callable
 
-MAX_UNHEARD = 10_000  # steps kept while halted; a connection's buffers fill up, too
+MAX_QUEUED = 10_000  # calls kept while hung; a connection's buffers are limited, too
 
 
 class Inbox:
-    """Takes each step at once, or in its order when a halted process goes on."""
+    """Makes each call at once, or in order when a hung process continues."""
 
     def __init__(self) -> None:
         self.halted: Callable[[], bool] = lambda: False
-        self._unheard: list[Callable[[], None]] = []
+        self._queued: list[Callable[[], None]] = []
 
     def take(self, step: Callable[[], None]) -> None:
         if not self.halted():
             step()
-        elif len(self._unheard) < MAX_UNHEARD:
-            self._unheard.append(step)
+        elif len(self._queued) < MAX_QUEUED:
+            self._queued.append(step)
 
     def deliver(self) -> None:
-        """The process goes on."""
-        unheard, self._unheard = self._unheard, []
-        for step in unheard:
+        """The process continues."""
+        queued, self._queued = self._queued, []
+        for step in queued:
             step()
 
     def forget(self) -> None:
-        self._unheard.clear()
+        self._queued.clear()

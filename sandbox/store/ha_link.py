@@ -14,14 +14,15 @@ from sandbox.store.ha_wire import TRANSFER_BYTES, OffsetDecoder, encode_block
 log = logging.getLogger(__name__)
 
 WINDOW_BYTES = 128 * 1024  # sent and not acknowledged; RocketMQ's socket buffers, 64 KiB at each end, hold as much
-LOOK_EVERY_S = 0.1  # how often an idle link looks for something to send, unless somebody waits for it
-BEHIND_BYTES = TRANSFER_BYTES  # a slave that lacks more than a block for BEHIND_S is behind
+LOOK_EVERY_S = 0.1  # how often an idle link checks for new bytes, unless a put waits for it
+BEHIND_BYTES = TRANSFER_BYTES  # a slave that is behind by more than a block for BEHIND_S is reported
 BEHIND_S = 1.0
-_JUST_AFTER_S = 0.001  # RocketMQ asks whether more than so many milliseconds have passed
+_JUST_AFTER_S = 0.001  # RocketMQ checks whether more than this many milliseconds have passed
 
 
 class SlaveLink(NamedTuple):
-    """A link as boards see it.  `acked`: what the slave has, None before it said so; `state`: connected, behind."""
+    """A link for snapshots.  `acked`: the slave's end of log, None before its first report; `state`: connected, behind.
+    """
 
     slave_id: int
     remote: str  # ip:port it connected from
@@ -31,10 +32,10 @@ class SlaveLink(NamedTuple):
 
 
 class HALink:
-    """Sends the log from where the slave asked, block by block, and hears how far it got.
+    """Sends the log from the offset a slave requests, block by block, and receives its reports.
 
-    RocketMQ: `HAConnection` (spec broker-behaviour 12).  `acknowledged(offset)` is called for every offset heard,
-    `changed(link, state)` when the link becomes connected (the slave has asked) or behind, `gone(link)` at its end.
+    RocketMQ: `HAConnection` (spec broker-behaviour 12).  `acknowledged(offset)` is called for every report,
+    `changed(link, state)` when the link becomes connected (first request) or behind, `gone(link)` at its end.
     """
 
     def __init__(self, channel: ByteChannel, commit_log: CommitLog, config: MessageStoreConfig, clock: Clock, *,
@@ -43,7 +44,7 @@ class HALink:
         self.channel = channel
         self.slave_id = slave_id
         self.acked: int | None = None
-        self.state: str | None = None  # until the slave has asked
+        self.state: str | None = None  # until the slave's request
         self._log = commit_log
         self._clock = clock
         self._heartbeat_s = config.ha_heartbeat_ms / 1000
@@ -52,9 +53,9 @@ class HALink:
         self._changed = changed
         self._gone = gone
         self._decoder = OffsetDecoder()
-        self._begin = 0  # where this link began to send
+        self._begin = 0  # first offset sent on this link
         self._stalled = False  # the window is full
-        self._next: int | None = None  # what is sent next; None until the slave has asked
+        self._next: int | None = None  # next offset to send; None before the slave's request
         self._timers: dict[str, TimerHandle] = {}
         self._open = True
         self._last_read_s = self._last_write_s = self._idle_s = clock.monotonic()
@@ -62,14 +63,14 @@ class HALink:
 
     @property
     def behind_bytes(self) -> int:
-        """How much of the log the slave has not acknowledged; of what it will never be sent, nothing counts."""
+        """Bytes of the log the slave has not acknowledged, without those it will never get."""
         return max(0, self._log.max_offset - max(self.acked or 0, self._begin))
 
     def row(self) -> SlaveLink:
         return SlaveLink(self.slave_id, self.channel.remote, self.acked, self.behind_bytes, self.state or "connected")
 
     def heard(self, data: bytes) -> None:
-        """Bytes of the slave: the last whole offset among them counts."""
+        """Bytes of the slave: the last complete offset among them counts."""
         self._last_read_s = self._clock.monotonic()
         offset = self._decoder.feed(data)
         if offset is None:
@@ -91,14 +92,14 @@ class HALink:
             self.transfer()
 
     def wrote(self) -> None:
-        """The log grew: look at the next of the instants at which an idle link does."""
+        """The log grew: check at the next regular instant of an idle link."""
         if self._next is None or "look" in self._timers:
             return
         passed = floor((self._clock.monotonic() - self._idle_s) / LOOK_EVERY_S + 1e-6)
         self._after("look", self._idle_s + (passed + 1) * LOOK_EVERY_S - self._clock.monotonic(), self.transfer)
 
     def transfer(self) -> None:
-        """Send what there is, as far as the slave keeps up."""
+        """Send what there is, as far as the window allows."""
         if self._next is None or not self._open:
             return
         if self._clock.monotonic() - self._last_write_s > self._heartbeat_s:
@@ -125,7 +126,7 @@ class HALink:
         self._gone(self)
 
     def _start_of_last_file(self) -> int:
-        """A new slave does not copy history."""
+        """A new slave copies from the start of the last file only."""
         end = self._log.max_offset
         return end - end % self._log.files.file_bytes
 
@@ -143,7 +144,7 @@ class HALink:
         self._beat_after(0.0)
 
     def _beat_after(self, seconds: float) -> None:
-        """A heartbeat when nothing is sent meanwhile."""
+        """Send a heartbeat when nothing else is sent for so long."""
         self._after("heartbeat", self._heartbeat_s + seconds + _JUST_AFTER_S, self.transfer)
 
     def _look_for_silence(self) -> None:
@@ -155,7 +156,7 @@ class HALink:
             self._after("silence", self._silence_s - silent_s + _JUST_AFTER_S, self._look_for_silence)
 
     def _judge(self) -> None:
-        """Behind is who lacks more than a block for a second; connected again, who lacks less than half of one."""
+        """Behind: more than a block missing for a second; connected again: less than half a block missing."""
         behind = self.behind_bytes
         if self.state == "connected" and behind > BEHIND_BYTES:
             if "behind" not in self._timers:

@@ -1,4 +1,4 @@
-"""Slaves that follow this broker's log."""
+"""The master's side of replication: all slaves of this broker."""
 
 from collections.abc import Callable
 
@@ -13,14 +13,14 @@ from sandbox.store.ha_link import HALink, SlaveLink
 from sandbox.store.ha_waits import ReplicaWaits
 from sandbox.store.results import PutMessageStatus
 
-MAX_LINKS = 16  # slaves at a time; more are closed as they come
+MAX_LINKS = 16  # slaves at the same time; further ones are closed at once
 
 
 class HAService:
     """A `ByteListener` at the broker's HA address.  RocketMQ: `HAService` (spec broker-behaviour 12).
 
-    Slaves listen too, as RocketMQ's do, though nobody calls there.  The protocol does not say which slave calls:
-    `slave_id_of(remote)` may know it (0: it does not); else it is the lowest free number from 1 on.
+    Slaves listen too, as RocketMQ's do, though no one connects to them.  The protocol does not name the slave:
+    `slave_id_of(remote)` may know it (0: unknown); else it is the lowest free number from 1 on.
     """
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog, *, clock: Clock, journal: Journal,
@@ -35,13 +35,13 @@ class HAService:
         self._wake_timer: TimerHandle | None = None
         self._running = False
         self.inbox = Inbox()
-        self.slave_id_of: Callable[[str], int] = lambda remote: 0  # nobody knows
+        self.slave_id_of: Callable[[str], int] = lambda remote: 0  # unknown
 
     def start(self) -> None:
         self._running = True
 
     def stop(self) -> None:
-        """Close every link.  Puts that wait are not answered."""
+        """Close every link.  Waiting puts are not answered."""
         self._running = False
         self.inbox.forget()
         self._waits.stop()
@@ -70,9 +70,9 @@ class HAService:
             link.wrote()
 
     def when_replicated(self, physical_end: int, done: Callable[[PutMessageStatus], None]) -> None:
-        """Call `done` once some slave has the log up to there: at once unless this is a SYNC_MASTER.
+        """Call `done` once a slave has the log up to there: at once unless this is a SYNC_MASTER.
 
-        SLAVE_NOT_AVAILABLE at once when nobody follows closely enough, FLUSH_SLAVE_TIMEOUT when nobody gets there in
+        SLAVE_NOT_AVAILABLE at once when no slave is close enough, FLUSH_SLAVE_TIMEOUT when no slave acknowledges in
         time; the message is stored in any case.
         """
         if self._config.replication != SYNC_MASTER:
@@ -81,20 +81,20 @@ class HAService:
         if not self.is_slave_ok(physical_end):
             done(PutMessageStatus.SLAVE_NOT_AVAILABLE)
             return
-        if self._wake_timer is None:  # after this turn, so that one block carries all that was put in it
+        if self._wake_timer is None:  # after this turn, so that one block carries all puts of the turn
             self._wake_timer = self._clock.call_later(0, self._wake)
         self._waits.when_acknowledged(physical_end, lambda in_time: done(
             PutMessageStatus.PUT_OK if in_time else PutMessageStatus.FLUSH_SLAVE_TIMEOUT))
 
     def is_slave_ok(self, physical_end: int) -> bool:
-        """Is somebody there who is not hopelessly behind?  One that has not spoken yet counts, too."""
+        """Whether a slave is connected and not too far behind.  One without a report yet counts, too."""
         return bool(self._links) and physical_end - self._waits.acknowledged < self._config.ha_fall_behind_max_bytes
 
-    # For boards.
+    # For snapshots.
 
     @property
     def replicated_offset(self) -> int | None:
-        """The furthest any slave has come in this life; None: none has said so."""
+        """The highest offset acknowledged by a slave of this process; None: none yet."""
         return self._waits.acknowledged or None
 
     def slaves(self) -> list[SlaveLink]:
@@ -105,12 +105,12 @@ class HAService:
 
     def _accept(self, channel: ByteChannel) -> None:
         if not self._running:
-            return  # the process is going away, and its port with it
+            return  # the process ends, and its port too
         if len(self._links) >= MAX_LINKS:
             channel.close()
             return
         self._links[channel] = HALink(channel, self._log, self._config, self._clock, slave_id=self._id_of(channel),
-                                      acknowledged=self._waits.acknowledge, changed=self._tell, gone=self._gone)
+                                      acknowledged=self._waits.acknowledge, changed=self._report, gone=self._gone)
 
     def _id_of(self, channel: ByteChannel) -> int:
         known = self.slave_id_of(channel.remote)
@@ -133,9 +133,9 @@ class HAService:
         del self._links[link.channel]
         others = {other.slave_id for other in self._links.values()}
         if link.state is not None and link.slave_id not in others:
-            self._tell(link, "lost")
+            self._report(link, "lost")
 
-    def _tell(self, link: HALink, state: str) -> None:
+    def _report(self, link: HALink, state: str) -> None:
         self._journal.write(ReplicationChanged(broker=self._broker, slave_id=link.slave_id, state=state,
                                                behind_bytes=link.behind_bytes))
 

@@ -1,4 +1,4 @@
-"""Puts that wait until a slave has them."""
+"""Puts that wait for a slave's acknowledgement."""
 
 from collections import deque
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class _Waiting:
 
 
 class ReplicaWaits:
-    """Answers puts in their order, each when any slave has acknowledged it, or when its time is over.
+    """Answers puts in order, each when any slave has acknowledged it, or at its timeout.
 
     RocketMQ: `HAService.GroupTransferService`; its clock of one second is finer here.
     """
@@ -28,7 +28,7 @@ class ReplicaWaits:
         self._clock = clock
         self._timeout_ms = timeout_ms
         self._waiting: deque[_Waiting] = deque()
-        self.acknowledged = 0  # the furthest any slave has come; never goes back while the process lives
+        self.acknowledged = 0  # highest acknowledged offset; never decreases while the process runs
 
     def when_acknowledged(self, physical_end: int, done: Callable[[bool], None]) -> None:
         """Call `done(True)` once a slave has the log up to there, `done(False)` when that takes too long."""
@@ -48,7 +48,7 @@ class ReplicaWaits:
             waiting.done(True)
 
     def stop(self) -> None:
-        """Who waits is not answered: the process is going away."""
+        """Waiting puts are not answered: the process ends."""
         for waiting in self._waiting:
             waiting.timer.cancel()
         self._waiting.clear()

@@ -1,7 +1,7 @@
-"""The bytes between a master and its slaves (spec broker-behaviour 12).  Nothing here knows what carries them.
+"""The replication protocol (spec broker-behaviour 12), independent of a transport.
 
-Slave to master: a long, the slave's log end; the first asks, all of them acknowledge.  Master to slave: a long (where
-the bytes belong), an int (how many), the bytes; without bytes it is a heartbeat.
+Slave to master: a long, the slave's end of log; the first is a request, all of them acknowledge.  Master to slave: a
+long (log offset), an int (size), the bytes; without bytes it is a heartbeat.
 """
 
 from struct import Struct
@@ -14,11 +14,11 @@ _LONG = Struct(">q")
 
 HEARTBEAT_BYTES = _HEAD.size
 TRANSFER_BYTES = 32 * 1024  # of the log in one block; RocketMQ: haTransferBatchSize
-MAX_BLOCK_BYTES = 4 * 1024 * 1024 - HEARTBEAT_BYTES  # what RocketMQ's slave has room for
+MAX_BLOCK_BYTES = 4 * 1024 * 1024 - HEARTBEAT_BYTES  # receive buffer of RocketMQ's slave
 
 
 class Block(NamedTuple):
-    """A stretch of the master's log; without `data`, only word that the master lives."""
+    """A part of the master's log; without `data`, a heartbeat."""
 
     physical_offset: int
     data: bytes
@@ -34,7 +34,7 @@ def encode_offset(offset: int) -> bytes:
 
 
 class BlockDecoder:
-    """Cuts what a master sends into blocks.  Feed it anything, in any pieces."""
+    """Splits a master's bytes into blocks.  Takes pieces of any size."""
 
     __slots__ = ("_tail",)
 
@@ -42,7 +42,7 @@ class BlockDecoder:
         self._tail = b""
 
     def feed(self, data: bytes) -> list[Block]:
-        """Raises ProtocolViolation for a size that no block has."""
+        """Raises ProtocolViolation for an invalid size."""
         buffer = self._tail + data if self._tail else data
         blocks: list[Block] = []
         at, end = 0, len(buffer)
@@ -60,7 +60,7 @@ class BlockDecoder:
 
 
 class OffsetDecoder:
-    """Cuts what a slave sends into offsets.  Only the last one that is complete matters, as in RocketMQ."""
+    """Splits a slave's bytes into offsets.  Only the last complete one counts, as in RocketMQ."""
 
     __slots__ = ("_tail",)
 

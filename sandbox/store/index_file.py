@@ -1,4 +1,4 @@
-"""A hash table of message keys on disk: header, slots, and a chain of entries behind each slot.
+"""A hash table of message keys on disk: header, slots, and a chain of entries for each slot.
 
     40 bytes          header: begin_ms end_ms begin_physical end_physical slots_used index_count
     slots x 4         number of the newest entry of the slot; 0: none
@@ -26,12 +26,12 @@ _HEADER = Struct(">qqqqii")
 _SLOT = Struct(">i")
 _ENTRY = Struct(">iqii")  # hash physical time_diff_s previous
 _read_slot, _write_slot, _write_entry = _SLOT.unpack_from, _SLOT.pack_into, _ENTRY.pack_into
-_SLOTS_AT = HEADER_BYTES // SLOT_BYTES  # counted in slots from the file's begin
+_SLOTS_AT = HEADER_BYTES // SLOT_BYTES  # counted in slots from the file's start
 _MAX_INT = 0x7FFF_FFFF
 
 
 class IndexEntry(NamedTuple):
-    """One entry of a chain, and where it stands."""
+    """One entry of a chain, and its position."""
 
     no: int
     position: int
@@ -42,14 +42,14 @@ class IndexEntry(NamedTuple):
 
 
 def _turned(words: "array[int]") -> "array[int]":
-    """Words of this machine as the file has them, or back again; in place."""
+    """Converts words between machine and file byte order, in place."""
     if sys.byteorder == "little":
         words.byteswap()
     return words
 
 
 class IndexFile:
-    """One index file.  The header is kept here and written through with every put."""
+    """One index file.  The header is kept in memory and written with every put."""
 
     def __init__(self, pool: MapPool, file: MappedFile, slots: int, entries: int) -> None:
         self._pool = pool
@@ -80,7 +80,7 @@ class IndexFile:
         return HEADER_BYTES + self.slots_used * SLOT_BYTES + self.index_count * ENTRY_BYTES
 
     def load(self) -> None:
-        """Read the header; an entry count of nothing is read as 1."""
+        """Read the header; an entry count of 0 is read as 1."""
         (self.begin_ms, self.end_ms, self.begin_physical, self.end_physical, self.slots_used,
          count) = _HEADER.unpack_from(self._pool.view(self.file), 0)
         self.index_count = max(count, 1)
@@ -95,9 +95,9 @@ class IndexFile:
         self._write_header(view)
 
     def put(self, keys: IndexKeys, start: int = 0) -> int:
-        """Add entries from number `start` on until the file is full; returns how many went in.
+        """Add entries from number `start` on until the file is full; returns how many were added.
 
-        Raises StoreFull, and then none did.
+        Raises StoreFull, and then none was.
         """
         view = self.file.view
         if view is None:
@@ -107,21 +107,21 @@ class IndexFile:
         if self._entries_at + (self.index_count + count) * ENTRY_BYTES > self.file.reserved:
             self._reserve(count)
         if count == 1 or self.index_count == 1:
-            # the first entry of a file still counts its seconds from the preset begin, as in RocketMQ
+            # the first entry of a file counts its seconds from the preset begin, as in RocketMQ
             self._put_one(view, keys.hashes[start], keys.physicals[start], keys.times[start])
             return 1 + (self.put(keys, start + 1) if count > 1 else 0)
         self._put_many(view, keys if count == len(keys.hashes) else keys.part(start, start + count))
         return count
 
     def _reserve(self, count: int) -> None:
-        """Room for so many entries more, behind all slots: any of them may be met."""
+        """Allocate blocks for `count` more entries, and for all slots, as any of them may be used."""
         self._pool.reserve(self.file, 0, self._entries_at + (self.index_count + count) * ENTRY_BYTES)
 
     def _put_many(self, view: memoryview, keys: IndexKeys) -> None:
-        """A run of entries: all slots, then all entries as one piece, then the header; until then none of it counts.
+        """Several entries: all slots, then all entries as one piece, then the header; before the header none counts.
 
-        Slots are read and written as machine words and turned around together: a third of what
-        reading and packing each of them costs.
+        Slots are read and written as machine words and byte-swapped together: a third of the cost of reading and
+        packing each of them.
         """
         hashes, physicals, times = keys.hashes, keys.physicals, keys.times
         first_no, slots, words = self.index_count, self.slots, view.cast("I")
@@ -133,7 +133,7 @@ class IndexFile:
             note(words[slot])
             words[slot] = word
         previous = _turned(met).tolist()
-        if max(previous) >= first_no:  # a slot met twice in this run; or nonsense, which counts as empty
+        if max(previous) >= first_no:  # a slot used twice in this run; or an invalid one, which counts as empty
             previous = [before if before <= no else 0 for before, no in zip(previous, numbers, strict=True)]
         last_ms, last_physical, entry_at = times[-1], physicals[-1], self._entries_at + first_no * ENTRY_BYTES
         diffs: Iterable[int] = (repeat(self._seconds(last_ms)) if times.count(last_ms) == len(times)
@@ -161,7 +161,7 @@ class IndexFile:
         self._write_header(view)
 
     def _seconds(self, store_ms: int) -> int:
-        """What an entry says of its time."""
+        """The time field of an entry, in s."""
         begin_ms = self.begin_ms
         return min((store_ms - begin_ms) // 1000, _MAX_INT) if store_ms > begin_ms > 0 else 0
 
@@ -170,7 +170,7 @@ class IndexFile:
                           self.slots_used, self.index_count)
 
     def touches(self, begin_ms: int, end_ms: int) -> bool:
-        """Whether [begin, end] and the file's own times have a moment in common, by RocketMQ's three tests."""
+        """Whether [begin, end] overlaps the file's own times, by RocketMQ's three tests."""
         return ((begin_ms < self.begin_ms and end_ms > self.end_ms)
                 or self.begin_ms <= begin_ms <= self.end_ms
                 or self.begin_ms <= end_ms <= self.end_ms)
@@ -182,11 +182,11 @@ class IndexFile:
         return slot, position, _SLOT.unpack_from(self._pool.view(self.file), position)[0]
 
     def chain(self, key_hash: int) -> Iterator[IndexEntry]:
-        """The entries behind a slot, newest first, as far as their links can be trusted."""
+        """The entries of a slot, newest first, as far as their links are valid."""
         no = self.slot_of(key_hash)[2]
         if self.index_count <= 1:
             return
-        for _ in range(self.index_count):  # a circle in damaged links must end
+        for _ in range(self.index_count):  # a cycle in damaged links must end
             if no <= 0 or no > self.index_count:
                 return
             position = self._entries_at + no * ENTRY_BYTES

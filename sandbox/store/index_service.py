@@ -1,4 +1,4 @@
-"""Messages found again by key: the index files of a store, oldest first."""
+"""Index files of a store, oldest first: messages by key."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -20,11 +20,11 @@ log = logging.getLogger(__name__)
 DIRECTORY = "index"
 MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
 
-HasKey = Callable[[int, str, str], bool]  # physical offset, topic, key: is the record there really about it?
+HasKey = Callable[[int, str, str], bool]  # physical offset, topic, key: does the record really have them?
 
 
 class IndexService:
-    """RocketMQ: `IndexService`.  `rolled` hears of a file that is full and of the one after it."""
+    """RocketMQ: `IndexService`.  `rolled` is called with a full file and the one after it."""
 
     def __init__(self, disk: Disk, pool: MapPool, config: MessageStoreConfig, clock: Clock, *,
                  rolled: Callable[[IndexFile, IndexFile], None], has_key: HasKey) -> None:
@@ -37,7 +37,7 @@ class IndexService:
         self.files: list[IndexFile] = []
 
     def load(self, *, trusted_until_ms: int | None) -> list[str]:
-        """Open what is there.  After a bad end, files newer than the checkpoint go; returns their names.
+        """Open existing files.  After a crash, files newer than the checkpoint are deleted; returns their names.
 
         Raises StoreError where its directory is none.
         """
@@ -49,12 +49,12 @@ class IndexService:
             if not name.isdigit() or size is None:
                 continue
             if size != IndexFile.bytes_of(self._config.index_slots, self._config.index_entries):
-                self._disk.remove(path)  # other sizes, or cut short: an index can always be rebuilt, never mended
+                self._disk.remove(path)  # other sizes, or truncated: an index can be rebuilt, but not repaired
                 deleted.append(name)
                 continue
             file = self._open(name)
             file.load()
-            # only full files were ever flushed; one with room may be torn, whatever times its header shows
+            # only full files were ever flushed; others may be torn, whatever times the header has
             if trusted_until_ms is not None and (not file.full or file.end_ms > trusted_until_ms):
                 self._delete(file)
                 deleted.append(name)
@@ -63,9 +63,9 @@ class IndexService:
         return deleted
 
     def cut(self, log_end: int) -> int | None:
-        """Drop files with entries for records the log has lost, or they would stand for what is stored there next.
+        """Delete files with entries of records beyond the log's end, as other records will be stored there.
 
-        Returns from where on the log must be indexed again; None when nothing was dropped.
+        Returns the offset from which the log must be indexed again; None when nothing was deleted.
         """
         begin: int | None = None
         while self.files and self.files[-1].end_physical >= log_end:
@@ -107,7 +107,7 @@ class IndexService:
         return file
 
     def put(self, keys: IndexKeys) -> int:
-        """Add entries in the given order, over as many files as it takes; returns for how many there was room."""
+        """Add entries in the given order, in as many files as needed; returns how many found room."""
         done, count = 0, len(keys.hashes)
         while done < count:
             file = self.files[-1] if self.files else None
@@ -121,11 +121,11 @@ class IndexService:
         return done
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> IndexWalk:
-        """What a broker finds: at most 64 offsets, and no look at the records."""
+        """The search of a broker: at most 64 offsets, without reading records."""
         return self._walk(topic, key, min(max_count, MAX_FOUND), begin_ms, end_ms, has_key=None)
 
     def walk(self, topic: str, key: str, begin_ms: int, end_ms: int) -> IndexWalk:
-        """The same search with every station kept, and with a look at the records met."""
+        """The same search with every step kept, and with the records read."""
         return self._walk(topic, key, MAX_FOUND, begin_ms, end_ms, has_key=self._has_key)
 
     def _walk(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int, *,
@@ -160,7 +160,7 @@ class IndexService:
                          ended, newest.end_ms if newest else 0, newest.end_physical if newest else 0)
 
     def delete_expired(self, log_min_offset: int) -> list[IndexFile]:
-        """Delete files, but not the newest, whose last record is gone."""
+        """Delete files, but not the newest, whose last record is deleted."""
         deleted: list[IndexFile] = []
         while len(self.files) > 1 and self.files[0].end_physical < log_min_offset:
             deleted.append(self.files.pop(0))

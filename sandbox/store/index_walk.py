@@ -1,13 +1,13 @@
-"""What a search by key saw on its way: plain values for whoever shows it."""
+"""The steps of a search by key, as plain values for viewers."""
 
 from typing import NamedTuple
 
 
 class EntryStep(NamedTuple):
-    """One entry looked at.  `verdict`: match, other_key, other_hash, too_old, too_new.
+    """One entry read.  `verdict`: match, other_key, other_hash, too_old, too_new.
 
-    other_key: the hash and the time fit, but the record there has another topic or key; a broker
-    gives it out all the same, and the client drops it.
+    other_key: hash and time fit, but the record has another topic or key; a broker returns it all the same, and the
+    client drops it.
     """
 
     no: int
@@ -40,13 +40,13 @@ class IndexWalk(NamedTuple):
 
     topic: str
     key: str
-    text: str  # what was hashed
+    text: str  # the hashed text
     hash_signed: int
     hash: int
     begin_ms: int
     end_ms: int
     files: tuple[FileWalk, ...]
-    found: tuple[int, ...]  # physical offsets, in the order met
+    found: tuple[int, ...]  # physical offsets, in search order
     ended: str
     last_update_ms: int
     last_update_physical: int

@@ -1,4 +1,4 @@
-"""Small tables of a broker on disk: `config/*.json`, each with the state before it as `.bak`."""
+"""Small tables of a broker on disk: `config/*.json`, each with its earlier state as `.bak`."""
 
 import json
 import logging
@@ -12,14 +12,14 @@ from sandbox.store.disk import Disk
 log = logging.getLogger(__name__)
 
 DIRECTORY = "config"
-DEEPEST = 12  # lists and maps inside one another; no table has so many
+DEEPEST = 12  # nested lists and maps; no table has so many levels
 
 
 def in_apaches_shape(table: Any) -> bytes:
-    """Sorted, with tabs and without blanks.  (The standard library's own way takes ten times as long.)"""
+    """Sorted, with tabs and without blanks.  (The standard library takes ten times as long.)"""
     data = orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
     depth = 1
-    while b"\n" + b"  " * depth in data:  # tables have three or four: each depth is a walk through all of it
+    while b"\n" + b"  " * depth in data:  # tables have three or four levels: each level is one pass over all of it
         depth += 1
     if b'\\"' in data or depth > DEEPEST:
         text = json.dumps(table, indent="\t", separators=(",", ":"), sort_keys=True, ensure_ascii=False)
@@ -32,8 +32,8 @@ def in_apaches_shape(table: Any) -> bytes:
 class JsonFile:
     """One table.  RocketMQ: `ConfigManager` (spec store-format 10).
 
-    Reads what fastjson writes; writes valid JSON, which fastjson reads too.  A reader finds the old
-    or the new state whenever the writer ends: the old one is copied aside first.
+    Reads fastjson's output; writes valid JSON, which fastjson reads too.  A reader finds the old or the new state at
+    any time: the old one is copied first.
     """
 
     def __init__(self, disk: Disk, name: str) -> None:

@@ -1,4 +1,4 @@
-"""One file of fixed size, mapped into memory while somebody needs it."""
+"""One file of fixed size, mapped into memory while it is used."""
 
 from sandbox.store.disk import Disk, Mapped
 
@@ -15,11 +15,10 @@ def file_name(offset: int) -> str:
 
 
 class MappedFile:
-    """A file that begins at `base` of an endless file.  RocketMQ: `MappedFile`.
+    """A file that starts at `base` of a continuous sequence.  RocketMQ: `MappedFile`.
 
-    `view` is None while it is not mapped: take `pool.view(file)` then.  Below `wrote` it has
-    content, below `flushed` that content survives a power cut.  Beyond `reserved` nothing may be stored into
-    `view` before `pool.reserve`.
+    `view` is None while it is not mapped: use `pool.view(file)` then.  Bytes below `wrote` have content, bytes below
+    `flushed` survive a power cut.  Beyond `reserved` nothing may be written to `view` before `pool.reserve`.
     """
 
     __slots__ = ("base", "directory", "flushed", "large_pages", "mapped", "modified_ms", "path", "reserved", "size",
@@ -33,11 +32,11 @@ class MappedFile:
         self.size = size
         self.wrote = 0
         self.flushed = 0
-        self.reserved = 0  # whatever an earlier process had; asking again is cheap
+        self.reserved = 0  # not known from an earlier process; reserving again is cheap
         self.modified_ms = modified_ms
-        self.store_ms = 0  # store time of the newest message in it, as far as this run knows
+        self.store_ms = 0  # store time of the newest message in it, as far as this process knows
         self.used = False
-        self.large_pages = large_pages  # asked for; not every system has them
+        self.large_pages = large_pages  # requested; not every system has them
         self.mapped: Mapped | None = None
         self.view: memoryview | None = None
 
@@ -51,16 +50,16 @@ class MappedFile:
 
 
 class MapPool:
-    """Which files are mapped now: at most `limit`, at most two of one directory.
+    """The mapped files: at most `limit`, at most two of one directory.
 
-    A file used since the last look is given a second chance before it is unmapped, so that what
-    is written all the time stays, without a list to keep in order per message.
+    A file used since the last check gets a second chance before it is unmapped, so that files in constant use stay
+    without an ordered list per message.
     """
 
     def __init__(self, disk: Disk, limit: int) -> None:
         self._disk = disk
         self._limit = max(limit, FILES_PER_QUEUE + 1)
-        self._files: dict[MappedFile, None] = {}  # in the order they were mapped
+        self._files: dict[MappedFile, None] = {}  # in mapping order
 
     def __len__(self) -> int:
         return len(self._files)
@@ -83,9 +82,9 @@ class MapPool:
         return file.view
 
     def reserve(self, file: MappedFile, start: int, end: int) -> None:
-        """See to it that `start` to `end` can be stored, and more with it.  Raises StoreFull.
+        """Allocate `start` to `end`, and more with it.  Raises StoreFull.
 
-        In steps, as a call costs 10 us; not the whole file, as most sandboxes never fill it.
+        In steps, as a call costs 10 µs; not the whole file, as most sandboxes never fill it.
         """
         if end <= file.reserved:
             return
@@ -102,7 +101,7 @@ class MapPool:
             del self._files[file]
 
     def rest(self) -> None:
-        """Unmap what nobody used since the last rest, so that an idle store holds no descriptor."""
+        """Unmap files not used since the last call, so that an idle store has no open descriptor."""
         for file in list(self._files):
             if not file.used:
                 self.unmap(file)
@@ -124,7 +123,7 @@ class MapPool:
 
 
 def wipe(view: memoryview, start: int, end: int) -> None:
-    """Zero a stretch, touching only what is not zero, so that a sparse file stays sparse."""
+    """Zero a range, writing only where it is not zero, so that a sparse file stays sparse."""
     for at in range(start, end, len(_ZEROS)):
         stop = min(at + len(_ZEROS), end)
         if view[at:stop] != _ZEROS[: stop - at]:

@@ -1,4 +1,4 @@
-"""An endless file, cut into files of one size."""
+"""A continuous sequence of bytes in files of one size."""
 
 import logging
 
@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 def must_be_directory(disk: Disk, path: str) -> None:
-    """Raises StoreError where a file stands in its place: taken for an empty directory it would look healthy."""
+    """Raises StoreError where a file has the directory's name: treated as an empty directory it would look healthy."""
     if disk.is_file(path):
         raise StoreError(f"{path} is a file, and has to be a directory")
 
@@ -31,7 +31,7 @@ class MappedFileQueue:
         self.files: list[MappedFile] = []
 
     def load(self) -> None:
-        """Take what is there, as full.  Raises StoreError for a file of another size, or in the directory's place."""
+        """Open existing files, as full.  Raises StoreError for a file of another size, or in the directory's place."""
         must_be_directory(self.disk, self.directory)
         names = [name for name in self.disk.names(self.directory) if len(name) == 20 and name.isdigit()]
         for name in names:
@@ -66,7 +66,7 @@ class MappedFileQueue:
         return offset
 
     def create(self, at_offset: int, room: int) -> MappedFile:
-        """The file that holds `at_offset`, after all others, with room for so many bytes there.
+        """The file that contains `at_offset`, after all others, with `room` bytes allocated there.
 
         Raises StoreFull, and then there is no such file.
         """
@@ -83,18 +83,18 @@ class MappedFileQueue:
         return file
 
     def seal(self, file: MappedFile, now_ms: int) -> None:
-        """Nothing more goes into this file; retention counts from now."""
+        """No more writes to this file; retention counts from now."""
         file.modified_ms = now_ms
         self.disk.set_modified_ms(file.path, now_ms)
 
     def find(self, offset: int) -> MappedFile | None:
-        """The file that holds `offset`, whether or not something is written there."""
+        """The file that contains `offset`, written there or not."""
         if not self.files or offset < self.files[0].base:
             return None
         index = (offset - self.files[0].base) // self.file_bytes
         if index < len(self.files) and self.files[index].base <= offset < self.files[index].base + self.file_bytes:
             return self.files[index]
-        for file in self.files:  # a gap between files; division does not help
+        for file in self.files:  # a gap between files: division gives the wrong one
             if file.base <= offset < file.base + file.size:
                 return file
         return None
@@ -110,10 +110,10 @@ class MappedFileQueue:
         return bytes(self.pool.view(file)[at : at + size])
 
     def truncate(self, offset: int) -> int:
-        """Forget everything from `offset` on; returns how many written bytes that were.
+        """Remove everything from `offset` on; returns how many written bytes that were.
 
-        What is cut off inside a file becomes zeros, so that a later recovery cannot take it for
-        fresh (RocketMQ leaves it).
+        Removed bytes inside a file become zeros, so that a later recovery cannot read them as new (RocketMQ leaves
+        them).
         """
         before = self.max_offset
         while self.files and self.files[-1].base >= offset:
@@ -132,7 +132,7 @@ class MappedFileQueue:
         self.files.remove(file)
 
     def destroy(self) -> None:
-        """Delete everything."""
+        """Delete all files."""
         for file in list(self.files):
             self.delete(file)
         self.disk.remove_tree(self.directory)

@@ -1,4 +1,4 @@
-"""Messages on disk, found again by queue, key and time."""
+"""The message store of one broker."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -37,7 +37,7 @@ from sandbox.store.writer import MessageWriter
 
 log = logging.getLogger(__name__)
 
-ABORT_FILE = "abort"  # there while the store is in use; found at the start, it tells of a bad end
+ABORT_FILE = "abort"  # exists while the store is in use; found when opening, it shows a crash
 LOCK_FILE = "lock"
 _QUERY_ROUNDS = 3
 MAX_QUERY_BYTES = 12 * 1024 * 1024  # in one answer, which must fit into a frame
@@ -47,11 +47,11 @@ _NO_MESSAGES = InboundBatch("", 0, (), (), (), 0, 0, b"")
 class MessageStore:
     """One broker's messages.  RocketMQ: `DefaultMessageStore`.
 
-    A put is in the log at once and promised its queue offset; readers see it after `dispatch`,
-    which the broker calls once per turn.  Life: `load`, `start`, then `close` or `crash`.
+    A put is in the log at once and has its queue offset; readers see it after `dispatch`, which the broker calls once
+    per turn.  Life cycle: `load`, `start`, then `close` or `crash`.
 
-    With a `broker_id` above 0 it is a slave's: it takes no puts, its log comes from the master by `append_replica`,
-    and what it dispatches was told to the journal by the master.
+    With a `broker_id` above 0 it is a slave's: it takes no puts, its log comes from the master by `append_replica`, and
+    the events of what it dispatches were written by the master.
     """
 
     def __init__(self, config: MessageStoreConfig, *, disk: Disk, clock: Clock, journal: Journal, broker: str,
@@ -61,7 +61,7 @@ class MessageStore:
         self.broker = broker
         self.broker_id = broker_id
         self.role = SLAVE if broker_id else config.replication
-        self.node = f"{broker}.{broker_id}" if broker_id else broker  # as boards and events name it
+        self.node = f"{broker}.{broker_id}" if broker_id else broker  # its name in snapshots and events
         self._clock = clock
         self._journal = journal
         self._lock: Lock | None = None
@@ -92,10 +92,10 @@ class MessageStore:
                                      refuses=self.role == SLAVE)
         self._reader = QueueReader(config, self.log, self._queues)
 
-    # Life.
+    # Life cycle.
 
     def load(self) -> RecoveryReport:
-        """Take the lock and make the files agree again.  Raises Locked, StoreError, StoreFull."""
+        """Take the lock and repair the files.  Raises Locked, StoreError, StoreFull."""
         self._lock = self.disk.lock(LOCK_FILE)
         try:
             self.recovered = report = self._load()
@@ -129,17 +129,17 @@ class MessageStore:
                     self.queue(topic, int(name)).files.load()
 
     def start(self) -> None:
-        """Run the timers, and leave the mark that a bad end would leave behind.  Raises StoreFull, or OSError."""
+        """Start the timers, and create the abort file.  Raises StoreFull, or OSError."""
         if self.disk.size_of(CHECKPOINT_FILE) is None:
-            self.checkpoint.write()  # all zero, as RocketMQ leaves it from the first start on
+            self.checkpoint.write()  # all zero, as in RocketMQ from the first start on
         self.disk.write(ABORT_FILE, b"")
-        self.disk.sync(ABORT_FILE)  # else a power cut may take the mark, and recovery trusts too much
+        self.disk.sync(ABORT_FILE)  # else a power cut may remove it, and recovery would trust too much
         self.flush.start()
         self.cleaning.start()
         self.ha.start()
 
     def close(self) -> None:
-        """Stop cleanly: what was put is dispatched and durable.  Raises OSError when that fails."""
+        """Stop cleanly: all puts are dispatched and flushed.  Raises OSError when that fails."""
         if not self._writer.opened:
             return
         self.dispatch()
@@ -156,7 +156,7 @@ class MessageStore:
             self._release()
 
     def crash(self) -> None:
-        """End as a killed process does: everything stays on disk as it is."""
+        """End as a killed process does: files stay as they are."""
         self._stop_timers()
         self._release()
 
@@ -176,11 +176,11 @@ class MessageStore:
     # Writing.
 
     def put_message(self, m: InboundMessage) -> PutResult:
-        """Append, and promise a queue offset.  Readers see it after `dispatch`."""
+        """Append, and assign a queue offset.  Readers see it after `dispatch`."""
         return self._writer.put(m)
 
     def put_quietly(self, m: InboundMessage) -> PutResult:
-        """`put_message` for what the broker makes itself: nobody waits for an OK."""
+        """`put_message` for messages of the broker itself: no client waits for an answer."""
         result = self.put_message(m)
         if result.physical_offset >= 0:
             self.unanswered.add(result.offsets, self.flushed_offset)
@@ -191,11 +191,11 @@ class MessageStore:
         return self._writer.put_batch(InboundBatch.of(batch) if batch else _NO_MESSAGES)
 
     def put_batch(self, batch: InboundBatch) -> PutResult:
-        """`put_messages`, for who has the messages field by field."""
+        """`put_messages`, for messages given as columns."""
         return self._writer.put_batch(batch)
 
     def dispatch(self) -> None:
-        """Make what was put readable, and see to its flush.  Once per turn: the next put asks the time again."""
+        """Make puts readable, and start their flush.  Once per turn: the next put reads the clock again."""
         try:
             if self.reput.pending or not self.reput.idle:
                 self.reput.run(quiet=self.role == SLAVE, note=self.stats.note)
@@ -210,7 +210,7 @@ class MessageStore:
         self.flush.when_flushed(physical_end, done)
 
     def append_replica(self, physical_offset: int, data: bytes) -> bool:
-        """Write what a master sent; `dispatch` makes it readable.  False: not the next bytes, or no room."""
+        """Write a master's bytes; `dispatch` makes them readable.  False: not the next bytes, or no room."""
         if not self._writer.opened:
             return False
         first = not self.log.files.files
@@ -227,7 +227,7 @@ class MessageStore:
 
     def get_message(self, topic: str, queue_id: int, offset: int, max_messages: int,
                     wanted: MessageFilter | None) -> GetResult:
-        """What a pull from `offset` gets (spec broker-behaviour 3.2), as a master answers it."""
+        """The result of a pull from `offset` (spec broker-behaviour 3.2), as a master answers it."""
         return self._reader.get(topic, queue_id, offset, max_messages, wanted)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
@@ -235,7 +235,7 @@ class MessageStore:
         return queue.min_offset if queue else 0
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """The offset the next message will get, as far as dispatched."""
+        """The offset of the next message, as far as dispatched."""
         queue = self._queues.get((topic, queue_id))
         return queue.max_offset if queue else 0
 
@@ -251,7 +251,7 @@ class MessageStore:
         return self.store_time(topic, queue_id, self.min_offset(topic, queue_id))
 
     def read(self, physical_offset: int) -> bytes | None:
-        """One whole record; None when none begins there any more."""
+        """One whole record; None when none begins there (any more)."""
         return self.log.read_record(physical_offset)
 
     def read_message(self, physical_offset: int) -> StoredMessage | None:
@@ -266,12 +266,12 @@ class MessageStore:
         return queue.unit(queue_offset) if queue else None
 
     def first_in_memory(self, topic: str, queue_id: int) -> bool:
-        """Whether offset 0 counts as in memory: within 40 % of memory of the log's end, or not there at all."""
+        """Whether offset 0 counts as in memory: within 40 % of memory of the log's end, or missing."""
         unit = self.unit(topic, queue_id, 0)
         return unit is None or not self._reader.on_disk(unit.physical_offset)
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryResult:
-        """Records found by key, ascending.  Other keys of the same hash come along; the client drops them."""
+        """Records found by key, ascending, with those of other keys of the same hash, which the client drops."""
         last_ms = end_ms
         last_update = (0, 0)
         for _ in range(_QUERY_ROUNDS):
@@ -289,10 +289,10 @@ class MessageStore:
             last_ms = first
         return QueryResult([], *last_update)
 
-    # Everything else.
+    # Other methods.
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueue:
-        """The queue, made if it is not there."""
+        """The queue, created if missing."""
         queue = self._queues.get((topic, queue_id))
         if queue is None:
             directory = f"{consume_queue.DIRECTORY}/{topic}/{queue_id}"
@@ -318,7 +318,7 @@ class MessageStore:
 
     @property
     def replicated_offset(self) -> int | None:
-        """How far the log is at some slave; None: no slave has said so in this life."""
+        """The log's end at some slave; None: no report to this process yet."""
         return self.ha.replicated_offset
 
     @property
@@ -336,7 +336,7 @@ class MessageStore:
         return "full" if self.cleaning.full else "ok"
 
     def delete_topic(self, topic: str) -> None:
-        """Drop the queues at once; the log keeps the records until their file expires."""
+        """Delete the queues at once; the log keeps the records until their file expires."""
         for key in [key for key in self._queues if key[0] == topic]:
             self._queues.pop(key).files.destroy()
             self._writer.next_offset.pop(key, None)
@@ -344,7 +344,7 @@ class MessageStore:
         self.stats.forget_topic(topic)
 
     def clean(self, *, manual: bool = False) -> None:
-        """Run retention now; `manual`: whatever the hour."""
+        """Run retention now; `manual`: at any hour."""
         self.cleaning.clean(manual=manual)
 
     def age_files(self, hours: int) -> None:
@@ -354,7 +354,7 @@ class MessageStore:
         return JsonFile(self.disk, name)
 
     def _look_around(self) -> None:
-        """Every ten seconds: let go of what nobody used, try again what found no room."""
+        """Every ten seconds: release what was not used, retry what found no room."""
         self.pool.rest()
         self.reput.rest()
         if self._writer.opened:
@@ -379,7 +379,7 @@ class MessageStore:
         return key in message.properties.get("KEYS", "").split(" ") or message.properties.get("UNIQ_KEY") == key
 
     def _set_failing(self, what: str, broken: bool) -> None:
-        """A flush that failed, or a dispatch without room: no puts until it works again."""
+        """A flush failed, or a dispatch found no room: no puts until it works again."""
         (self._broken.add if broken else self._broken.discard)(what)
         failing = bool(self._broken)
         if failing != self._writer.failing:

@@ -1,4 +1,4 @@
-"""Reading a queue: what a pull gets, and which offset a moment means."""
+"""Reads of a queue: messages for a pull, offset by time."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from sandbox.store.consume_queue import ConsumeQueue, iter_units
 from sandbox.store.mapped_file import MappedFile
 from sandbox.store.results import GetMessageStatus, GetResult
 
-_SCAN_BYTES = 16_000  # of queue units in one read, or 20 per message asked for if that is more
+_SCAN_BYTES = 16_000  # of queue entries in one read, or 20 per requested message if that is more
 
 
 class QueueReader:
@@ -26,7 +26,7 @@ class QueueReader:
         self._in_memory_bytes = config.in_memory_bytes
 
     def on_disk(self, physical_offset: int) -> bool:
-        """Whether a record lies so far behind the log's end that RocketMQ takes it for swapped out."""
+        """Whether a record is so far behind the log's end that RocketMQ assumes it is swapped out."""
         return self._log.max_offset - physical_offset > self._in_memory_bytes
 
     def get(self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter | None) -> GetResult:
@@ -54,7 +54,7 @@ class QueueReader:
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
         """The nearest message in the file whose last change is not before `at_ms`; 0 for an unknown queue.
 
-        Between two messages the nearer wins, the earlier one when both are as near.
+        Between two messages the nearer wins, the earlier one at equal distance.
         """
         queue = self._queues.get((topic, queue_id))
         if queue is None or not queue.files.files:
@@ -69,7 +69,7 @@ class QueueReader:
         return max(0, file.base + found) // UNIT_BYTES
 
     def _search(self, queue: ConsumeQueue, file: MappedFile, at_ms: int) -> int | None:
-        """Position in the file; -1 when nothing compares; None when a store time cannot be read."""
+        """Position in the file; -1 without a comparable entry; None when a store time cannot be read."""
         units = list(iter_units(bytes(queue.files.pool.view(file)[: file.wrote])))
         low = max(0, queue.min_offset - file.base // UNIT_BYTES)
         high = len(units) - 1
@@ -101,7 +101,7 @@ class QueueReader:
 
 
 class _Scan:
-    """One walk over queue units, gathering records until a limit is met."""
+    """One pass over queue entries, collecting records up to a limit."""
 
     def __init__(self, config: MessageStoreConfig, log: CommitLog, max_messages: int, wanted: MessageFilter | None,
                  in_memory_bytes: int) -> None:
@@ -126,7 +126,7 @@ class _Scan:
     def run(self, units: bytes) -> None:
         log, codes = self._log, self._codes
         log_end = log.max_offset
-        skip_below = -1  # a file of the log is gone: units that point into it need no look
+        skip_below = -1  # a file of the log is deleted: entries that point into it are skipped
         for scanned, (physical, size, tags_code) in enumerate(iter_units(units)):
             self.last_physical = physical
             self.scanned = scanned
@@ -141,7 +141,7 @@ class _Scan:
             if data is None:
                 if not self.count:
                     self.status = GetMessageStatus.MESSAGE_WAS_REMOVING
-                if size > 0:  # else a hole in the queue: it says nothing about the log
+                if size > 0:  # else a gap in the queue, which has no log position
                     skip_below = log.roll_next(physical)
                 continue
             if self._by_properties is not None and not self._wants(data):
@@ -156,7 +156,7 @@ class _Scan:
         self.scanned = len(units) // UNIT_BYTES
 
     def _full(self, size: int, *, cold: bool) -> bool:
-        """Whether the batch ends before a record of `size`; called once something is in it."""
+        """Whether the batch ends before a record of `size`; called once it is not empty."""
         if self.count >= self._max_messages:
             return True
         if cold:
@@ -166,7 +166,7 @@ class _Scan:
         return self._bytes + size > most or self.count >= count
 
     def _wants(self, data: bytes) -> bool:
-        """Ask the filter about the record itself."""
+        """Apply the filter to the record itself."""
         found = record.examine(data, 0, len(data), check_crc=False)
         if not isinstance(found, record.Layout) or self._by_properties is None:
             return False

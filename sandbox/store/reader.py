@@ -1,8 +1,8 @@
-"""A store directory, read by somebody who does not own it: ours or Apache's, at rest or being written.
+"""Reads a store directory without owning it: ours or Apache's, closed or in use.
 
-Stands on the standard library alone, so that it travels to Spark's executors.  Nothing is written, no lock is taken.
-What it trusts: a record that says itself where it stands, a queue unit whose record is there, and no byte beyond.
-File sizes are what the files have, so no configuration is needed.
+Uses the standard library only, so that it can be sent to Spark's executors.  Nothing is written, no lock is taken.  A
+record counts if it contains its own position, a queue entry if its record exists, and no byte beyond.  File sizes are
+read from the files, so no configuration is needed.
 """
 
 import os
@@ -38,14 +38,14 @@ class Checkpoint(NamedTuple):
 
 
 class LockState(NamedTuple):
-    """`present`: the file is there.  `holder`: the process that holds it now, 0 for none, None if we cannot tell."""
+    """`present`: the file exists.  `holder`: the process that has it locked, 0 for none, None if unknown."""
 
     present: bool
     holder: int | None
 
 
 class KeyQueryResult(NamedTuple):
-    """What QUERY_MESSAGE answers; hash collisions are in it, as on a broker.  Times are 0 when nothing was found."""
+    """The answer to QUERY_MESSAGE, with hash collisions as on a broker.  Times are 0 when nothing was found."""
 
     messages: list[StoredMessage]
     last_update_ms: int
@@ -53,9 +53,9 @@ class KeyQueryResult(NamedTuple):
 
 
 class StoreReader:
-    """Everything a store directory holds.  Raises StoreError when the directory is none.
+    """All parts of a store directory.  Raises StoreError when the directory is none.
 
-    `index_slots` need only be given for index files of a shape that cannot be guessed, with hardly an entry in them.
+    `index_slots` is needed only for index files of an unknown size with very few entries.
     """
 
     def __init__(self, root: str | Path, *, index_slots: int | None = None) -> None:
@@ -83,12 +83,13 @@ class StoreReader:
         return self.log.min_offset
 
     def max_physical_offset(self) -> int:
-        """Where the last whole record ends.  Looks at all files anew."""
+        """The end of the last complete record.  Lists all files again."""
         self.log.run.refresh()
         return self.log.end_after(self._last_queued_end())
 
     def records(self, start: int | None = None) -> Iterator[StoredMessage]:
-        """Every record of the log from `start` in order of arrival, also what no queue shows, to the first doubt."""
+        """Every record of the log from `start` in arrival order, also those in no queue, up to the first invalid one.
+        """
         self.log.run.refresh()
         with suppress(CorruptRecord):  # a topic that is not UTF-8
             for item in self.log.walk(start):
@@ -96,7 +97,7 @@ class StoreReader:
                     yield item.message()
 
     def message_at(self, physical_offset: int) -> StoredMessage | None:
-        """What an offset message id points to; None where no record begins."""
+        """The message of an offset message id; None where no record begins."""
         return self.log.message(physical_offset)
 
     # Queues.
@@ -125,12 +126,12 @@ class StoreReader:
         return self.queue(topic, queue_id).max_offset()
 
     def read(self, topic: str, queue_id: int, start: int, stop: int) -> Iterator[StoredMessage]:
-        """Messages of one queue with offsets in [start, stop), in order; those the log has lost are left out."""
+        """Messages of one queue with offsets in [start, stop), in order; those deleted from the log are left out."""
         for _, message in self.read_units(topic, queue_id, start, stop):
             yield message
 
     def read_units(self, topic: str, queue_id: int, start: int, stop: int) -> Iterator[tuple[QueueUnit, StoredMessage]]:
-        """The same with the unit of each message: its tags code is a delivery time in SCHEDULE_TOPIC_XXXX."""
+        """The same with the entry of each message: its tags code is a delivery time in SCHEDULE_TOPIC_XXXX."""
         self.log.run.refresh()
         queue = self.queue(topic, queue_id)
         for at, unit in queue.units(start, min(stop, queue.max_offset())):
@@ -141,7 +142,8 @@ class StoreReader:
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
         """The message stored nearest to `at_ms`, as `searchOffset` finds it within one file (observed 1.2.2).
 
-        A broker with several files takes one by its time of change, which a copy does not keep; here all are one.
+        A broker with several files chooses one by its modification time, which a copy does not keep; here all files
+        count as one.
         """
         queue = self.queue(topic, queue_id)
         low, high = self.min_offset(topic, queue_id), queue.max_offset() - 1
@@ -186,7 +188,7 @@ class StoreReader:
                 break
         return KeyQueryResult([], last_update_ms, last_update_physical)
 
-    # What stands beside.
+    # Other files.
 
     def config(self, name: str) -> Any:
         """The value in `config/<name>.json`, or in its `.bak` if the file is missing or broken; None without either."""
@@ -222,11 +224,11 @@ class StoreReader:
 
     @property
     def aborted(self) -> bool:
-        """The abort file is there: the store is open now, or was not closed."""
+        """The abort file exists: the store is open now, or was not closed."""
         return (self.root / "abort").exists()
 
     def lock(self) -> LockState:
-        """Asked of the kernel's list, because opening and closing the file would release a lock of our own process."""
+        """Read from the kernel's list, because opening and closing the file would release a lock of our own process."""
         try:
             found = (self.root / "lock").stat()
         except FileNotFoundError:
@@ -241,7 +243,7 @@ class StoreReader:
         return LockState(present=True, holder=holders[0] if holders else 0)
 
     def _last_queued_end(self) -> int:
-        """Where the newest record that a queue shows ends; the log's beginning if there is none."""
+        """End of the newest record in a queue; the log's start if there is none."""
         end = self.log.min_offset
         for topic, queue_id in self.queues():
             queue = self.queue(topic, queue_id)
@@ -260,7 +262,7 @@ def _must_be_store(root: Path) -> None:
 
 
 def _must_be_readable(odd: list[Odd]) -> None:
-    """What is no store's is passed over; what we may not see could be."""
+    """Unknown files are ignored, but an unreadable one may be part of the store."""
     for one in odd:
         if one.denied:
             raise StoreError(f"{one.path} cannot be read: permission denied")

@@ -1,6 +1,6 @@
-"""Files of a store, read by somebody who does not own it: sizes are what the files have, and anything may vanish.
+"""Reads files of a store in use: sizes are read from the files, and any file may be deleted meanwhile.
 
-Read with `pread`, not mapped: a file cut short by its owner then ends early instead of ending the reader.
+Read with `pread`, not mapped: a file truncated by its owner then ends early instead of ending the process.
 """
 
 import os
@@ -52,7 +52,7 @@ class OpenFiles:
 
 
 class FileRun:
-    """The files of one log or queue: one endless sequence of bytes, cut at the positions that name the files."""
+    """The files of one log or queue: a continuous sequence of bytes, split at the positions that name the files."""
 
     def __init__(self, directory: Path, opened: OpenFiles) -> None:
         self.directory = directory
@@ -63,7 +63,7 @@ class FileRun:
         self.refresh()
 
     def refresh(self) -> None:
-        """Look again which files there are.  Positions keep their meaning."""
+        """List the files again.  Positions keep their meaning."""
         self.files, self.odd = files_in(self.directory)
         self._starts = [file.start for file in self.files]
 
@@ -73,7 +73,7 @@ class FileRun:
 
     @property
     def end(self) -> int:
-        """Where the last file ends; most of it may be unused."""
+        """End of the last file; most of it may be unused."""
         return self.files[-1].end if self.files else 0
 
     def find(self, position: int) -> StoreFile | None:

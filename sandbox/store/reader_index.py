@@ -1,4 +1,4 @@
-"""Index files, read by somebody who does not own them (spec store-format 5)."""
+"""Reads index files without owning them (spec store-format 5)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ _SLOT = Struct(">i")
 _ENTRY = Struct(">iqii")
 _ENTRIES_AT_ONCE = 2048
 _SLOTS_AT_ONCE = 16_384
-_PROBES = 16  # entries looked at to tell whether a number of slots fits
+_PROBES = 16  # entries checked to test a number of slots
 _MAX_GUESSES = 100_000
 
 
@@ -50,7 +50,8 @@ class IndexEntry(NamedTuple):
 
 
 class IndexFileReader:
-    """One index file.  How many slots it has is not written in it: known shapes first, then what the entries say."""
+    """One index file.  Its number of slots is not stored in it: known sizes are tried first, then the entries decide.
+    """
 
     def __init__(self, path: Path, size_bytes: int, opened: OpenFiles, slots: int | None = None) -> None:
         self.path = path
@@ -61,7 +62,7 @@ class IndexFileReader:
         self.entries = max(0, (self.size_bytes - HEADER_BYTES - self.slots * SLOT_BYTES) // ENTRY_BYTES)
 
     def header(self) -> IndexHeader:
-        """With a count of entries that the file has room for, and of 1 instead of nothing, as a broker reads it."""
+        """With the entry count limited to the file's room, and 1 instead of 0, as a broker reads it."""
         header = self.header_as_it_stands()
         return header._replace(index_count=min(max(1, header.index_count), self.size_bytes // ENTRY_BYTES))
 
@@ -70,14 +71,14 @@ class IndexFileReader:
         return IndexHeader._make(_HEADER.unpack(data)) if len(data) == HEADER_BYTES else IndexHeader(0, 0, 0, 0, 0, 1)
 
     def is_miscounted(self) -> bool:
-        """Its header counts entries the file has no room for, or none though slots lead to some."""
+        """Its header counts entries beyond the file, or none though slots point to some."""
         count = self.header_as_it_stands().index_count
         if count < 0 or self.slots <= 1:
             return count < 0
         return count > self.entries or (count <= 1 and next(self.used_slots(), None) is not None)
 
     def counts_from(self, before: IndexHeader) -> bool:
-        """A file's first entry counts its seconds from the end of the file before, also when that one is gone."""
+        """A file's first entry counts its seconds from the end of the file before, also when that one is deleted."""
         first, began_ms = self.entry(1), self.header().begin_ms
         return first is None or first.time_diff_s == min(max(0, began_ms - before.end_ms) // 1_000, MAX_SECONDS)
 
@@ -105,7 +106,7 @@ class IndexFileReader:
                 number += 1
 
     def used_slots(self) -> Iterator[tuple[int, int]]:
-        """Every slot that leads to an entry, and to which."""
+        """Every slot with an entry, and the entry's number."""
         for first in range(0, self.slots, _SLOTS_AT_ONCE):
             count = min(_SLOTS_AT_ONCE, self.slots - first)
             data = self._opened.read(str(self.path), count * SLOT_BYTES, HEADER_BYTES + first * SLOT_BYTES)
@@ -116,8 +117,8 @@ class IndexFileReader:
                     yield number, value
 
     def chain(self, key_hash: int) -> Iterator[tuple[int, IndexEntry]]:
-        """Entries of the key's slot, newest first.  Always going back, so a broken chain ends."""
-        # up to the count and not below it: a file being written has its newest entry counted last
+        """Entries of the key's slot, newest first.  Numbers must decrease, so a broken chain ends."""
+        # including the count: a file in use counts its newest entry last
         count, number = self.header().index_count, self.slot(key_hash % self.slots)
         while 0 < number <= count and (entry := self.entry(number)) is not None:
             yield number, entry
@@ -152,13 +153,13 @@ class IndexFileReader:
     def _guesses(self) -> Iterator[int]:
         room = self.size_bytes - HEADER_BYTES
         if room % (SLOT_BYTES + 4 * ENTRY_BYTES) == 0:
-            yield room // (SLOT_BYTES + 4 * ENTRY_BYTES)  # four entries a slot is RocketMQ's proportion
+            yield room // (SLOT_BYTES + 4 * ENTRY_BYTES)  # four entries a slot is RocketMQ's ratio
         if room % SLOT_BYTES == 0:
             first = room // SLOT_BYTES % 5 or 5  # so that whole entries remain
             yield from range(first, min(room // SLOT_BYTES, first + 5 * _MAX_GUESSES), 5)
 
     def _plausible(self) -> bool:
-        """Do the oldest entries follow one another, reached from their slots, behind a place 0 that is never used?"""
+        """Whether the oldest entries follow one another, reached from their slots, after the unused entry 0."""
         header = self.header()
         if self.entry(0) != IndexEntry(0, 0, 0, 0):
             return False
@@ -178,17 +179,17 @@ class IndexFileReader:
 def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:
     """All index files, oldest first: the name is the time of creation.
 
-    One that does not tell its number of slots has as many as the others of its size.
+    One without a recognisable number of slots has as many as others of its size.
     """
     found, _ = named_files_in(directory, NAME_DIGITS)
     files = [IndexFileReader(Path(path), size, opened, slots) for path, size in found]
-    told = {file.size_bytes: file.slots for file in files if file.slots > 1}
-    return [file if file.slots > 1 or file.size_bytes not in told else
-            IndexFileReader(file.path, file.size_bytes, opened, told[file.size_bytes]) for file in files]
+    slots_of = {file.size_bytes: file.slots for file in files if file.slots > 1}
+    return [file if file.slots > 1 or file.size_bytes not in slots_of else
+            IndexFileReader(file.path, file.size_bytes, opened, slots_of[file.size_bytes]) for file in files]
 
 
 def keys_of(message: StoredMessage) -> list[str]:
-    """What a message is indexed under, in this order: its UNIQ_KEY, then each word of KEYS."""
+    """The index keys of a message, in order: its UNIQ_KEY, then each word of KEYS."""
     unique = message.properties.get(names.UNIQ_KEY)
     words = [word for word in message.properties.get(names.KEYS, "").split(names.KEY_SEPARATOR) if word]
     return [unique, *words] if unique else words

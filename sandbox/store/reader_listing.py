@@ -1,7 +1,7 @@
-"""What lies in a store's directories, looked at by somebody who does not own it: its files, and what is none of them.
+"""Lists a store's directories without owning them: its files, and entries that do not belong there.
 
-Anything may vanish while we look.  What may not be read, is no file, or has no name of a store's is odd: who reads
-passes it over, `store_audit` tells.
+Files may be deleted meanwhile.  Entries that cannot be read, are no files, or have no store file's name are odd: a
+reader ignores them, `store_audit` reports them.
 """
 
 import errno
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 POSITION_DIGITS = 20
 BEYOND = 1 << 63
-LEAST_BYTES = 100  # no broker makes shorter files
+LEAST_BYTES = 100  # no broker creates shorter files
 MAX_QUEUE_ID = (1 << 31) - 1
 
 _WHYS = {errno.ELOOP: "its links lead in a circle", errno.ENOTDIR: "it is no directory"}
@@ -24,7 +24,7 @@ _DENIED = (errno.EACCES, errno.EPERM)
 
 
 class StoreFile(NamedTuple):
-    """One file of a run; its name is where it begins (spec store-format 1), and it ends where the next one begins."""
+    """One file of a sequence; its name is its start (spec store-format 1), and it ends where the next one begins."""
 
     path: str
     start: int
@@ -33,7 +33,7 @@ class StoreFile(NamedTuple):
 
 
 class Odd(NamedTuple):
-    """What has no business there.  `denied`: it may have, but nobody lets us look."""
+    """An entry that does not belong there.  `denied`: unknown, as it cannot be read."""
 
     path: str
     why: str
@@ -65,7 +65,7 @@ def files_in(directory: Path) -> tuple[list[StoreFile], list[Odd]]:
 
 
 def commonest_length(files: Iterable[tuple[int, int]]) -> int:
-    """What each file of a run should have, by position and size: the commonest of which all positions are multiples."""
+    """The file length of a sequence, from (position, size): the commonest that divides all positions."""
     files = list(files)
     step = gcd(*(start for start, _ in files))
     sizes = Counter(size for _, size in files if size >= LEAST_BYTES)
@@ -90,7 +90,7 @@ def queues_in(root: Path) -> tuple[list[tuple[str, int]], list[Odd]]:
 
 
 def named_files_in(directory: Path, digits: int) -> tuple[list[tuple[str, int]], list[Odd]]:
-    """Path and size of the files whose names are that many digits, by name."""
+    """Path and size of the files whose names have `digits` digits, by name."""
     found: list[tuple[str, int]] = []
     odd: list[Odd] = []
     for path, name, known in _looked_at(directory, odd):
@@ -106,7 +106,7 @@ def named_files_in(directory: Path, digits: int) -> tuple[list[tuple[str, int]],
 
 
 def small_file(path: Path) -> bytes | None:
-    """What it holds; None where there is no file of that name, or what has it would never end (a pipe, a device)."""
+    """Its content; None where there is no such file, or the entry is endless (a pipe, a device)."""
     try:
         return path.read_bytes() if path.is_file() else None
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def _directories(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os
 
 
 def _looked_at(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os.stat_result]]:
-    """Path, name and state of each entry that is still there."""
+    """Path, name and state of each entry that still exists."""
     try:
         with os.scandir(directory) as listed:
             entries = list(listed)
@@ -135,7 +135,7 @@ def _looked_at(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os.s
         try:
             yield entry.path, entry.name, entry.stat()
         except FileNotFoundError as why:
-            if entry.is_symlink():  # else it has vanished since
+            if entry.is_symlink():  # otherwise it was deleted meanwhile
                 odd.append(_odd(entry.path, why))
         except OSError as why:
             odd.append(_odd(entry.path, why))

@@ -1,4 +1,4 @@
-"""The commit log, read by somebody who does not own it."""
+"""Reads the commit log without owning it."""
 
 from collections.abc import Iterator
 from struct import Struct
@@ -10,14 +10,14 @@ from sandbox.message.message import StoredMessage
 from sandbox.message.record import Blank, Broken, Layout
 from sandbox.store.reader_files import FileRun
 
-BLOCK_BYTES = 256 * 1024  # read at once when walking
-MAX_RECORD_BYTES = 64 * 1024 * 1024  # a larger length is no length
+BLOCK_BYTES = 256 * 1024  # bytes per read of a walk
+MAX_RECORD_BYTES = 64 * 1024 * 1024  # a larger length is invalid
 
 _START = Struct(">ii")
 
 
 class Item(NamedTuple):
-    """What stands at one place of the log, with the bytes it was found in."""
+    """The result of examining one position of the log, with its bytes."""
 
     at: int
     found: Layout | Blank | Broken
@@ -26,23 +26,23 @@ class Item(NamedTuple):
 
     @property
     def untouched(self) -> bool:
-        """Nothing was ever written here: where a healthy log ends."""
+        """Nothing was ever written here: the normal end of a log."""
         return not any(self.data[self.data_at : self.data_at + record.BLANK_BYTES])
 
     @property
     def topic(self) -> str:
-        """The topic of a record that `walk` found whole."""
+        """The topic of a valid record of `walk`."""
         assert isinstance(self.found, Layout)
         topic_at = self.found.topic_at
         return str(self.data[topic_at : topic_at + self.found.topic_bytes], "utf-8", "replace")
 
     def message(self) -> StoredMessage:
-        """The record as a value.  Raises CorruptRecord where none stands."""
+        """The record as a value.  Raises CorruptRecord where there is none."""
         return record.decode(self.data, self.data_at)
 
 
 class LogReader:
-    """Records by position, or all of them in order.  A record counts only if it says itself where it stands."""
+    """Records by position, or all of them in order.  A record is valid only if it contains its own position."""
 
     def __init__(self, run: FileRun) -> None:
         self.run = run
@@ -52,7 +52,7 @@ class LogReader:
         return self.run.start
 
     def layout(self, at: int, size: int | None = None) -> Item | None:
-        """The record at `at`, not decoded; None unless a sound one of `size` bytes (if given) stands there."""
+        """The record at `at`, not decoded; None unless a valid one of `size` bytes (if given) is there."""
         if size is None:
             size = self._needed(self.run.read(at, _START.size), 0)
         if not _START.size < size <= MAX_RECORD_BYTES:
@@ -74,14 +74,15 @@ class LogReader:
             return None
 
     def end_after(self, trusted: int) -> int:
-        """Where the last whole record ends, walking on from `trusted`, where one begins or the log ends."""
+        """End of the last complete record, read on from `trusted`, where one begins or the log ends."""
         for item in self.walk(trusted):
             if isinstance(item.found, Layout):
                 trusted = item.at + item.found.size
         return trusted
 
     def walk(self, start: int | None = None, *, check_crc: bool = True) -> Iterator[Item]:
-        """Everything from `start`, in order.  The last item is what ended the walk, a Broken; none if files ended."""
+        """Everything from `start`, in order.  The last item is the Broken that ended the walk; none if the files ended.
+        """
         at = self.min_offset if start is None else start
         data, base = b"", at
         while (file := self.run.find(at)) is not None:
@@ -100,7 +101,7 @@ class LogReader:
 
     @staticmethod
     def _needed(data: bytes, at: int) -> int:
-        """How many bytes to have before examining; a length counts only before a record's magic, and within reason."""
+        """Bytes needed before examining; a length counts only before a record's magic, and within limits."""
         if len(data) - at < _START.size:
             return _START.size
         size, magic = _START.unpack_from(data, at)

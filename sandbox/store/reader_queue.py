@@ -1,4 +1,4 @@
-"""One consume queue, read by somebody who does not own it (spec store-format 4)."""
+"""Reads one consume queue without owning it (spec store-format 4)."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -12,18 +12,18 @@ from sandbox.store.reader_log import LogReader
 from sandbox.store.results import QueueUnit
 
 UNIT_BYTES = 20
-FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a queue that began in the middle
+FILLER_BYTES = 0x7FFF_FFFF  # as length: an entry before the first message of a queue that began in the middle
 
 _UNIT = Struct(">qiq")
 _UNITS_AT_ONCE = 2048
-_NOTHING = bytes(_UNITS_AT_ONCE * UNIT_BYTES)  # most of a young queue's files, and quickly told
+_NOTHING = bytes(_UNITS_AT_ONCE * UNIT_BYTES)  # most of a new queue's files, and quickly compared
 _BLOCK = 256
-_HOLE_BLOCKS = 7  # so many blocks of zeros may stand before more units
-_WITNESSES = 32  # units asked together: most of them are right
+_HOLE_BLOCKS = 7  # this many blocks of zeros may precede more entries
+_WITNESSES = 32  # entries checked together: most of them are valid
 
 
 def is_filler(unit: QueueUnit) -> bool:
-    """A place that stands for no message."""
+    """An entry without a message."""
     return unit.store_bytes == FILLER_BYTES
 
 
@@ -32,7 +32,7 @@ def _is_written(unit: QueueUnit) -> bool:
 
 
 class ConsumeQueueReader:
-    """The queue units of one queue.  The end is the last unit whose record is really there and is of this queue."""
+    """The entries of one queue.  The end is the last entry whose record exists and belongs to this queue."""
 
     def __init__(self, run: FileRun, log: LogReader, topic: str, queue_id: int) -> None:
         self.run = run
@@ -41,7 +41,7 @@ class ConsumeQueueReader:
         self._log = log
 
     def unit(self, queue_offset: int) -> QueueUnit | None:
-        """The unit as it stands in the file, trusted or not; None where nothing was written."""
+        """The entry in the file, valid or not; None where nothing was written."""
         data = self.run.read(queue_offset * UNIT_BYTES, UNIT_BYTES)
         if len(data) < UNIT_BYTES:
             return None
@@ -49,15 +49,15 @@ class ConsumeQueueReader:
         return unit if _is_written(unit) else None
 
     def units(self, start: int, stop: int) -> Iterator[tuple[int, QueueUnit]]:
-        """Units from `start` up to `stop`, as they stand, without places never written."""
+        """Entries from `start` up to `stop`, valid or not, without those never written."""
         while start < stop:
             file = self.run.find(start * UNIT_BYTES)
-            if file is None:  # one may be missing between
+            if file is None:  # a file may be missing
                 later = (-(-one.start // UNIT_BYTES) for one in self.run.files)
                 start = next((place for place in later if place > start), stop)
                 continue
             count = min(stop - start, _UNITS_AT_ONCE, (file.end - start * UNIT_BYTES) // UNIT_BYTES)
-            if count == 0:  # it ends within a unit
+            if count == 0:  # it ends within an entry
                 start += 1
                 continue
             data = self.run.read(start * UNIT_BYTES, count * UNIT_BYTES)
@@ -75,27 +75,27 @@ class ConsumeQueueReader:
 
     @property
     def first_place(self) -> int:
-        """The first queue offset the files have room for."""
+        """The first queue offset of the files."""
         return self.run.start // UNIT_BYTES
 
     @property
     def places_end(self) -> int:
-        """One beyond the last queue offset the files have room for."""
+        """One beyond the last queue offset of the files."""
         return self.run.end // UNIT_BYTES
 
     @property
     def unbroken_end(self) -> int:
-        """The same, before the first file that is missing."""
+        """The same, before the first missing file."""
         gap = next((file for file, following in pairwise(self.run.files) if file.end < following.start), None)
         return self.places_end if gap is None else gap.end // UNIT_BYTES
 
     def written_end(self) -> int:
-        """One beyond the last written unit; a few zeros before do not hide it."""
+        """One beyond the last written entry; a few zeros before it are allowed."""
         ends = (self._written_end(file) for file in reversed(self.run.files))
         return next((end for end in ends if end is not None), self.first_place)
 
     def _written_end(self, file: StoreFile) -> int | None:
-        """Of one file; None where nothing is written in it."""
+        """Of one file; None when nothing is written in it."""
         first, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
 
         def is_over(start: int) -> bool:
@@ -111,7 +111,7 @@ class ConsumeQueueReader:
         return next((place + 1 for place in reversed(filled) if self.unit(place) is not None), None)
 
     def max_offset(self) -> int:
-        """One beyond the last unit that can be trusted.  Looks at the files anew."""
+        """One beyond the last valid entry.  Lists the files again."""
         self.run.refresh()
         for file in reversed(self.run.files):
             places = range(file.start // UNIT_BYTES, self._written_end(file) or 0)
@@ -121,13 +121,13 @@ class ConsumeQueueReader:
         return self.first_place
 
     def min_offset(self) -> int:
-        """The first unit whose record the log still has; 0 if there is none, as RocketMQ says (observed 1.2.8)."""
+        """The first entry whose record still exists; 0 if there is none, as in RocketMQ (observed 1.2.8)."""
         end = self.max_offset()
         found = self.first_there(end)
         return found if found < end else 0
 
     def first_there(self, end: int) -> int:
-        """The first unit below `end` whose record the log still has; `end` if there is none."""
+        """The first entry below `end` whose record still exists; `end` if there is none."""
         log_min = self._log.min_offset
 
         def asked(start: int, stop: int, most: int) -> list[tuple[int, bool]]:
@@ -138,19 +138,19 @@ class ConsumeQueueReader:
             near = asked(start, min(end, start + _WITNESSES), _WITNESSES) or asked(start, end, _WITNESSES)
             return 2 * sum(there for _, there in near) >= len(near)
 
-        first = self.first_place  # as it is where nothing was deleted yet
+        first = self.first_place  # correct where nothing was deleted yet
         first = first if most_are_there(first) else _first(first, end, most_are_there)
         near = asked(first, end, 2 * _WITNESSES)
         cut = _cut([there for _, there in near])
         return near[cut][0] if cut < len(near) else end
 
     def leads_home(self, queue_offset: int) -> bool:
-        """The unit points to a record that says it is this very message, or to one deleted by rights."""
+        """Whether the entry points to a record with this queue and offset, or to one deleted by retention."""
         unit = self.unit(queue_offset)
         if unit is None:
             return False
         if is_filler(unit) or unit.physical_offset < self._log.min_offset:
-            return True  # its record is gone by rights, so nothing speaks against it
+            return True  # its record was deleted by retention: valid
         item = self._log.layout(unit.physical_offset, unit.store_bytes)
         if item is None or not isinstance(item.found, Layout):
             return False
@@ -158,7 +158,7 @@ class ConsumeQueueReader:
 
 
 def _cut(found: Sequence[bool]) -> int:
-    """Where the true ones begin: where fewest stand on the wrong side, so that single wrong ones do not move it."""
+    """Index of the first True, with the fewest values on the wrong side: single wrong ones do not move it."""
     best = wrong = found.count(False)
     cut = 0
     for number, there in enumerate(found, 1):
@@ -169,7 +169,7 @@ def _cut(found: Sequence[bool]) -> int:
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first number in [low, high) for which `holds`, which stays true from there on; `high` if none."""
+    """The first number in [low, high) for which `holds`, which then stays true; `high` if none."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):

@@ -1,4 +1,4 @@
-"""Opening a store: where its files really end, and what must be built again (spec store-format 7)."""
+"""Recovery when a store is opened: the real ends of its files, and what must be built again (spec store-format 7)."""
 
 import logging
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from sandbox.store.results import RecoveryReport
 
 log = logging.getLogger(__name__)
 
-_FILES_LOOKED_AT = 3  # from the end; older ones were found sound before
+_FILES_LOOKED_AT = 3  # from the end; older ones were valid before
 
 _INT = Struct(">i")
 _LONG = Struct(">q")
@@ -38,9 +38,9 @@ class Recovery:
         self.steps: list[str] = []
 
     def recover(self, queues: dict[tuple[str, int], ConsumeQueue], *, clean: bool) -> RecoveryReport:
-        """Find the ends, cut what lies beyond, build what is missing.  The queues and files are loaded.
+        """Find the ends, truncate what is beyond, build what is missing.  Queues and files are loaded.
 
-        `queues` may grow: records whose queue directory was lost bring it back.
+        `queues` may grow: records whose queue directory was lost create it again.
         """
         for queue in queues.values():
             recover_queue(queue)
@@ -65,16 +65,16 @@ class Recovery:
         return RecoveryReport(_kind(clean), start, cut, self._messages, tuple(self.steps), end)
 
     def _forget_units(self, queues: Iterable[ConsumeQueue], start: int) -> None:
-        """Drop what dispatching from `start` brings back.
+        """Remove entries that a dispatch from `start` creates again.
 
-        RocketMQ keeps it, having looked at three files of each queue; but with small files more than three may be
-        unflushed, and a power cut may have taken any of them.
+        RocketMQ keeps them, having checked three files of each queue; but with small files more than three may be
+        unflushed, and a power cut may have damaged any of them.
         """
         for queue in queues:
             truncate_queue(queue, start)
 
     def _first_file(self, *, clean: bool) -> int:
-        """Which file to read from: the third-last, or after a bad end the newest the checkpoint vouches for."""
+        """The first file to read: the third-last, or after a crash the newest one covered by the checkpoint."""
         files = self._log.files.files
         if clean:
             return max(0, len(files) - _FILES_LOOKED_AT)
@@ -94,7 +94,7 @@ class Recovery:
         return bool(0 < store_ms <= until_ms)
 
     def _find_end(self, first: int, *, dispatch: bool) -> int:
-        """Read records from file `first` on; the log ends where none begins."""
+        """Read records from file `first` on; the log ends where there is none."""
         files = self._log.files.files
         position, at = first, 0
         while True:
@@ -117,19 +117,19 @@ class Recovery:
         return end
 
     def _dispatch_again(self, start: int, end: int) -> None:
-        """Put every record between into queues and index once more; what is there already is skipped."""
+        """Put every record between into queues and index again; existing entries are skipped."""
         self._set_end(end)
         self._reput.position = start
         self._reput.run(quiet=True)
         self.steps.append(f"dispatched from {start}")
 
     def _set_end(self, end: int) -> None:
-        """Let no reader go beyond `end`; the bytes there are looked at by `_cut`."""
+        """No reader may go beyond `end`; `_cut` handles the bytes there."""
         for file in self._log.files.files:
             file.wrote = min(file.size, max(0, end - file.base))
 
     def _cut(self, end: int) -> int:
-        """Drop what lies beyond the end; returns how many bytes of it were not blank."""
+        """Remove bytes beyond the end; returns how many of them were not blank."""
         files = self._log.files
         lost = 0
         for file in files.files:
@@ -143,7 +143,7 @@ class Recovery:
         return lost
 
     def _doubt_flushes(self, queues: Iterable[ConsumeQueue]) -> None:
-        """What a killed process wrote may still be in memory only: the next flush has to include it."""
+        """Bytes of a killed process may still be in memory only: the next flush has to include them."""
         for files in (self._log.files, *(queue.files for queue in queues)):
             for file in files.files:
                 file.flushed = 0
@@ -154,7 +154,7 @@ class Recovery:
                 truncate_queue(queue, end)
 
     def _catch_up(self, queues: dict[tuple[str, int], ConsumeQueue], *, dispatched: bool) -> None:
-        """Dispatch what the log has and the queues have not; then first offsets can be corrected."""
+        """Dispatch records missing in the queues; then first offsets can be corrected."""
         reached = max((queue.max_physical for queue in queues.values()), default=-1)
         self._reput.position = min(max(self._log.min_offset, reached, 0), self._log.max_offset)
         if dispatched:
@@ -172,7 +172,7 @@ def _kind(clean: bool) -> str:
 
 
 def recover_queue(queue: ConsumeQueue) -> None:
-    """Find where a queue ends: at the first unit that points nowhere, seen from its third-last file on."""
+    """Find the end of a queue: the first entry that points nowhere, from its third-last file on."""
     files = queue.files.files
     end = 0
     for file in files[max(0, len(files) - _FILES_LOOKED_AT) :]:
@@ -190,7 +190,7 @@ def recover_queue(queue: ConsumeQueue) -> None:
 
 
 def truncate_queue(queue: ConsumeQueue, log_end: int) -> None:
-    """Drop the units whose records begin at or beyond `log_end`."""
+    """Remove the entries whose records begin at or beyond `log_end`."""
     queue.max_physical = log_end
     while queue.files.files:
         file = queue.files.files[-1]

@@ -1,4 +1,4 @@
-"""From the log to the queues and the index: what makes a stored message readable."""
+"""Dispatch: from the log to queues and index, which makes a stored message readable."""
 
 import logging
 from collections.abc import Callable, Container, Sequence
@@ -25,18 +25,18 @@ SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
 _TAGS = names.TAGS.encode()
 _DELAY = names.DELAY.encode()
 
-_READERS = 256  # topics whose texts are remembered
-_run = tuple.__new__  # half of what the NamedTuple's own constructor costs, once a message when turns are short
-_NEVER = 1 << 63  # no physical offset comes there
-_READ_AT_ONCE = 1024  # records; what a store holds may be more than memory
+_READERS = 256  # topics with cached text patterns
+_run = tuple.__new__  # half the cost of the NamedTuple's own constructor, once a message in short turns
+_NEVER = 1 << 63  # no physical offset is so large
+_READ_AT_ONCE = 1024  # records; a store may be larger than memory
 
 Arrival = Callable[[str, int, int, int, int, dict[str, str] | None], None]
 Note = Callable[[str, int, int], None]  # topic, messages, bytes
-"""topic, queue id, queue offset + 1, tags code, store time, properties (decoded only for queues somebody awaits)."""
+"""topic, queue id, queue offset + 1, tags code, store time, properties (decoded only for awaited queues)."""
 
 
 class Run(NamedTuple):
-    """Messages with consecutive offsets of one queue, put at one moment; the lists have one value per message.
+    """Messages with consecutive offsets of one queue, put at one time; the lists have one value per message.
 
     RocketMQ: `DispatchRequest`, which is one message.
     """
@@ -52,22 +52,21 @@ class Run(NamedTuple):
 
 
 class Queues(Protocol):
-    """Where queues come from; asking for one that is not there creates it."""
+    """All queues; a missing one is created."""
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueue: ...
 
 
 class ReputMessageService:
-    """Builds queues and index, in life and in recovery.  RocketMQ: `ReputMessageService`.
+    """Builds queues and index, normally and in recovery.  RocketMQ: `ReputMessageService`.
 
-    What this process has just put is handed over with `add`, so that it need not be parsed again;
-    everything else is read from the log.  Both ways meet in `_build_all`, and a test holds them to
-    the same bytes.
+    New puts are passed with `add`, so that they need not be parsed again; everything else is read from the log.  Both
+    ways use `_build_all`, and a test compares their bytes.
     """
 
     def __init__(self, log: CommitLog, queues: Queues, index: IndexService, journal: Journal, *, broker: str,
                  delay_levels_ms: tuple[int, ...], index_enable: bool, stuck: Callable[[bool], None]) -> None:
-        self._tell_stuck = stuck
+        self._set_stuck = stuck
         self._stuck = False
         self._log = log
         self._queues = queues
@@ -76,22 +75,22 @@ class ReputMessageService:
         self._broker = broker
         self._delay_levels_ms = delay_levels_ms
         self._index_enable = index_enable
-        self.pending: list[Run] = []  # handed over, not dispatched
-        self._growing: dict[tuple[str, int], Run] = {}  # of the pending ones, that which takes the queue's next message
-        self._unindexed = IndexKeys()  # entries that found no room
+        self.pending: list[Run] = []  # passed, not dispatched
+        self._growing: dict[tuple[str, int], Run] = {}  # pending ones that take the next message
+        self._unindexed = IndexKeys()  # entries without room
         self._readers: dict[str, TextReader] = {}  # by topic
         self._busy = False
         self.position = 0  # everything below is dispatched
         self.dispatched_ms = 0  # store time of the newest dispatched message
         self.on_arrival: Arrival | None = None
-        self.awaited: Container[tuple[str, int]] | None = None  # queues to tell about; None: all
+        self.awaited: Container[tuple[str, int]] | None = None  # queues whose messages are reported; None: all
 
     def add(self, queue: tuple[str, int], queue_offset: int, sys_flag: int, store_ms: int, physical: int, size: int,
             text: bytes) -> None:
-        """Hand over what was just put.  One turn's messages of a queue become one run."""
+        """Pass a new put.  One turn's messages of a queue become one run."""
         run = self._growing.get(queue)
         if run is not None and run[4] == store_ms and not sys_flag & OUT_OF_QUEUE:
-            _, _, _, _, _, physicals, sizes, texts = run  # places, not names: half the time
+            _, _, _, _, _, physicals, sizes, texts = run  # by index: half the time of names
             physicals.append(physical)
             sizes.append(size)
             texts.append(text)
@@ -121,26 +120,26 @@ class ReputMessageService:
 
     @property
     def idle(self) -> bool:
-        """Nothing is left to do."""
+        """Nothing is left to dispatch."""
         return self.position >= self._log.max_offset and not len(self._unindexed)
 
     def forget(self) -> None:
-        """Drop what was handed over; the log still has it."""
+        """Drop the passed runs; the log still has them."""
         self.pending.clear()
         self._growing.clear()
         self._unindexed = IndexKeys()
         self.rest()
 
     def rest(self) -> None:
-        """Forget what only makes dispatching faster, so that an idle store is small."""
+        """Drop caches, so that an idle store is small."""
         self._readers.clear()
 
     def run(self, *, quiet: bool = False, note: Note | None = None) -> None:
-        """Dispatch all that is in the log, tell the journal once per queue, then tell who waits.
+        """Dispatch all of the log, write one event per queue, then notify waiting pulls.
 
-        A wake-up may put new messages; they are dispatched before this returns.  `quiet`: these
-        messages were told to the journal before.  `note` counts them.  Without room for a queue or index file
-        `stuck` is told, and the rest waits for the next run.
+        A notified pull may put new messages; they are dispatched before this returns.  `quiet`: events of these
+        messages were written before.  `note` counts them.  Without room for a queue or index file `stuck` is called,
+        and the rest waits for the next run.
         """
         if self._busy:
             return
@@ -163,12 +162,12 @@ class ReputMessageService:
                     break  # the log ends within a record; its rest is still to come
             if self._stuck:
                 self._stuck = False
-                self._tell_stuck(False)
+                self._set_stuck(False)
         finally:
             self._busy = False
 
     def _build_all(self, runs: list[Run]) -> tuple[list[Run], int | None]:
-        """Queue units and index entries.  Returns the runs that are new, and where there was no room any more."""
+        """Queue entries and index entries.  Returns the new runs, and the offset at which room ran out."""
         keys, self._unindexed = self._unindexed, IndexKeys()
         built: list[Run] = []
         resume: int | None = None
@@ -186,7 +185,7 @@ class ReputMessageService:
             self.dispatched_ms = max([run[4] for run in runs])
         if keys.hashes:
             if len(runs) > 1:
-                keys = keys.in_log_order()  # entries stand in the log's order, however many queues a turn had
+                keys = keys.in_log_order()  # entries are in log order, however many queues a turn had
             done = self._index.put(keys)
             if done < len(keys.hashes):
                 self._unindexed = keys.part(done)
@@ -235,7 +234,7 @@ class ReputMessageService:
         return codes
 
     def _build_queue(self, run: Run, codes: list[int]) -> bool:
-        """Append the units of a run, but not those that are there already; False when all are."""
+        """Append the entries of a run, but not existing ones; False when all exist."""
         topic, queue_id, queue_offset, _, store_ms, physicals, sizes, _ = run
         queue = self._queues.queue(topic, queue_id)
         units = pack_units(physicals, sizes, codes)
@@ -250,17 +249,17 @@ class ReputMessageService:
         return True
 
     def _stand_back(self, resume: int | None) -> None:
-        """Go on from `resume` the next time; everything is still in the log, and doing it twice does no harm."""
+        """Continue from `resume` the next time; everything is in the log, and dispatching twice is harmless."""
         if resume is not None:
             self.position = resume
         self.pending.clear()
         self._growing.clear()
         if not self._stuck:
             self._stuck = True
-            self._tell_stuck(True)
+            self._set_stuck(True)
 
     def _take(self) -> list[Run]:
-        """The next runs: those handed over if there are any, else read from the log."""
+        """The next runs: those passed if there are any, else from the log."""
         if self.pending:
             runs, self.pending = self.pending, []
             self._growing.clear()
@@ -270,7 +269,7 @@ class ReputMessageService:
         return runs
 
     def from_log(self, offset: int) -> tuple[list[Run], int]:
-        """The next records from `offset` on, each as a run of its own, and where to go on."""
+        """The next records from `offset` on, each as a run of its own, and the following offset."""
         runs: list[Run] = []
         while len(runs) < _READ_AT_ONCE:
             _, view, found, following = self._log.step(offset, check_crc=False)
@@ -280,7 +279,7 @@ class ReputMessageService:
                 if has_a_place(topic):
                     runs.append(Run(topic, found.queue_id, found.queue_offset, found.sys_flag, found.store_ms,
                                     [found.physical_offset], [found.size], [text]))
-                else:  # our writer takes none such
+                else:  # never written by this store
                     log.warning("the message at %d has no queue: %r is no directory", found.physical_offset, topic)
             if following is None:
                 break
@@ -288,7 +287,7 @@ class ReputMessageService:
         return runs, offset
 
     def tags_code_of(self, topic: str, properties: bytes, store_ms: int) -> int:
-        """What the queue unit holds: the hash of the tags, or when a delayed message is due."""
+        """The tags code of the queue entry: the hash of the tags, or the delivery time of a delayed message."""
         if topic == SCHEDULE_TOPIC:
             level = names.find(properties, _DELAY)
             if level is not None and level.isdigit() and int(level) > 0:

@@ -1,4 +1,4 @@
-"""What a store answers: statuses with RocketMQ's names, and the values that come with them."""
+"""Results of a store: statuses with RocketMQ's names, and their values."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -32,14 +32,15 @@ class GetMessageStatus(Enum):
 
 
 class PutResult(NamedTuple):
-    """Where a message, or a batch, went.  Offsets are those of the first; None of it holds when it was refused."""
+    """Position of a stored message or batch.  Offsets are those of the first; all are meaningless when it was refused.
+    """
 
     status: PutMessageStatus
     physical_offset: int = -1
     store_bytes: int = 0
     store_ms: int = 0
     queue_offset: int = -1
-    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody asks here
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used here
     physical_offsets: tuple[int, ...] = ()  # one per message of a batch; empty for a single put
 
     @property
@@ -49,22 +50,22 @@ class PutResult(NamedTuple):
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """Where each of its messages begins."""
+        """The start of each of its messages."""
         return self.physical_offsets or (self.physical_offset,)
 
 
 class GetResult(NamedTuple):
-    """What a read of a queue found.  `records` are whole records, one after the other, as the log holds them."""
+    """Result of reading a queue.  `records` are whole records, one after the other, as in the log."""
 
     status: GetMessageStatus
     next_offset: int
     min_offset: int
     max_offset: int
     records: bytes = b""
-    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody asks here
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used here
     first_offset: int = -1  # queue offset of the first record
-    skipped: int = 0  # units passed over because their tags code did not match
-    cold: bool = False  # the last unit looked at is "on disk" by the 40 % rule
+    skipped: int = 0  # entries skipped because their tags code did not match
+    cold: bool = False  # the last entry read is "on disk" by the 40 % rule
 
 
 class QueueUnit(NamedTuple):
@@ -76,7 +77,7 @@ class QueueUnit(NamedTuple):
 
 
 class QueryResult(NamedTuple):
-    """Records found by key, ascending, and what the newest index file says of itself."""
+    """Records found by key, ascending, and the newest index file's header values."""
 
     records: list[bytes]
     last_update_ms: int
@@ -84,11 +85,11 @@ class QueryResult(NamedTuple):
 
 
 class RecoveryReport(NamedTuple):
-    """What opening a store did."""
+    """Result of opening a store."""
 
     kind: str  # normal, abnormal
     from_offset: int
     truncated_bytes: int
-    messages: int  # records looked at
+    messages: int  # records read
     steps: tuple[str, ...]
-    end_offset: int = 0  # of the log from now on; the truncated bytes stood behind it
+    end_offset: int = 0  # of the log from now on; the truncated bytes were after it

@@ -1,4 +1,4 @@
-"""When a put is as safe as the configuration wants it."""
+"""When a put is as safe as configured."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,9 @@ from sandbox.store.ha_service import HAService
 from sandbox.store.results import PutMessageStatus
 
 Done = Callable[[PutMessageStatus], None]
-"""Told PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE; the message is stored in any case."""
+"""Called with PUT_OK, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE; the message is stored in any
+case.
+"""
 
 
 class PutSafety:
@@ -24,7 +26,7 @@ class PutSafety:
         self.waits = self._sync_flush or role == SYNC_MASTER  # else every put is answered at once
 
     def when_safe(self, physical_end: int, done: Done) -> None:
-        """Call `done` once the log up to there is safe, or it has taken too long, or nobody can make it so."""
+        """Call `done` once the log up to there is safe, at a timeout, or when no slave is available."""
         on_disk: list[PutMessageStatus] = []
         at_slave: list[PutMessageStatus] = []
 

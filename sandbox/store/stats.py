@@ -1,4 +1,4 @@
-"""What a store takes in: the totals of all records, and the speed of each topic they stand under."""
+"""Throughput of a store: totals of all records, and rates by topic."""
 
 from sandbox.kernel.clock import Clock
 from sandbox.store.totals import Mornings, Rate, Total, Turn
@@ -9,11 +9,11 @@ PUT_TIMES = ("<=0ms", "0~10ms", "10~50ms", "50~100ms", "100~200ms", "200~500ms",
 
 
 class StoreStats:
-    """Every record counts as it is dispatched, whoever put it; of a slave, those it took over.
+    """Every record counts when it is dispatched, from any source; on a slave, those it copied.
 
     RocketMQ: `StoreStatsService`.
 
-    A delayed message counts for SCHEDULE_TOPIC_XXXX, and when it is delivered, a record more, for its own topic.
+    A delayed message counts for SCHEDULE_TOPIC_XXXX, and when it is delivered again for its own topic.
     """
 
     def __init__(self, clock: Clock, utc_offset_minutes: int) -> None:
@@ -28,11 +28,11 @@ class StoreStats:
         self.mornings = Mornings(clock, utc_offset_minutes)
         self.bytes = 0
         self._minute_end_s = boot_s + MINUTE_S
-        self._settled_calls = self._calls_before = 0  # in this life, and before this minute
+        self._settled_calls = self._calls_before = 0  # of this process, and before this minute
         self._in_last_minute: int | None = None
 
     def settle(self) -> None:
-        """The turn is over."""
+        """Count the messages of the turn."""
         if not self._turn:
             return
         at_s, total = self.now_s(), 0
@@ -48,7 +48,7 @@ class StoreStats:
         self._turn.clear()
 
     def now_s(self) -> float:
-        """The clock's seconds; the first count or look after the end of a minute or a day settles what that ends."""
+        """The clock's seconds; the first call after the end of a minute or a day closes its counters."""
         at_s = self._clock.monotonic()
         self.mornings.catch_up(at_s, self.puts.value)
         if at_s >= self._minute_end_s:
@@ -64,7 +64,7 @@ class StoreStats:
         return rate.per_s(int(self._clock.monotonic())) if rate else 0.0
 
     def put_times(self) -> str:
-        """How long puts of the last whole minute took; none takes any time here.  `null` before there was a minute."""
+        """Durations of puts in the last whole minute; none takes any time here.  `null` before the first minute."""
         self.now_s()
         if self._in_last_minute is None:
             return "null"

@@ -1,4 +1,4 @@
-"""Numbers that only grow: their means of 10 s, 60 s and 600 s, how they stood in the morning, what comes a second."""
+"""Monotonic counters: averages over 10 s, 60 s and 600 s, values at midnight, rates."""
 
 from bisect import bisect_right
 from collections import deque
@@ -13,7 +13,7 @@ WINDOW_S = 10
 class Total:
     """A number that only grows.  RocketMQ: the lists of `StoreStatsService`, one sample a second.
 
-    A second in which nothing happened needs no sample: the one before it still says how the number stood.
+    A second without a change needs no sample: the one before is still valid.
     """
 
     __slots__ = ("_boot_s", "_samples", "value")
@@ -21,7 +21,7 @@ class Total:
     def __init__(self, boot_s: float) -> None:
         self.value = 0
         self._boot_s = boot_s
-        self._samples: deque[tuple[int, int]] = deque()  # a second since the start, and the number when it began
+        self._samples: deque[tuple[int, int]] = deque()  # second since the start, and the number at its begin
 
     def add(self, at_s: float, count: int) -> None:
         second = int(at_s - self._boot_s)
@@ -32,23 +32,23 @@ class Total:
         self.value += count
 
     def means(self, at_s: float) -> str:
-        """Three figures, blank-separated; what the broker is too young for is left out, but not the first."""
+        """Three figures, blank-separated; those longer than the broker's age are left out, except the first."""
         second = int(at_s - self._boot_s)
         known = [self._mean(second, span_s) if span_s == SPANS_S[0] or second >= span_s else "" for span_s in SPANS_S]
         return " ".join(known)
 
     def _mean(self, second: int, span_s: int) -> str:
-        """Of the last whole seconds; the running one does not count."""
+        """Of the last whole seconds; the current one does not count."""
         return str((self._at(second) - self._at(second - span_s)) / span_s)
 
     def _at(self, second: int) -> int:
-        """How it stood when that second began: as the first sample from there on says."""
+        """The value at the begin of that second: that of the first sample from there on."""
         place = bisect_right(self._samples, second - 1, key=lambda sample: sample[0])
         return self._samples[place][1] if place < len(self._samples) else self.value
 
 
 class Mornings:
-    """How a total stood when today and yesterday began.  RocketMQ: `BrokerStats.record`, at midnight."""
+    """Value of a total at the begin of today and yesterday.  RocketMQ: `BrokerStats.record`, at midnight."""
 
     def __init__(self, clock: Clock, utc_offset_minutes: int) -> None:
         self.today = 0
@@ -64,7 +64,7 @@ class Mornings:
 
 
 class Turn(dict[str, list[int]]):
-    """Messages, bytes and requests of one turn by topic, so that counting asks the time once a turn."""
+    """Messages, bytes and requests of one turn by topic, so that counting reads the clock once a turn."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class Turn(dict[str, list[int]]):
 
 
 class Rate:
-    """Counts per second for the last ten whole seconds and the one that runs."""
+    """Counts per second for the last ten whole seconds and the current one."""
 
     __slots__ = ("_bytes", "_counts", "_second", "bytes", "count")
 
@@ -100,7 +100,7 @@ class Rate:
         self.bytes += size
 
     def per_s(self, now_s: int) -> float:
-        """Mean of the last ten whole seconds; the running one is left out, so the figure does not flicker."""
+        """Average of the last ten whole seconds; the current one is left out, so the figure does not flicker."""
         if now_s != self._second:
             self._turn(now_s)
         return (sum(self._counts) - self._counts[now_s % (WINDOW_S + 1)]) / WINDOW_S

@@ -1,13 +1,13 @@
-"""Messages in the log whose sender was not told that they are safe."""
+"""Messages in the log whose sender has no confirmation."""
 
-_KEPT = 4_096  # whatever is flushed; beyond that what is not, and a store whose flush fails takes nothing more
+_KEPT = 4_096  # flushed ones are dropped beyond this; a store whose flush fails takes no more
 
 
 class Unanswered:
-    """Physical offsets of messages without their OK: still waiting, refused after they were stored, or nobody's.
+    """Physical offsets of unconfirmed messages: still waiting, refused after they were stored, or without a sender.
 
-    Most messages are answered in the turn they are put, so only the others are noted.  `flushed` says how far the
-    log survives a power cut: what lies below needs no answer to be safe, and is forgotten sooner or later.
+    Most messages are confirmed in the turn of their put, so only the others are kept.  `flushed` is the log's durable
+    end: messages below need no confirmation to be safe, and are dropped at times.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Unanswered:
             self._offsets.pop(offset, None)
 
     def below(self, end: int) -> tuple[int, ...]:
-        """Those before `end`, where a log was cut: what is written there next is another message."""
+        """Those before `end`, where a log was truncated: other messages will be written there."""
         return tuple(offset for offset in self._offsets if offset < end)
 
     def __contains__(self, offset: object) -> bool:

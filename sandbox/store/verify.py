@@ -1,6 +1,6 @@
-"""Does a store agree with itself?  Queues and index are derived from the log again and compared (spec 2, 4, 5, 8).
+"""Verifies a store: queues and index are derived from the log again and compared (spec 2, 4, 5, 8).
 
-Nothing is changed.  A store being written may be verified: what is not dispatched yet is a note, not an error.
+Nothing is changed.  A store in use may be verified: undispatched records are a note, not an error.
 """
 
 from bisect import bisect_right
@@ -41,12 +41,12 @@ DELAY_LEVELS_MS = tuple(seconds * 1000 for seconds in (
 
 
 def verify(reader: StoreReader, *, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> VerifyReport:
-    """Walk the whole log and compare everything that is derived from it."""
+    """Read the whole log and compare everything derived from it."""
     return _Verification(reader, delay_levels_ms).run()
 
 
 def expected_unit(message: StoredMessage, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> QueueUnit | None:
-    """What dispatch puts into the queue for a record; None for a half or rolled-back message."""
+    """The queue entry of a record; None for a half or rolled-back message."""
     if sys_flag.transaction(message.sys_flag) in (sys_flag.TRANSACTION_PREPARED, sys_flag.TRANSACTION_ROLLBACK):
         return None
     code = tags_code(message.properties.get(names.TAGS, ""))
@@ -57,14 +57,14 @@ def expected_unit(message: StoredMessage, delay_levels_ms: tuple[int, ...] = DEL
 
 
 def due_after_ms(level: str, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> int | None:
-    """How long after it was stored a message of SCHEDULE_TOPIC_XXXX is due; None for one that is not delayed."""
+    """Delay in ms of a message of SCHEDULE_TOPIC_XXXX; None for one that is not delayed."""
     if not level.isdecimal() or int(level) <= 0:
         return None
     return delay_levels_ms[min(int(level), len(delay_levels_ms)) - 1]
 
 
 class _Queue:
-    """One queue while the log goes by: which of its places a record has claimed."""
+    """One queue during the walk: which of its entries have a record."""
 
     def __init__(self, reader: ConsumeQueueReader) -> None:
         self.reader = reader
@@ -119,7 +119,7 @@ class _Verification:
                 self._found.add(WARNING, "file_sizes", "commitlog", file.start + file.size_bytes, FILE_SIZES_TEXT)
 
     def _items(self) -> Iterator[Item]:
-        """Everything in the log; what cannot be read is reported and stepped over where something sound follows."""
+        """Everything in the log; unreadable parts are reported and skipped where a valid record follows."""
         log = self._reader.log
         at: int | None = log.min_offset
         while at is not None:
@@ -130,7 +130,7 @@ class _Verification:
                     end = item.at + item.found.size
                     continue
                 whole = record.examine(item.data, item.data_at, len(item.data), check_crc=False)
-                if isinstance(whole, Layout) and whole.physical_offset == item.at:  # the body alone is damaged
+                if isinstance(whole, Layout) and whole.physical_offset == item.at:  # only the body is damaged
                     self._found.add(ERROR, "crc", "commitlog", item.at, item.found.why)
                     yield item._replace(found=whole)
                     at = item.at + whole.size
@@ -141,7 +141,7 @@ class _Verification:
                 at = next((file.start for file in log.run.files if file.start > end), None)
 
     def _step_over(self, item: Item, broken: Broken) -> int | None:
-        """Where to go on; None where the log simply ends."""
+        """The next offset; None where the log simply ends."""
         positions = self._unit_positions()
         following = bisect_right(positions, item.at - 1)
         pointed_at = following < len(positions) and positions[following] == item.at
@@ -158,7 +158,7 @@ class _Verification:
         return beyond
 
     def _check_behind(self, end: int) -> None:
-        """Files behind the end of a closed store's log were never written yet."""
+        """Files after the end of a closed store's log must be empty."""
         log = self._reader.log
         for start in (file.start for file in log.run.files if file.start > end):
             for item in log.walk(start):
@@ -172,7 +172,7 @@ class _Verification:
         return next((position for position in sorted({*candidates, *starts}) if log.layout(position) is not None), None)
 
     def _unit_positions(self) -> list[int]:
-        """Where units point, ascending.  Read once, and only when something is broken."""
+        """Positions of all queue entries, ascending.  Read once, and only when something is broken."""
         if self._positions is None:
             self._positions = sorted({unit.physical_offset for queue in self._queues.values()
                                       for _, unit in queue.reader.units(queue.first, queue.end) if not is_filler(unit)})
@@ -206,7 +206,7 @@ class _Verification:
             return
         place = message.queue_offset - queue.first
         if place < 0:
-            if not self._in_use:  # else dropped since we looked, with the file of the log that had the record
+            if not self._in_use:  # otherwise deleted meanwhile, with the log file of its record
                 self._report_missing(queue, message)
             return
         if message.physical_offset < queue.begin_physical:
@@ -232,7 +232,7 @@ class _Verification:
                         message.queue_offset * UNIT_BYTES, text)
 
     def _check_unclaimed(self, queue: _Queue) -> None:
-        """Units that no record has claimed: fine where the log has gone, or where the queue began in the middle."""
+        """Entries without a record: fine where the log was deleted, or where the queue began in the middle."""
         place = queue.claimed.find(0)
         while place >= 0:
             number = queue.first + place

@@ -1,5 +1,6 @@
-"""What names, sizes and the small files of a store tell, before its log is read: entries that are no store's, files of
-another length than the others, a checkpoint or a configuration that no broker can read.  `store_audit` says the same.
+"""Checks of names, sizes and small files of a store, before its log is read: entries that do not belong to a store,
+files of another length than the others, an unreadable checkpoint or configuration.  `store_audit` makes the same
+checks.
 """
 
 import os
@@ -14,14 +15,14 @@ from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
 
 CONFIGS = ("consumerFilter", "consumerOffset", "delayOffset", "subscriptionGroup", "topics")
-CHECKPOINT_TIMES = Struct(">5q")  # RocketMQ 5 has five, of which two are places in the log
+CHECKPOINT_TIMES = Struct(">5q")  # RocketMQ 5 has five values, two of them log positions
 CHECKPOINT_BYTES = 4_096
 NO_FILE = b"?"  # neither times nor JSON
-LAST_MS = 1 << 43  # in the year 2248: no store's time
+LAST_MS = 1 << 43  # in the year 2248: beyond any store time
 
 
 def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
-    """What is not as it must be; `where` is a file, and the position in it."""
+    """Every invalid entry; `where` is a file, and the position in it."""
     files, odd = files_in(root / "commitlog")
     size = length_of(files)
     for file in files:
@@ -37,14 +38,14 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
             queue_files += found if kind == "consumequeue" else []
     yield from (Finding(WARNING, "odd_entry", _shown(root, one.path), 0, one.why) for one in odd)
     if is_open:
-        return  # files may be on their way
+        return  # files may be in creation
     if queue_files:
         yield from _queue_sizes(root, queue_files)
     yield from _small_files(root)
 
 
 def length_of(files: Sequence[StoreFile]) -> int:
-    """What each file of a log should have."""
+    """The file length of a log."""
     return commonest_length((file.start, file.size_bytes) for file in files)
 
 
@@ -57,7 +58,7 @@ def _queue_sizes(root: Path, files: Sequence[StoreFile]) -> Iterator[Finding]:
 
 
 def _small_files(root: Path) -> Iterator[Finding]:
-    """A checkpoint and configurations; one that is not there is no finding, because a young store has none."""
+    """Checkpoint and configurations; a missing one is no finding, because a new store has none."""
     if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
         yield Finding(ERROR, "garbled", "checkpoint", 0, "it holds no times of messages")
     for name in (f"config/{name}.json{end}" for name in CONFIGS for end in ("", ".bak")):
@@ -66,7 +67,7 @@ def _small_files(root: Path) -> Iterator[Finding]:
 
 
 def _content(path: Path) -> bytes | None:
-    """Nothing where something stands there that is no file, or may not be read."""
+    """None where the entry is no file, or not readable."""
     try:
         return small_file(path) if path.is_file() or not os.path.lexists(path) else NO_FILE
     except OSError:
@@ -74,7 +75,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _is_checkpoint(data: bytes) -> bool:
-    """Zeros are a young store's, which may not have come to write all of them."""
+    """Zeros are those of a new store, which may not have written all of them."""
     if not any(data):
         return True
     if len(data) != CHECKPOINT_BYTES or any(data[CHECKPOINT_TIMES.size :]):
@@ -91,5 +92,5 @@ def _is_object(data: bytes) -> bool:
 
 
 def _shown(root: Path, path: str) -> str:
-    """Below the store, as text whatever its bytes are."""
+    """The path below the store, as text for any bytes."""
     return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Index files against the log: each key of each record once, in chains that lead from its slot (spec 5)."""
+"""Verifies index files against the log: each key of each record once, in chains from its slot (spec 5)."""
 
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
@@ -38,7 +38,7 @@ MAX_POSITION = (1 << 63) - 1
 
 
 class _Entry(NamedTuple):
-    """One entry with its place."""
+    """One entry with its position."""
 
     file: IndexFileReader
     header: IndexHeader
@@ -51,7 +51,7 @@ class _Entry(NamedTuple):
 
 
 class IndexCheck:
-    """Goes through all entries beside the log: both are in order of arrival."""
+    """Reads all entries in parallel with the log: both are in arrival order."""
 
     def __init__(self, reader: StoreReader, found: Findings, *, in_use: bool) -> None:
         self._found = found
@@ -63,7 +63,7 @@ class IndexCheck:
         headers = [(file, file.header()) for file in every if file.name not in unread]
         filled = [(file, header) for file, header in headers if header.index_count > 1]
         self._files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
-        self._holes = [self._around(name) for name in unread]  # of the log: unread or missing files have their entries
+        self._holes = [self._around(name) for name in unread]  # log parts of unread or missing files
         self._find_missing_files()
         self.entries = sum(header.index_count - 1 for _, header in self._files)
         self._walk = self._in_order()
@@ -71,7 +71,7 @@ class IndexCheck:
         self._said_none = False
 
     def _is_unread(self, file: IndexFileReader) -> bool:
-        """Its header or its shape is lost, or, in a store in use, on its way: what it holds is not looked at."""
+        """Its header or size is invalid or, in a store in use, incomplete: its entries are not read."""
         where = f"index/{file.name}"
         if file.is_miscounted():
             if not self._in_use:
@@ -88,7 +88,7 @@ class IndexCheck:
         return False
 
     def _around(self, name: str) -> tuple[int, int]:
-        """From the file before it to the one behind it."""
+        """From the file before it to the one after it."""
         before = max((header.end_physical for file, header in self._files if file.name < name), default=0)
         behind = min((header.begin_physical for file, header in self._files if file.name > name), default=MAX_POSITION)
         return before, behind
@@ -102,13 +102,13 @@ class IndexCheck:
                                 missing_file_text(before.name))
 
     def _has_keys(self, after: int, before: int) -> bool:
-        """Has the log a record with keys between these two?"""
+        """Whether the log has a record with keys between these two."""
         items = takewhile(lambda item: item.at < before, self._log.walk(after))
         messages = (self._log.message(item.at) for item in items if item.at > after)
         return any(message is not None and _wanted(message) for message in messages)
 
     def expect(self, message: StoredMessage) -> None:
-        """The record that comes next in the log.  One met twice in the index is fine: recovery does that."""
+        """The next record of the log.  Duplicate entries are fine: recovery creates them."""
         wanted = _wanted(message)
         if self._none:
             self._say_none(bool(wanted))
@@ -126,12 +126,12 @@ class IndexCheck:
             missing = []
         for key in missing:
             self._report_missing(message, key)
-        for place in strange:  # with nothing missing it is of a record that a power cut took, and harms nobody
+        for place in strange:  # with nothing missing, an entry of a record removed by a power cut: harmless
             self._add(place, "wrong_entry", f"the record at {message.physical_offset} has no key with this hash",
                       severity=ERROR if missing else WARNING)
 
     def finish(self, log_end: int) -> None:
-        """The log is over: what is left points nowhere, unless it was written meanwhile."""
+        """The log has ended: remaining entries point nowhere, unless it was written meanwhile."""
         self._orphans(log_end)
 
     def _orphans(self, before: int) -> None:
@@ -148,7 +148,7 @@ class IndexCheck:
             self._next = next(self._walk, None)
 
     def _in_order(self) -> Iterator[_Entry]:
-        """Every entry but those that lead past their neighbours, which would hide all behind them."""
+        """Every entry except those that point beyond their neighbours, which would hide all after them."""
         held, last = None, 0
         for place in self._all():
             if held is not None:
@@ -163,7 +163,7 @@ class IndexCheck:
             yield held
 
     def _all(self) -> Iterator[_Entry]:
-        """Every entry of every file; on the way, chains and slots of each file are built again and compared."""
+        """Every entry of every file; chains and slots of each file are built again and compared."""
         for file, header in self._files:
             newest: dict[int, int] = {}
             for number, entry in file.all_entries(header.index_count):
@@ -182,7 +182,7 @@ class IndexCheck:
                             slots_used_text(header.slots_used, len(newest)))
         for slot, number in file.used_slots():
             expected = newest.pop(slot, 0)
-            # a higher one is of an entry that is on its way, or never came and stands for an empty slot
+            # a higher one belongs to an incomplete entry, or to none and counts as empty
             higher = number >= header.index_count
             harmless = higher and (number < file.entries if self._in_use else expected == 0)
             if number != expected and not harmless:
@@ -194,7 +194,7 @@ class IndexCheck:
 
     def _check_time(self, place: _Entry, message: StoredMessage) -> None:
         if place.number == 1:
-            return  # the first entry counts from the begin preset by the file before, which may be gone
+            return  # the first entry counts from the begin preset by the file before, which may be deleted
         expected = min(max(0, (message.store_ms - place.header.begin_ms) // 1000), MAX_SECONDS)
         if place.entry.time_diff_s != expected:
             self._add(place, "wrong_time", seconds_text(place.entry.time_diff_s, expected))
@@ -218,7 +218,7 @@ class IndexCheck:
 
 
 def _wanted(message: StoredMessage) -> dict[int, str]:
-    """The keys it has to have entries for, by their hashes."""
+    """The keys it must have entries for, by their hashes."""
     if sys_flag.transaction(message.sys_flag) == sys_flag.TRANSACTION_ROLLBACK:
         return {}
     return {key_hash_of(message.topic, key): key for key in keys_of(message)}

@@ -1,4 +1,4 @@
-"""Taking messages in: what is refused, and which queue offset the rest gets."""
+"""Puts: refuses invalid messages, assigns queue offsets to the rest."""
 
 import logging
 
@@ -17,10 +17,10 @@ from sandbox.store.stats import StoreStats
 log = logging.getLogger(__name__)
 
 _TOPICS_REMEMBERED = 4096
-_FIXED = record.FIXED_BYTES - 1  # without the topic's length byte, which stands in its part
+_FIXED = record.FIXED_BYTES - 1  # without the topic's length byte, which is in its part
 
 _PUT_OK = PutMessageStatus.PUT_OK
-_result = tuple.__new__  # a third of what the NamedTuple's own constructor costs, at the hottest place
+_result = tuple.__new__  # a third of the cost of the NamedTuple's own constructor, in the hottest place
 
 
 class MessageWriter:
@@ -40,7 +40,7 @@ class MessageWriter:
         self._stats = stats
         self._topic_parts: dict[str, bytes] = {}
         self.next_offset: dict[tuple[str, int], int] = {}
-        self._refuses = refuses  # a slave: its log comes from the master alone
+        self._refuses = refuses  # a slave: its log comes from the master only
         self.opened = False
         self.failing = False  # a flush failed, or there was no room for a queue file
 
@@ -49,7 +49,7 @@ class MessageWriter:
         return self.opened and not self.failing and not self._cleaning.full
 
     def put(self, m: InboundMessage) -> PutResult:
-        """Append one message, or say why not."""
+        """Append one message, or return why not."""
         if not self.opened or self.failing or self._cleaning.full or self._refuses:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
         topic, queue_id, body, text, _, sys_flag, _, _, _, _, _, _ = m
@@ -59,7 +59,7 @@ class MessageWriter:
             return PutResult(PutMessageStatus.MESSAGE_ILLEGAL)
         if text_bytes > record.MAX_PROPERTIES_BYTES:
             return PutResult(PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)
-        size = _FIXED + len(part) + body_bytes + text_bytes  # as `size_of` has it, without the call
+        size = _FIXED + len(part) + body_bytes + text_bytes  # as `size_of`, without the call
         if sys_flag & HOSTS_V6:
             size = record.size_of(body_bytes, len(part) - 1, text_bytes, sys_flag)
         if size > self._max_record_bytes:
@@ -107,7 +107,7 @@ class MessageWriter:
         return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(sizes), tuple(physicals)))
 
     def _topic_part(self, topic: str) -> bytes | None:
-        """The topic as records hold it; None when its name is too long for them, or none for a directory."""
+        """The topic in the format of records; None when its name is too long for them, or invalid for a directory."""
         try:
             part = record.topic_part(topic)
         except ValueError:

@@ -1,1 +1,1 @@
-"""Command line programs: a broker process, a look into store directories, accounts, reference pages."""
+"""Command line programs: broker process, store reader, accounts file, reference pages."""

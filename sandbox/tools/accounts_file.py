@@ -18,7 +18,7 @@ LOOK_S = 5.0  # RocketMQ: FileWatchService
 
 
 class AccountsFile:
-    """Read again when it has changed; until it can be read, everything stays as it was."""
+    """Read again when it has changed; while it cannot be read, the accounts stay as they were."""
 
     def __init__(self, path: Path, clock: Clock, changed: Callable[[AclConfig], None]) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class AccountsFile:
 
 
 def read_accounts(path: Path) -> AclConfig:
-    """Raises CannotStart with what is wrong, and never with a secret in it."""
+    """Raises CannotStart with the error, never with a secret in it."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)

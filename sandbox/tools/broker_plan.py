@@ -1,4 +1,4 @@
-"""What `manage.py broker` is to run: its options and a `broker.conf`, read into configurations."""
+"""Configuration of `manage.py broker`: its options and a `broker.conf`, parsed."""
 
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,14 +17,14 @@ from sandbox.store.config import MessageStoreConfig
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 9876
 MAX_BROKERS = 16
 PORTS_APART = 10  # between brokers of one process; each also has the port after its own, for slaves
-LIMITS = BrokerLimits(topics=10_000, queues=131_072, groups=10_000)  # of one broker; who sends may name any
+LIMITS = BrokerLimits(topics=10_000, queues=131_072, groups=10_000)  # of one broker; any sender can create them
 LEAST_LOG_FILE_BYTES = 64 * 1024
 KNOWN = {*broker_config.PROPERTIES, *store_config.PROPERTIES, "brokerName", "brokerRole", "mappedFileSizeConsumeQueue",
          "messageDelayLevel", "namesrvAddr", "listenPort", "brokerIP1", "aclEnable"}  # fmt: skip
 
 
 class CannotStart(SandboxError):
-    """Something in the options, the files or the ports stands in the way; the sentence says what."""
+    """An option, a file or a port prevents the start; the sentence names it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +38,12 @@ class Options:
     slave_of: Sequence[str] = ()
     name_servers: Sequence[str] = ()
     public: bool = False
-    accounts: AclConfig | None = None  # None: nobody is asked who he is
-    accounts_file: Path | None = None  # where they stand, and are looked for again
+    accounts: AclConfig | None = None  # None: no signature needed
+    accounts_file: Path | None = None  # read again when it changes
 
 
 class BrokerPlan(NamedTuple):
-    """One broker.  It binds `ip` and the port of its address, which is how others reach it."""
+    """One broker.  It binds `ip` and the port of its address, by which others reach it."""
 
     config: BrokerConfig
     store: MessageStoreConfig
@@ -56,24 +56,24 @@ class BrokerPlan(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """`own_name_server` is where this process runs one; with one broker that is the broker's own address."""
+    """`own_name_server`: the address of this process's name server; with one broker it is the broker's own."""
 
     brokers: tuple[BrokerPlan, ...]
     ip: str
     own_name_server: str | None
     name_servers: tuple[str, ...]
-    unknown: tuple[str, ...]  # keys of the properties that mean nothing here
+    unknown: tuple[str, ...]  # keys of the properties that are not used
 
 
 class Master(NamedTuple):
-    """Whom a slave follows, as a name server knows it."""
+    """The master of a slave, as a name server knows it."""
 
     broker: str
     cluster: str
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """`key=value` lines.  Raises CannotStart for a line that is none."""
+    """`key=value` lines.  Raises CannotStart for any other line."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
@@ -104,7 +104,7 @@ def master_at(address: str, cluster: ClusterInfo) -> Master:
 
 
 def make_plan(options: Options, masters: Sequence[Master] = ()) -> Plan:
-    """`masters` of the addresses in `slave_of`, in their order.  Raises CannotStart."""
+    """`masters`: those of the addresses in `slave_of`, in their order.  Raises CannotStart."""
     properties = options.properties
     ip, port = listening(options)
     shown_ip = properties.get("brokerIP1", "" if ip == "0.0.0.0" else ip)
@@ -136,7 +136,7 @@ def make_plan(options: Options, masters: Sequence[Master] = ()) -> Plan:
 
 
 def listening(options: Options) -> tuple[str, int]:
-    """Where it binds.  Raises CannotStart for an address others reach, unless that is wished."""
+    """The address to bind.  Raises CannotStart for one that other machines reach, unless allowed by an option."""
     given = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', DEFAULT_PORT)}"
     ip, port = split(given, "address to listen on")
     if not ipaddress.ip_address(ip).is_loopback and not options.public:
@@ -145,7 +145,7 @@ def listening(options: Options) -> tuple[str, int]:
 
 
 def split(address: str, what: str) -> tuple[str, int]:
-    """`ip:port`.  Raises CannotStart; stored records hold addresses, so they are numbers."""
+    """`ip:port`.  Raises CannotStart for a host name: stored records contain addresses as numbers."""
     host, _, port = address.rpartition(":")
     host = DEFAULT_HOST if host == "localhost" else host
     try:
@@ -163,7 +163,7 @@ def _renamed(properties: Mapping[str, str], n: int, count: int, master: Master |
         mine |= {"brokerName": master.broker, "brokerClusterName": master.cluster, "brokerRole": "SLAVE"}
         mine.setdefault("brokerId", "1")
         if mine["brokerId"] == "0":
-            mine["brokerId"] = "1"  # as Apache's sample files have it for every broker
+            mine["brokerId"] = "1"  # as in Apache's sample files, for every broker
     elif count > 1:
         name = properties.get("brokerName")
         mine["brokerName"] = f"broker-{chr(ord('a') + n)}" if name is None else f"{name}-{n + 1}"
@@ -191,7 +191,7 @@ def _store(properties: Mapping[str, str]) -> MessageStoreConfig:
 
 def _blamed(properties: Mapping[str, str], keys: Iterable[str], why: ValueError,
             read: Callable[[Mapping[str, str]], object]) -> str:
-    """A sentence with the key whose value cannot be read."""
+    """A sentence with the key whose value is not valid."""
     for key in keys:
         if key in properties and key != "brokerRole":
             try:
@@ -202,7 +202,7 @@ def _blamed(properties: Mapping[str, str], keys: Iterable[str], why: ValueError,
 
 
 def _check_layout(store: Path, count: int) -> None:
-    """One broker's files lie in the directory itself, as Apache's do; those of several in one directory each."""
+    """The files of one broker are in the directory itself, as Apache's; those of several in one directory each."""
     if count > 1 and (store / "commitlog").is_dir():
         raise CannotStart(f"{store} holds the store of one broker; {count} need a directory of their own.")
     if count == 1 and not (store / "commitlog").is_dir() and store.is_dir():

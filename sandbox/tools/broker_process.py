@@ -1,4 +1,4 @@
-"""A cluster without pages: brokers with real sockets and files, in a process of their own (`manage.py broker`)."""
+"""Brokers without web pages: real sockets and files in a process of their own (`manage.py broker`)."""
 
 import asyncio
 import contextlib
@@ -16,9 +16,10 @@ from pathlib import Path
 
 from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.broker import Broker
+from sandbox.client.requests import ask
 from sandbox.cluster.broker_node import store_host
 from sandbox.cluster.environment import LiveEnvironment
-from sandbox.cluster.routed_connector import NearAndFar, ask
+from sandbox.cluster.routed_connector import RoutedConnector
 from sandbox.cluster.shared_listener import SharedListener
 from sandbox.journal.journal import Journal
 from sandbox.kernel.chance import Chance
@@ -58,8 +59,8 @@ DESCRIPTORS_RESERVED = 256
 MAX_MAPPED_FILES = 16_384
 REGISTERED_WITHIN_S = 3.0
 CLOCK_CHECK_S = 60.0
-KEPT_FACTS = 256  # nobody reads them here
-OLDEST_AFTER = 100  # rounds over the young; Python's own is 10
+KEPT_FACTS = 256  # not read here
+OLDEST_AFTER = 100  # collections of the young generation before an old one; Python's default is 10
 
 
 class Headless:
@@ -72,7 +73,7 @@ class Headless:
         self._environment = LiveEnvironment(loop, worker_threads=FLUSH_THREADS)
         self.clock = ScaledClock(loop, start_ms=wall_ms())
         self.journal = Journal(self.clock, keep=KEPT_FACTS)
-        self.journal.tracing = False  # nobody looks on
+        self.journal.tracing = False  # no viewers
         descriptors = raised_descriptor_limit()
         self._limits = replace(HEADLESS, connections=min(HEADLESS.connections, descriptors // 2))
         self._max_mapped_files = min(MAX_MAPPED_FILES, max(48, descriptors // 2 - DESCRIPTORS_RESERVED))
@@ -86,7 +87,7 @@ class Headless:
         self._accounts: AccountsFile | None = None
 
     async def start(self) -> None:
-        """Raises CannotStart; then everything that was begun is ended."""
+        """Raises CannotStart; then everything that was started is stopped."""
         try:
             await self._start()
         except BaseException:
@@ -114,25 +115,25 @@ class Headless:
             self._accounts = AccountsFile(self._options.accounts_file, self.clock, self._admit)
 
     def line(self) -> str:
-        """Who listens where."""
+        """The listening addresses."""
         nodes = [] if self.plan.own_name_server is None else [f"name server {self.plan.own_name_server}"]
         nodes += [f"{'slave' if not each.config.is_master else 'broker'} {each.config.node} {each.config.address}"
                   for each in self.plan.brokers]
         return f"QueueViz: {', '.join(nodes)}; store {self._options.store}"
 
     def refused(self) -> str:
-        """Whom the ports refused, by reason; empty: nobody."""
+        """Refused connections by reason; empty: none."""
         return ", ".join(f"{reason} {count}" for reason, count in sorted(self.guard.refused.items()))
 
     async def stop(self) -> bool:
-        """Say goodbye, write everything down, close every connection.  False: a store could not be closed cleanly."""
+        """Unregister, flush everything, close every connection.  False: a store could not be closed cleanly."""
         clean = True
         if self._accounts is not None:
             self._accounts.close()
         for broker in self.brokers:
             try:
                 broker.stop()
-            except OSError as why:  # what is in the page cache is found by recovery
+            except OSError as why:  # recovery finds what is in the page cache
                 log.error("closing the store of %s failed: %s", broker.config.node, why)
                 broker.store.crash()
                 clean = False
@@ -150,7 +151,7 @@ class Headless:
     # Parts of the start.
 
     async def _masters(self) -> list[Master]:
-        """Whom the slaves follow: name servers know masters by their address."""
+        """The masters of the slaves: name servers know masters by their address."""
         found: list[Master] = []
         for address in self._options.slave_of:
             name_server = name_servers_of(self._options)[0]
@@ -173,7 +174,8 @@ class Headless:
                 broker_id=config.broker_id, store_host=store_host(config.address), flusher=self._environment.flusher)
             broker = Broker(
                 config, store=store, clock=self.clock, chance=Chance(wall_ms()).fork(config.node), journal=self.journal,
-                connector=NearAndFar(self._near.connector(config.ip), (self.plan.own_name_server or "",), self._far),
+                connector=RoutedConnector(self._near.connector(config.ip), (self.plan.own_name_server or "",),
+                                          self._far),
                 name_servers=self.plan.name_servers)
             broker.start()
         except (StoreError, OSError) as why:
@@ -191,7 +193,7 @@ class Headless:
 
     def _shared(self, broker: Broker) -> Listener:
         name_server = self.name_server
-        assert name_server is not None, "its port is shared with somebody"
+        assert name_server is not None, "its port is shared"
         return SharedListener(broker, lambda: name_server)
 
     def _open(self, listener: Listener | ByteListener, ip: str, port: int, *, carries_bytes: bool = False,
@@ -205,7 +207,7 @@ class Headless:
         self._servers.append(server)
 
     def _probe(self, ip: str, port: int) -> None:
-        """Before a store is recovered for a while, and nothing comes of it."""
+        """Bind and release the port before the recovery of a store, which may take long."""
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -214,7 +216,7 @@ class Headless:
                 raise _no_port(ip, port, why) from why
 
     async def _registered(self, name_server: NameServer) -> None:
-        """Until every broker can be found."""
+        """Wait until name servers know every broker."""
         wanted = {each.config.address for each in self.plan.brokers}
         changed = asyncio.Event()
         self.journal.subscribe(changed.set)
@@ -231,7 +233,7 @@ class Headless:
                 broker.access.replace(accounts)
 
     def _keep_time(self) -> None:
-        """The machine's clock may be set forward; a broker's never goes back."""
+        """Follow the machine's clock forward; a broker's clock never runs back."""
         self.clock.jump_to(wall_ms())
         self.clock.call_later(CLOCK_CHECK_S, self._keep_time)
 
@@ -248,8 +250,8 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
         if cluster.plan.unknown:
             say(f"Properties that mean nothing here: {', '.join(cluster.plan.unknown)}")
         gc.collect()
-        gc.freeze()  # what is loaded by now is not looked at again with every round
-        gc.set_threshold(*gc.get_threshold()[:2], OLDEST_AFTER)  # who looks at everything holds the loop for 0.1 s
+        gc.freeze()  # exclude what is loaded by now from collections
+        gc.set_threshold(*gc.get_threshold()[:2], OLDEST_AFTER)  # a full collection blocks the loop for 0.1 s
         say(f"{cluster.line()}   (Ctrl+C stops it)")
         await over.wait()
     finally:
@@ -260,7 +262,7 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
 
 
 def server_tls(certificate: Path, key: Path | None) -> ssl.SSLContext:
-    """Raises CannotStart when the files are not what they should be."""
+    """Raises CannotStart when the files are not valid."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(certificate, key)
@@ -270,7 +272,7 @@ def server_tls(certificate: Path, key: Path | None) -> ssl.SSLContext:
 
 
 def raised_descriptor_limit() -> int:
-    """The soft limit becomes the hard one."""
+    """Raise the soft limit to the hard one and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

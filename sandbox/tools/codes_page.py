@@ -1,4 +1,4 @@
-"""The reference page of request codes: who answers which, asked of the nodes themselves."""
+"""The reference page of request codes and the nodes that serve them, read from the nodes' tables."""
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
@@ -18,7 +18,7 @@ from sandbox.store.disk import InlineFlusher
 from sandbox.store.message_store import MessageStore
 from sandbox.transport.loopback import LoopbackNetwork
 
-FIRST_OF_5 = 343  # from here on: what only peers of RocketMQ 5.x send
+FIRST_OF_5 = 343  # from here on: sent only by RocketMQ 5.x
 ABOUT = (
     "Which node serves which request. What a broker or a client does not serve it answers with 3; a name server says",
     f"nothing. Codes from {FIRST_OF_5} on are sent by peers of RocketMQ 5.x only.",

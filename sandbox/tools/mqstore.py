@@ -1,4 +1,4 @@
-"""What `manage.py mqstore` does: look into a store directory, ours or Apache's, without changing a byte."""
+"""`manage.py mqstore`: reads a store directory, ours or Apache's, without changing a byte."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ Write = Callable[[str], object]
 
 
 class StoreOptions(NamedTuple):
-    """What was asked on the command line."""
+    """Options of the command line."""
 
     what: str
     directory: str
@@ -59,14 +59,14 @@ def _count(text: str) -> int:
 
 
 def options_of(values: dict[str, object]) -> StoreOptions:
-    """The options among everything a parser has found."""
+    """The options among all values of a parser."""
     return StoreOptions._make(values[name] for name in StoreOptions._fields)
 
 
 def run(options: StoreOptions, write: Write) -> int:
-    """Write what was asked for, line by line.  Returns 1 if a verification found errors, else 0.
+    """Write the requested report line by line.  Returns 1 if a verification found errors, else 0.
 
-    Raises StoreError with a sentence when the directory is no store or the question makes no sense.
+    Raises StoreError with a sentence when the directory is no store or the options do not fit.
     """
     if options.what == "index" and options.key is not None and options.topic is None:
         raise StoreError("a key is looked up within its topic: give --topic too")

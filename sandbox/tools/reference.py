@@ -1,6 +1,6 @@
 """The reference pages made from code: events, actions, questions, limits, request codes.
 
-`manage.py makedocs` writes them; a test compares, so that no event, action or limit goes without its line.
+`manage.py makedocs` writes them; a test compares, so that every event, action and limit has its line.
 """
 
 from collections.abc import Iterable
@@ -70,7 +70,7 @@ def about(kind: type) -> list[str]:
 
 def own_doc(kind: type) -> str:
     text = (kind.__doc__ or "").strip()
-    made_up = text.startswith(f"{kind.__name__}(")  # what dataclass and NamedTuple write when nobody else did
+    made_up = text.startswith(f"{kind.__name__}(")  # the docstring that dataclass and NamedTuple generate
     return "" if made_up or text == "flow" else text.removeprefix("flow; ")
 
 

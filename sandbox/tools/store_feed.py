@@ -1,4 +1,4 @@
-"""Messages straight into a store directory that nobody holds: no broker, no wire, the same files."""
+"""Writes messages into a store directory without a broker: the same files."""
 
 import asyncio
 from pathlib import Path
@@ -28,10 +28,10 @@ LOG_DIRECTORY = "commitlog"
 
 
 class StoreSink:
-    """One topic of one store.  Raises Locked where a broker holds the directory, StoreError where it cannot be used.
+    """One topic of one store.  Raises Locked where a broker uses the directory, StoreError where it cannot be used.
 
-    Equal keys go to one queue, as `SelectMessageQueueByHash` sends them.  A directory that is new gets RocketMQ's own
-    file sizes (sparse) and an entry in `topics.json`, so that a broker started on it serves the topic.
+    Equal keys go to one queue, as `SelectMessageQueueByHash` sends them.  A new directory gets RocketMQ's default file
+    sizes (sparse) and an entry in `topics.json`, so that a broker started on it serves the topic.
     """
 
     def __init__(self, directory: Path, topic: str, *, queues: int) -> None:
@@ -66,7 +66,7 @@ class StoreSink:
         self._loop.run_until_complete(asyncio.sleep(0))  # the store's timers: flush, cleaning
 
     def close(self) -> None:
-        """Everything durable, the lock released, no abort file left."""
+        """Flush everything, release the lock, remove the abort file."""
         try:
             self._store.close()
         finally:
@@ -100,6 +100,6 @@ class StoreSink:
 
 
 def _config_of(directory: Path) -> MessageStoreConfig:
-    """RocketMQ's own sizes, but the log files' size as it is where there are some."""
+    """RocketMQ's default sizes, but the size of existing log files."""
     logs = sorted((directory / LOG_DIRECTORY).glob("0*"))
     return MessageStoreConfig(commit_log_file_bytes=logs[0].stat().st_size) if logs else MessageStoreConfig()

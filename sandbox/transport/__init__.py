@@ -1,1 +1,1 @@
-"""Commands over nothing at all (and, later, over TCP)."""
+"""Transports of commands: in memory and over TCP."""

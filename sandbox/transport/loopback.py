@@ -1,7 +1,7 @@
-"""Commands over nothing at all: the network inside one sandbox.
+"""The network inside one sandbox, in memory.
 
-The loop passes commands on, never re-entrantly: what is sent in one turn on one connection is heard as one batch in
-a later one.  Links can be cut and slowed by two hooks; without them a command costs about a microsecond.
+The loop passes commands on, never re-entrantly: commands sent in one turn on one connection arrive as one batch in a
+later turn.  Links can be cut and slowed by two hooks; without them a command costs about 1 µs.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ CONNECT_TIMEOUT_S = 3.0  # over a cut link; RocketMQ: connectTimeoutMillis
 
 
 class LoopbackNetwork:
-    """Addresses are `ip:port`; those of connecting ends are given out per `connector`.
+    """Addresses are `ip:port`; a `connector` assigns those of connecting ends.
 
-    `gate(sender, receiver)`, when set, says whether bytes pass now; on a cut link they vanish and nobody hears of
-    it.  `delay(sender, receiver)` is how many seconds of the clock they take; a connection takes one way there and one
+    `gate(sender, receiver)`, when set, decides whether bytes pass; on a cut link they are lost without notice.
+    `delay(sender, receiver)` is the delay in seconds of the clock; opening a connection takes one way there and one
     back.  `tap(sender, receiver, command)` sees every command that is sent.  With `wire`, each command is encoded and
     decoded on its way.
     """
@@ -57,7 +57,7 @@ class LoopbackNetwork:
         return _Connector(self, local_ip)
 
     def connections(self) -> list[tuple[str, str]]:
-        """Every open connection as the address that connected and the address that serves it."""
+        """Every open connection as connecting and serving address."""
         return [(end.remote, end.local) for end in self._exchange.connections()]
 
     def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
@@ -117,7 +117,7 @@ class _Connector:
             if not answer.done():
                 answer.set_result(channel)
             elif channel is not None:
-                channel.close()  # nobody waits for it any more
+                channel.close()  # its caller does not wait any more
 
         self._network.open(self._local_ip, address, on_commands, on_close, opened)
         try:

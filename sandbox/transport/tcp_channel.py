@@ -16,27 +16,28 @@ from sandbox.transport.tcp_stream import TcpStream
 log = logging.getLogger(__name__)
 
 MANY = 64  # commands handled together while answers are short
-FEW = 4  # while they are long: then the other side is asked between them whether it reads
+FEW = 4  # while answers are long: between them it is checked whether the other side reads
 LONG_BYTES = 256 * 1024  # of one write
 
 TLS_RECORD = b"\x16\x03"
 HTTP_2 = b"PRI * HTTP/2.0"
 NO_TLS = "it greets with TLS, which this port does not speak"
 NO_GRPC = "it speaks RocketMQ 5 gRPC; use a 4.x client or the remoting protocol"
-EXPIRED = "expired"  # why a node closes who is silent, as ClientDisconnected says it
+EXPIRED = "expired"  # reason of a close for inactivity, as in ClientDisconnected
 
 NO_DEBT = frozenset({RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE, RequestCode.HEART_BEAT})
-"""A pull may wait for a message, and is counted where it waits (`broker.hold`): a consumer has one for each queue it
-holds.  A client whose heartbeats are refused falls out of its groups."""
+"""A pull may wait for a message, and is counted where it waits (`broker.hold`): a consumer has one for each of its
+queues.  A client whose heartbeats are refused is removed from its groups.
+"""
 
 OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
 
 
 class TcpChannel:
-    """A `Channel`.  All commands of a read are one batch, and what is said to them goes out in one write.
+    """A `Channel`.  All commands of a read are one batch, and their answers go out in one write.
 
-    With a `guard` it is the end of a listener: unanswered requests and unfinished frames are counted, and what ends
-    the connection is told.  `send` raises ProtocolViolation for a request that fits into no frame; an answer that fits
+    With a `guard` it is the end of a listener: unanswered requests and incomplete frames are counted, and the reason of
+    its end is reported.  `send` raises ProtocolViolation for a request that fits into no frame; an answer that fits
     into none becomes an error.
     """
 
@@ -50,13 +51,13 @@ class TcpChannel:
         self._guard = guard
         self._decoder = FrameDecoder(max_frame_bytes=limits.frame_bytes, max_header_bytes=limits.header_bytes)
         self._held_back: list[RemotingCommand] = []  # until the other side reads
-        self._pending: dict[int, float] = {}  # opaque → when it came, oldest first
-        self._repeated: Counter[int] | None = None  # opaques of further requests than that one, once there are any
+        self._pending: dict[int, float] = {}  # opaque → arrival, oldest first
+        self._repeated: Counter[int] | None = None  # opaques used by further requests, if any
         self._last_code: int | None = None  # of the last request
         self._unfinished_bytes = 0
         self.local = stream.local
         self.remote = stream.remote
-        self.why_closed = "closed"  # as ClientDisconnected says it
+        self.why_closed = "closed"  # as in ClientDisconnected
 
     @property
     def is_open(self) -> bool:
@@ -89,7 +90,7 @@ class TcpChannel:
     def __repr__(self) -> str:
         return f"<{'open' if self.is_open else 'closed'} {self.local} → {self.remote}>"
 
-    # For the stream.
+    # Called by the stream.
 
     def heard(self, data: bytes) -> None:
         tap = self._guard.tap if self._guard is not None else None
@@ -133,7 +134,7 @@ class TcpChannel:
     # Batches.
 
     def _take(self, commands: list[RemotingCommand]) -> None:
-        """Handle them in order, together as far as the other side reads what it is told."""
+        """Handle them in order, in batches as large as the other side reads the answers."""
         if len(commands) <= FEW:
             self._handle(commands)
             return
@@ -159,7 +160,7 @@ class TcpChannel:
                 self.close()
 
     def _admitted(self, commands: list[RemotingCommand], guard: TcpGuard) -> list[RemotingCommand]:
-        """Those that are not too many; the others are answered here."""
+        """The requests within the limit; the others are answered here."""
         pending, now_s = self._pending, guard.clock.monotonic()
         self._last_code = commands[-1].code
         room = guard.limits.pending_requests - len(pending) - self._repeated.total() if self._repeated else (
@@ -186,7 +187,7 @@ class TcpChannel:
         return [c for c in commands if c not in refused] if refused else commands
 
     def _forget_unanswered(self, before_s: float) -> int:
-        """Some requests are never answered: RocketMQ's name servers ignore what they do not know.  How many went?"""
+        """Drop requests without an answer: name servers ignore unknown codes.  Returns how many were dropped."""
         gone = 0
         for opaque, since_s in list(self._pending.items()):
             if since_s > before_s:
@@ -208,7 +209,7 @@ class TcpChannel:
             self._guard.tap(self.local, self.remote, command, frame)
         self._stream.write(frame)
 
-    # What ends it.
+    # The end of the connection.
 
     def _violated(self, why: ProtocolViolation) -> None:
         self.why_closed = tcp_guard.PROTOCOL
@@ -234,7 +235,7 @@ class TcpChannel:
 
 
 class TcpByteChannel:
-    """A `ByteChannel`: what each read brings is one piece."""
+    """A `ByteChannel`: each read gives one piece."""
 
     transport_kind = "tcp"
 

@@ -1,4 +1,4 @@
-"""Connections to other people's brokers and name servers, or to our own in another process."""
+"""Connections to external brokers and name servers, or to our own in another process."""
 
 import asyncio
 import logging
@@ -21,8 +21,8 @@ C = TypeVar("C", TcpChannel, TcpByteChannel)
 class TcpConnector:
     """A `Connector` over real sockets.  Addresses are `ip:port` or `host:port`.
 
-    `local_ip` is where connections come from; the machine chooses when it is left out.  It must be made and used on
-    one loop, and `close` ends every connection it opened.
+    `local_ip` is the source address; by default the machine chooses.  It must be made and used on one loop, and `close`
+    ends every connection it opened.
     """
 
     def __init__(self, limits: TcpLimits | None = None, *, tls: ssl.SSLContext | None = None,
@@ -50,7 +50,7 @@ class TcpConnector:
                     opened)
 
     async def close(self) -> None:
-        """Open nothing any more, end every connection; returns when the last one is gone."""
+        """Open no more connections, end all; returns when the last one is closed."""
         self._closed = True
         for task in list(self._opening):
             task.cancel()
@@ -101,9 +101,9 @@ class TcpConnector:
         return made[0]
 
     def _later(self, dial: Callable[[], Awaitable[Any]], opened: Callable[[Any], None]) -> None:
-        """For floors that do not wait."""
+        """For code that does not wait."""
 
-        async def story() -> None:
+        async def connect() -> None:
             try:
                 channel = await dial()
             except ConnectFailed as why:
@@ -111,13 +111,13 @@ class TcpConnector:
                 channel = None
             opened(channel)
 
-        task = asyncio.get_running_loop().create_task(story())
+        task = asyncio.get_running_loop().create_task(connect())
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
 
 def _reason(why: Exception) -> str:
-    """In the words of the operating system; a refusal says no more than that nobody listens."""
+    """The error text of the operating system, empty for a refused connection."""
     if isinstance(why, ConnectionRefusedError):
         return ""
     if isinstance(why, OSError) and not isinstance(why, ssl.SSLError) and (why.errno or 0) > 0:

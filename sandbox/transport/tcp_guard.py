@@ -1,4 +1,4 @@
-"""What all listening ports of one sandbox share: their limits, and the count of whom they refused."""
+"""Limits and refusal counts shared by all listening ports of one sandbox."""
 
 import logging
 from collections import Counter
@@ -17,16 +17,16 @@ CONNECTIONS = "connections"  # too many of them
 PROTOCOL = "protocol"  # bytes that are no frame
 TOO_LARGE = "frame_bytes"  # a frame or a header over its limit
 UNREAD = "unread"  # the other side does not read its answers
-UNFINISHED = "unfinished"  # too many frames that do not come to their end
-IDLE = "idle"  # silent in both directions for too long
-TLS = "tls"  # it greeted with TLS, and the two did not agree
-PENDING = "pending_requests"  # a refused request; its connection goes on
+UNFINISHED = "unfinished"  # too many incomplete frames
+IDLE = "idle"  # no bytes in both directions for too long
+TLS = "tls"  # the TLS handshake failed
+PENDING = "pending_requests"  # a refused request; its connection stays
 REASONS = (CONNECTIONS, PROTOCOL, TOO_LARGE, UNREAD, UNFINISHED, IDLE, TLS, PENDING)
 
-TELL_EVERY_S = 1.0
+REPORT_EVERY_S = 1.0
 
 Tap = Callable[[str, str, RemotingCommand, bytes], None]
-"""Who sent it, who receives it, and its frame as it was on the wire."""
+"""Sender, receiver, and the frame as it was on the wire."""
 
 
 class Reader(Protocol):
@@ -39,31 +39,31 @@ class Reader(Protocol):
 
 
 class TcpGuard:
-    """Counts connections and refusals.  `clock` is the machine's: what it protects is the machine.
+    """Counts connections and refusals.  `clock` is the machine's, as the machine is protected.
 
-    Boards read `connections`, `unfinished_bytes`, `unread_bytes`, `refused` (by reason) and `untold` (refusals without
-    an event).  The log has a line for each refusal that is told, and a second later one that counts the others.
+    Snapshots read `connections`, `unfinished_bytes`, `unread_bytes`, `refused` (by reason) and `unreported` (refusals
+    without an event).  The log has a line for each reported refusal, and a second later one that counts the others.
     """
 
     def __init__(self, limits: TcpLimits, *, clock: Clock, journal: Journal) -> None:
         self.limits = limits
         self.clock = clock
         self._journal = journal
-        self.tap: Tap | None = None  # sees every command that comes or goes
+        self.tap: Tap | None = None  # sees every command received or sent
         self.connections = 0
         self.unfinished_bytes = 0
-        self.unread_bytes = 0  # as last counted: what was read since is still in it
+        self.unread_bytes = 0  # at the last count: bytes read since are included
         self.refused: Counter[str] = Counter()
-        self.untold = 0
+        self.unreported = 0
         self._unlogged: Counter[str] = Counter()
         self._timer: TimerHandle | None = None
         self._second_s = 0.0
-        self._told = 0
-        self._told_pending_s = -TELL_EVERY_S
-        self._readers: dict[Reader, int] = {}  # who left something unread when last counted, and how much
+        self._reported = 0
+        self._reported_pending_s = -REPORT_EVERY_S
+        self._readers: dict[Reader, int] = {}  # bytes left unread at the last count
 
     def admit(self, address: str) -> bool:
-        """May one more connection stay?  Who was admitted must `leave`."""
+        """Whether one more connection may stay.  An admitted one must `leave`."""
         if self.connections >= self.limits.connections:
             self.refuse(address, CONNECTIONS, f"{self.connections} connections are open")
             return False
@@ -74,43 +74,44 @@ class TcpGuard:
         self.connections -= 1
 
     def refuse(self, address: str, reason: str, remark: str, request_code: int | None = None) -> None:
-        """A connection is not taken, or ended.  All are counted; the first of a second are told to journal and log.
+        """A connection is refused or ended.  All are counted; the first of a second are written to journal and log.
 
-        `request_code`: the request at which it happened, where one is known.
+        `request_code`: the request that caused it, where known.
         """
         self.refused[reason] += 1
         now_s = self.clock.monotonic()
-        if now_s - self._second_s >= TELL_EVERY_S:
-            self._second_s, self._told = now_s, 0
-        if self._told >= self.limits.refusals_told_per_s:
-            self.untold += 1
+        if now_s - self._second_s >= REPORT_EVERY_S:
+            self._second_s, self._reported = now_s, 0
+        if self._reported >= self.limits.refusals_told_per_s:
+            self.unreported += 1
             self._log_later(reason)
             return
-        self._told += 1
+        self._reported += 1
         at = "" if request_code is None else f" (request {request_code})"
         log.info("refused %s: %s, %s%s", address, reason, remark, at)
         self._journal.write(ConnectionRefused(address=address, reason=reason, request_code=request_code,
                                               remark=remark))
 
     def too_many_pending(self, address: str) -> None:
-        """A request is answered with code 2.  Told at most once a second."""
+        """A request is answered with code 2.  Reported at most once a second."""
         self.refused[PENDING] += 1
         self._log_later(PENDING)
         now_s, allowed = self.clock.monotonic(), self.limits.pending_requests
-        if now_s - self._told_pending_s >= TELL_EVERY_S:
-            self._told_pending_s = now_s
+        if now_s - self._reported_pending_s >= REPORT_EVERY_S:
+            self._reported_pending_s = now_s
             self._journal.write(LimitReached(limit=PENDING, value=allowed + 1, allowed=allowed, who=address))
 
     def close(self) -> None:
-        """Log what is counted and not logged yet."""
+        """Log the refusals counted but not logged yet."""
         if self._timer is not None:
             self._timer.cancel()
-            self._log_untold()
+            self._log_unreported()
 
-    # Answers nobody reads, over all connections.
+    # Unread answers, over all connections.
 
     def unread(self, reader: Reader, size: int) -> None:
-        """One connection has so many bytes unread now.  Over the limit, who has not read for longest goes first."""
+        """One connection has `size` bytes unread now.  Over the limit, the connection idle for longest is ended first.
+        """
         before = self._readers.pop(reader, 0)
         if size:
             self._readers[reader] = size
@@ -130,9 +131,9 @@ class TcpGuard:
     def _log_later(self, reason: str) -> None:
         self._unlogged[reason] += 1
         if self._timer is None:
-            self._timer = self.clock.call_later(TELL_EVERY_S, self._log_untold)
+            self._timer = self.clock.call_later(REPORT_EVERY_S, self._log_unreported)
 
-    def _log_untold(self) -> None:
+    def _log_unreported(self) -> None:
         self._timer = None
         counted = ", ".join(f"{reason} {count}" for reason, count in sorted(self._unlogged.items()))
         log.info("refused %d more: %s", self._unlogged.total(), counted)

@@ -1,4 +1,4 @@
-"""A listening port: strangers' connections become channels of a node's `Listener`."""
+"""A listening port: accepted sockets become channels of a node's `Listener`."""
 
 import asyncio
 import contextlib
@@ -16,18 +16,18 @@ from sandbox.transport.tcp_stream import StreamUser, TcpStream, address_text
 
 log = logging.getLogger(__name__)
 
-BACKLOG = 1_024  # connections the kernel holds for us; RocketMQ: serverSocketBacklog
+BACKLOG = 1_024  # connections waiting in the kernel; RocketMQ: serverSocketBacklog
 ACCEPTED_PER_TURN = 64
-ACCEPT_AGAIN_S = 1.0  # when the machine has no descriptor left
-LOOKS = 12  # within the idle time
+ACCEPT_AGAIN_S = 1.0  # when the machine has no free descriptor
+LOOKS = 12  # checks within the idle time
 TLS_GREETING = b"\x16"
 
 
 class TcpServer:
-    """Opened and closed at any time; the node behind it lives on, and hears its connections close.
+    """Opened and closed at any time; the node behind it goes on and sees its connections close.
 
     `carries_bytes`: the listener is a `ByteListener`, a broker's replication port.  `idle`: the listener does not close
-    silent connections itself; a name server does not, a broker does.  With `tls` the first byte of a connection says
+    idle connections itself; a name server does not, a broker does.  With `tls` the first byte of a connection decides
     whether it is encrypted, and plain ones are served too: RocketMQ's `tls.server.mode=permissive`, its default.
     """
 
@@ -42,7 +42,7 @@ class TcpServer:
         self._idle = idle
         self._buffer = memoryview(bytearray(guard.limits.read_bytes))
         self._arriving: set[asyncio.Task[None]] = set()
-        self._streams: dict[TcpStream, tuple[int, int]] = {}  # turns it had when last looked at; looks since then
+        self._streams: dict[TcpStream, tuple[int, int]] = {}  # its turns at the last check; checks since then
         self._look_timer: TimerHandle | None = None
         self._accept_timer: TimerHandle | None = None
         self._socket: socket.socket | None = None
@@ -75,7 +75,7 @@ class TcpServer:
             self._look_later()
 
     async def close(self) -> None:
-        """Accept nobody any more, and end every connection; returns when the last one is gone."""
+        """Accept no more connections, and end all; returns when the last one is closed."""
         opened, self._socket = self._socket, None
         if opened is None:
             return
@@ -93,7 +93,7 @@ class TcpServer:
             await self._empty.wait()
         await asyncio.sleep(0)  # for sockets that never became a connection
 
-    # Arriving.
+    # Accepting.
 
     def _accept_on(self) -> None:
         if self._socket is not None:
@@ -121,7 +121,7 @@ class TcpServer:
 
         def over(task: asyncio.Task[None]) -> None:
             self._arriving.discard(task)
-            if not stream.is_used:  # it went, or failed to greet, before it was a connection
+            if not stream.is_used:  # closed, or handshake failed, before it was a connection
                 arrived.close()
                 self._guard.leave()
 
@@ -132,7 +132,7 @@ class TcpServer:
     async def _connect(self, stream: TcpStream, arrived: socket.socket) -> None:
         loop, limits = asyncio.get_running_loop(), self._guard.limits
         secure: dict[str, Any] = {}
-        with contextlib.suppress(OSError):  # it is gone
+        with contextlib.suppress(OSError):  # already closed
             remote = address_text(arrived.getpeername())
             try:
                 if self._tls is not None and await self._first_byte(arrived) == TLS_GREETING:
@@ -141,12 +141,12 @@ class TcpServer:
                 await loop.connect_accepted_socket(lambda: stream, arrived, **secure)
             except TimeoutError:
                 self._guard.refuse(remote, IDLE, "it connected, and has not said a word")
-            except OSError as why:  # SSLError, a greeting that breaks off, or one that takes too long
+            except OSError as why:  # SSLError, an aborted handshake, or one that takes too long
                 if secure:
                     self._guard.refuse(remote, TLS, str(why) or type(why).__name__)
 
     async def _first_byte(self, arrived: socket.socket) -> bytes:
-        """Looked at, not read."""
+        """Peeks, does not read."""
         loop = asyncio.get_running_loop()
         came = loop.create_future()
         loop.add_reader(arrived, lambda: None if came.done() else came.set_result(None))
@@ -157,7 +157,7 @@ class TcpServer:
             loop.remove_reader(arrived)
         return arrived.recv(1, socket.MSG_PEEK)
 
-    # Connections: of those there may be thousands, so each consists of few objects, and none of them in a circle.
+    # Connections: there may be thousands, so each consists of few objects without reference cycles.
 
     def _user_of(self, stream: TcpStream) -> StreamUser | None:
         if self._socket is None:
@@ -180,13 +180,13 @@ class TcpServer:
         if not self._streams:
             self._empty.set()
 
-    # Silence.
+    # Idle connections.
 
     def _look_later(self) -> None:
         self._look_timer = self._guard.clock.call_later(self._guard.limits.idle_s / LOOKS, self._look)
 
     def _look(self) -> None:
-        """Close who has been silent, both ways, for as many looks as the idle time has."""
+        """Close connections without bytes in both directions for as many checks as the idle time has."""
         self._look_later()
         for stream, (turns, looks) in list(self._streams.items()):
             if stream.turns != turns:

@@ -8,30 +8,30 @@ from sandbox.transport.tcp_limits import TcpLimits
 
 
 class StreamUser(Protocol):
-    """Who speaks over a socket."""
+    """The user of a socket."""
 
     def heard(self, data: bytes) -> None: ...
     def drained(self) -> None:
-        """The other side reads again what it had left unread."""
+        """The other side reads again."""
     def unread(self, size: int) -> None:
-        """The stream ends: the other side has left `size` bytes unread, and more was due."""
+        """The stream ends: the other side has left `size` bytes unread, and more was to be sent."""
     def lost(self) -> None:
-        """The connection is over, whoever ended it; called once, in a later turn."""
+        """The connection has ended, by either side; called once, in a later turn."""
 
 
 class TcpStream(asyncio.BufferedProtocol):
-    """Everything that is asyncio's about a connection; what the bytes mean is its user's affair.
+    """The asyncio part of a connection; its user interprets the bytes.
 
-    All streams of a port read into one `buffer`: what came is copied out of it before anything else happens.  With
-    `waits` nothing is read while the other side leaves more than `drain_bytes` unread.  Only one side of a connection
-    may wait like that (ours is the one that listens), or both might wait for each other.
+    All streams of a port read into one `buffer`: received bytes are copied out of it first.  With `waits` nothing is
+    read while the other side leaves more than `drain_bytes` unread.  Only one side of a connection may wait like that
+    (ours is the listening one), or both might wait for each other.
     """
 
     def __init__(self, limits: TcpLimits, buffer: memoryview, user_of: Callable[["TcpStream"], StreamUser | None], *,
                  waits: bool, counted: Callable[["TcpStream", int], None] = lambda stream, size: None) -> None:
-        """`user_of` is called once the connection is there; None: it is not wanted.
+        """`user_of` is called once the connection exists; None: it is closed.
 
-        `counted` hears how many bytes of what was written lie unread, whenever that is looked at.
+        `counted` is called with the number of unread bytes at each count.
         """
         self._limits = limits
         self._buffer = buffer
@@ -42,28 +42,28 @@ class TcpStream(asyncio.BufferedProtocol):
         self._user: StreamUser | None = None
         self._transport: asyncio.Transport
         self._out: list[bytes] = []
-        self._in_turn = False  # what is written now goes out at the end of this turn
+        self._in_turn = False  # bytes written now go out at the end of this turn
         self._linger: asyncio.TimerHandle | None = None
         self.local = ""
         self.remote = ""
         self.is_open = False
-        self.is_used = False  # it is, or was, somebody's
+        self.is_used = False  # it has, or had, a user
         self.stalled = False  # the other side leaves too much unread
         self.wrote_bytes = 0  # in the last write
-        self.turns = 0  # in which something came or went
-        self.unread_since_s: float | None = None  # of the loop: since then something was unread at every look
+        self.turns = 0  # with bytes sent or received
+        self.unread_since_s: float | None = None  # of the loop: since then bytes were unread at every check
 
-    # For its user.
+    # Called by its user.
 
     def write(self, data: bytes) -> None:
-        """Goes out with everything else of this turn; nothing, once the stream is closed."""
+        """Goes out with everything else of this turn; ignored once the stream is closed."""
         if self.is_open:
             if not self._out and not self._in_turn:
                 asyncio.get_running_loop().call_soon(self.flush)
             self._out.append(data)
 
     def flush(self) -> None:
-        """Write what this turn has said so far.  Ends the stream when too much of earlier turns is unread."""
+        """Send the bytes of this turn so far.  Ends the stream when too much of earlier turns is unread."""
         if not self._out:
             return
         data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
@@ -83,7 +83,7 @@ class TcpStream(asyncio.BufferedProtocol):
             self._count(left)
 
     def close(self) -> None:
-        """Say what is said already, then end; a side that does not read it is not waited for longer than `linger_s`."""
+        """Send the bytes written before, then end; a side that does not read is given `linger_s`."""
         if not self.is_open:
             return
         self.flush()
@@ -92,20 +92,20 @@ class TcpStream(asyncio.BufferedProtocol):
         self._linger = asyncio.get_running_loop().call_later(self._limits.linger_s, self._transport.abort)
 
     def count_unread(self) -> int:
-        """Look again; what it says now is what `counted` was told last."""
+        """Count again; the result is what `counted` got last."""
         self._counted_bytes = self._transport.get_write_buffer_size()
         if not self._counted_bytes:
             self.unread_since_s = None
         return self._counted_bytes
 
     def end_unread(self) -> None:
-        """Too much is unread over all connections, and this one has not read for longest."""
+        """Too much is unread over all connections, and this one was idle for longest."""
         if self._user is not None:
             self._user.unread(self._counted_bytes)
         self.abort()
 
     def abort(self) -> None:
-        """End at once, whatever is unread."""
+        """End at once, dropping unread bytes."""
         self.is_open = False
         self._out.clear()
         self._transport.abort()
@@ -116,7 +116,7 @@ class TcpStream(asyncio.BufferedProtocol):
         self._counted_bytes = left
         self._counted(self, left)
 
-    # For asyncio.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -126,7 +126,7 @@ class TcpStream(asyncio.BufferedProtocol):
         transport.set_write_buffer_limits(high=self._limits.drain_bytes)
         self.is_open = True
         self._user = self._user_of(self) if self.remote else None
-        self._user_of = _nobody  # what it holds on to is let go
+        self._user_of = _no_user  # drop its references
         if self._user is None:
             self.abort()
         else:
@@ -147,7 +147,7 @@ class TcpStream(asyncio.BufferedProtocol):
                 self.flush()
 
     def eof_received(self) -> bool:
-        """RocketMQ's servers know no half-open connections: who says no more is not told any more, either."""
+        """RocketMQ's servers have no half-open connections: after its end of input a client gets no more answers."""
         self.close()
         return False
 
@@ -181,10 +181,10 @@ class TcpStream(asyncio.BufferedProtocol):
             user.lost()
 
 
-def _nobody(stream: TcpStream) -> None:
-    """Nobody waits for this stream."""
+def _no_user(stream: TcpStream) -> None:
+    """The default: no user."""
 
 
 def address_text(name: Any) -> str:
-    """`ip:port` of what a socket says of itself; an end that is gone already has no name."""
+    """`ip:port` of a socket's address; a closed end has none."""
     return f"{name[0]}:{name[1]}" if name else ""

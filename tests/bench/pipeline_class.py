@@ -52,6 +52,6 @@ def first(whole: Sources, size: int) -> Sources:
 def _seconds(child: Child, sources: Sources, name: str, out: Path) -> float:
     began = time.perf_counter()
     child.order(Order(name, JOB, sources.stores, sources.journals, str(out), {}))
-    last = next(line for line in child.told() if line["state"] in ENDED)
+    last = next(line for line in child.reports() if line["state"] in ENDED)
     assert last["state"] == "done", last
     return time.perf_counter() - began

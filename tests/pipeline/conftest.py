@@ -32,7 +32,7 @@ def run(child: Child, tmp_path: Path) -> Run:
         roots = {key: str(root) for key, root in (stores or ({} if store is None else {"broker-a": store})).items()}
         child.order(Order(name, job, roots, journals or {}, str(out or tmp_path / "out"), options))
         told: Told = []
-        for line in child.told():
+        for line in child.reports():
             assert line["run"] == name
             told.append(line)
             if line["state"] in ENDED:

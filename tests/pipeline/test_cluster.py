@@ -73,7 +73,7 @@ def test_a_run_goes_on_when_an_executor_dies(tmp_path: Path) -> None:
         child.order(Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
                           {"s": str(made.journal)}, str(out), {}))
         killed = False
-        for told in child.told():
+        for told in child.reports():
             if told["state"] in ENDED:
                 break
             if told.get("stage", 0) >= LATE_STAGE and not killed:

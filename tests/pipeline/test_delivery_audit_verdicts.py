@@ -228,7 +228,7 @@ def test_what_is_stored_while_a_run_is_at_work_is_for_the_next_one(child: Child,
     (broker.root / "config" / "consumerOffset.json").write_text('{"offsetTable":{"orders@g":{0:15}}}')
     out = tmp_path / "out"
     child.order(Order(tmp_path.name, "delivery_audit", {"broker-a": str(broker.root)}, {}, str(out), {}))
-    for told in child.told():
+    for told in child.reports():
         if told["state"] in ENDED:
             break
         if told["state"] == "running":

@@ -46,7 +46,7 @@ def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(golden: Pat
     out = small_disk / "out"
     with (tmp_path / "words").open("wb") as words, Child(Where("local[2]"), tmp_path / "spark", os.environ,
                                                          errors=words) as child:
-        told = child.told()
+        told = child.reports()
 
         def run() -> dict[str, object]:
             child.order(Order(f"run{next(numbers)}", "export", {"store": str(golden)}, {}, str(out), {}))

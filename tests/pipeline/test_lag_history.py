@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from sandbox.pipeline.lag.fold import WANTED, Fold, Told
+from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import COLUMNS
 from sandbox.pipeline.results import manifest_of
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
@@ -31,7 +31,7 @@ def expected(journals: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
     for sandbox, journal in journals.items():
         fold = Fold()
         for batch in batches(pieces_of({sandbox: Path(journal)}, Wanted()), Chosen(lines_of=WANTED), Wanted()):
-            fold.take(Told(row["seq"], row["at_ms"], row["event"], row["fields"]) for row in batch.to_pylist())
+            fold.take(JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"]) for row in batch.to_pylist())
         for name, rows in fold.rows.items():
             found[name] += [dict(zip(COLUMNS, (sandbox, row.group, row.topic, row.queue, row.from_ms, *row.figures),
                                      strict=True)) for row in rows]

@@ -10,7 +10,7 @@ import pytest
 from sandbox.cluster.config import HostConfig
 from sandbox.journal.segments import rows_since
 from sandbox.pipeline.lag import saved
-from sandbox.pipeline.lag.fold import WANTED, Fold, Told
+from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import Row
 from sandbox.pipeline.sources.journal_files import Chosen, Wanted, batches, pieces_of
 from sandbox.queries.rows.groups import GroupView
@@ -20,13 +20,14 @@ from sandbox.simulation.world import BEGIN_MS, World
 Board = dict[tuple[str, str, str, int], tuple[int, int | None]]  # group, topic, queue, from_ms: lag, lag_ms
 
 
-def told_of(journal: Path) -> list[Told]:
+def told_of(journal: Path) -> list[JournalLine]:
     """As the source gives them."""
     found = batches(pieces_of({"s": journal}, Wanted()), Chosen(lines_of=WANTED), Wanted())
-    return [Told(row["seq"], row["at_ms"], row["event"], row["fields"]) for batch in found for row in batch.to_pylist()]
+    rows = (row for batch in found for row in batch.to_pylist())
+    return [JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"]) for row in rows]
 
 
-def folded(told: list[Told]) -> Fold:
+def folded(told: list[JournalLine]) -> Fold:
     fold = Fold()
     fold.take(told)
     return fold
@@ -334,10 +335,10 @@ def test_broadcasting_members_have_rows_of_their_own(home: Path) -> None:
 
 
 def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
-    told: list[Told] = []
+    told: list[JournalLine] = []
 
     def tell(at_ms: int, kind: str, **fields: Any) -> None:
-        told.append(Told(len(told), at_ms, kind, json.dumps(fields)))
+        told.append(JournalLine(len(told), at_ms, kind, json.dumps(fields)))
 
     tell(0, "TopicChanged", topic="t", broker="b", read_queues=1, write_queues=1, permission=6, how="cluster")
     tell(0, "SubscriptionChanged", broker="b", group="g", topic="t", expression="*", sub_version=1, client_id="c",

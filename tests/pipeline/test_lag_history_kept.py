@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
-from sandbox.pipeline.lag import kept
-from sandbox.pipeline.lag.kept import DIRECTORY, FILES_AT_MOST, STATE, Place
+from sandbox.pipeline.lag import result_store
+from sandbox.pipeline.lag.result_store import DIRECTORY, FILES_AT_MOST, STATE, Place
 from sandbox.pipeline.results import manifest_of
 
 FIRST = "aaaaaaaa-1"
@@ -18,9 +18,9 @@ FIRST = "aaaaaaaa-1"
 
 def add(out: Path, batch: int, *, checkpoint: str = FIRST, rows: int = 1) -> None:
     place = Place(checkpoint, batch)
-    if not kept.is_in(out, place):
+    if not result_store.is_in(out, place):
         table = pa.table({"batch": [batch] * rows})
-        kept.add(out, place, {"seconds": table, STATE: pa.table({"state": [b"%d" % batch]})}, job="lag_history",
+        result_store.add(out, place, {"seconds": table, STATE: pa.table({"state": [b"%d" % batch]})}, job="lag_history",
                  run="r", true_to={"s": batch}, source={})
 
 
@@ -37,7 +37,7 @@ def test_batches_add_up_and_the_state_is_the_last_ones(tmp_path: Path) -> None:
     for batch in range(3):
         add(tmp_path, batch)
     assert shown(tmp_path) == [0, 1, 2]
-    before = kept.state_before(tmp_path, Place(FIRST, 3))
+    before = result_store.state_before(tmp_path, Place(FIRST, 3))
     assert before is not None
     assert pyarrow.dataset.dataset(before).to_table().to_pylist() == [{"state": b"2"}]
 
@@ -71,9 +71,9 @@ def test_killed_at_any_step_the_batch_is_in_once_when_it_is_told_again(tmp_path:
         return call
 
     with monkeypatch.context() as patch:
-        patch.setattr("pyarrow.parquet.write_table", dying(kept.pq.write_table))
-        patch.setattr("os.link", dying(kept.os.link))
-        patch.setattr("os.replace", dying(kept.os.replace))
+        patch.setattr("pyarrow.parquet.write_table", dying(result_store.pq.write_table))
+        patch.setattr("os.link", dying(result_store.os.link))
+        patch.setattr("os.replace", dying(result_store.os.replace))
         patch.setattr("shutil.rmtree", dying(shutil.rmtree))
         died = False
         try:
@@ -110,16 +110,16 @@ def test_a_checkpoint_without_its_result_is_begun_again(tmp_path: Path) -> None:
         checkpoint.mkdir()
         (checkpoint / "metadata").write_bytes(orjson.dumps({"id": stream}))
         add(tmp_path, 0)
-        kept.begin_again_if_torn(tmp_path, checkpoint)
+        result_store.begin_again_if_torn(tmp_path, checkpoint)
         assert checkpoint.exists() == stays
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def test_a_run_without_news_makes_the_result_its_own(tmp_path: Path) -> None:
-    kept.look_again(tmp_path, "r-1")
+    result_store.look_again(tmp_path, "r-1")
     assert manifest_of(tmp_path) is None
     add(tmp_path, 0)
-    kept.look_again(tmp_path, "r-2")
+    result_store.look_again(tmp_path, "r-2")
     manifest = manifest_of(tmp_path)
     assert manifest is not None
     assert (manifest.run, shown(tmp_path)) == ("r-2", [0])

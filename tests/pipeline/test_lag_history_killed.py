@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.lag.kept import DIRECTORY, place_of
+from sandbox.pipeline.lag.result_store import DIRECTORY, place_of
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
 from sandbox.simulation.world import World
@@ -77,7 +77,7 @@ class Scene:
         with (self.home / "words").open("ab") as words, Child(Where("local[2]"), self.home / "spark", os.environ,
                                                               errors=words) as child:
             child.order(Order("last", "lag_history", {}, self.journals, str(self.out), {}))
-            last = next(told for told in child.told() if told["state"] in ENDED)
+            last = next(told for told in child.reports() if told["state"] in ENDED)
             assert last["state"] == "done"
 
 

@@ -68,7 +68,7 @@ def test_a_run_goes_on_when_an_executor_of_the_server_dies(tmp_path: Path) -> No
 
         killer = threading.Thread(target=kill)
         killer.start()
-        told = next(told for told in child.told() if told["state"] in ENDED)
+        told = next(told for told in child.reports() if told["state"] in ENDED)
         killer.join()
     assert (len(killed), told["state"], told.get("why")) == (1, "done", None)
     assert list(out.glob(".kept-*")) == []

@@ -48,16 +48,16 @@ def test_a_script_is_its_seed_its_profile_and_its_minutes() -> None:
 def test_every_trouble_is_drawn_and_every_shape_of_cluster() -> None:
     scripts = [write_script(seed) for seed in range(200)]
     assert {step.kind for script in scripts for step in script.steps} >= KINDS.keys()
-    stages = [script.stage for script in scripts]
-    assert {len(stage.brokers) for stage in stages} == {1, 2}
-    assert {len(stage.name_servers) for stage in stages} == {1, 2}
-    assert {bool(stage.slaves) for stage in stages} == {True, False}
-    assert {(stage.flush, stage.replication) for stage in stages} == {
+    setups = [script.setup for script in scripts]
+    assert {len(setup.brokers) for setup in setups} == {1, 2}
+    assert {len(setup.name_servers) for setup in setups} == {1, 2}
+    assert {bool(setup.slaves) for setup in setups} == {True, False}
+    assert {(setup.flush, setup.replication) for setup in setups} == {
         (flush, replication) for flush in ("ASYNC_FLUSH", "SYNC_FLUSH")
         for replication in ("ASYNC_MASTER", "SYNC_MASTER")}
-    assert {group.kind for stage in stages for group in stage.groups} == {
+    assert {group.kind for setup in setups for group in setup.groups} == {
         "concurrent", "orderly", "broadcasting", "pull", "lite_pull"}
-    assert any(stage.transactional for stage in stages)
+    assert any(setup.transactional for setup in setups)
 
 
 def test_processes_come_to_the_same_results_as_one() -> None:
@@ -85,7 +85,7 @@ def test_the_command_counts_what_was_played() -> None:
 
 def test_one_seed_is_told_deed_by_deed() -> None:
     text = told("--seed", "1", "--profile", "reset")
-    assert "stage: " in text
+    assert "setup: " in text
     assert "ResetOffsets" in text
     assert "0 violations" in text
 

@@ -107,7 +107,7 @@ class Command(BaseCommand):
     def _told(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
         """Until its end; None: the process was gone before."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
-            for told in child.told():
+            for told in child.reports():
                 if told["state"] in ENDED:
                     return told
                 if "tasks" in told:

@@ -1,4 +1,4 @@
-"""Accounts and white addresses over the wire."""
+"""Requests on accounts and white addresses."""
 
 from sandbox.broker.acl import AccessControl
 from sandbox.broker.acl_config import Account, AclError
@@ -10,12 +10,12 @@ from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.fields import is_true, text, text_or_none
 from sandbox.remoting.json_body import dumps
 
-FILE_NAME = "plain_acl.yml"  # what mqadmin lists a version of; there is no such file here
+FILE_NAME = "plain_acl.yml"  # the file that mqadmin lists a version of; it does not exist here
 OFF = "access control is off at this broker"
 
 
 class AclAdminProcessor:
-    """RocketMQ: the access control part of `AdminBrokerProcessor`.  What is changed lasts as long as the broker runs.
+    """RocketMQ: the access control part of `AdminBrokerProcessor`.  Changes last while the broker runs.
 
     With access control off RocketMQ fails with a NullPointerException (209 to 211) and leaves 52 without an answer.
     """
@@ -30,13 +30,13 @@ class AclAdminProcessor:
                 RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: self.white_addresses}  # fmt: skip
 
     def put(self, c: RemotingCommand, _: Channel) -> Answer:
-        """What is left out keeps its value in an account there is already; only `admin` always counts."""
+        """Missing fields keep their value in an existing account; only `admin` is always set."""
         refused = ResponseCode.UPDATE_AND_CREATE_ACL_CONFIG_FAILED
         access = self._access(refused)
         access_key = text(c.ext, "accessKey")
         known = access.account(access_key)
         secret = text_or_none(c.ext, "secretKey")
-        if secret is None:  # RocketMQ wants it also where it stays
+        if secret is None:  # RocketMQ requires it also where it is unchanged
             raise BrokerRefused(refused, f"The accessKey={access_key} and secretKey=null cannot be null and length "
                                          "should longer than 6")
         account = _merged(known or Account(access_key, secret), c)._replace(secret_key=secret)
@@ -54,7 +54,7 @@ class AclAdminProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def white_addresses(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Instead of all there were.  Naming a file other than the default one is refused: there are none."""
+        """Replaces the whole list.  Only the default file can be named, as there are no others."""
         refused = ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED
         access = self._access(refused)
         rows = text_or_none(c.ext, "globalWhiteAddrs")
@@ -80,7 +80,7 @@ class AclAdminProcessor:
 
 
 def _merged(known: Account, c: RemotingCommand) -> Account:
-    """What is given counts; an empty default permission is none given, an empty address or list is."""
+    """Given fields are set; an empty default permission counts as missing, an empty address or list does not."""
     address = text_or_none(c.ext, "whiteRemoteAddress")
     topics, groups = text_or_none(c.ext, "topicPerms"), text_or_none(c.ext, "groupPerms")
     return known._replace(

@@ -1,4 +1,4 @@
-"""What administrators do with groups, and see of them."""
+"""Administrators' requests on groups."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.master_only import refuse_on_a_slave

@@ -1,4 +1,4 @@
-"""Where queues begin and end, where groups stand, and both tables whole."""
+"""Requests on queue ranges, group offsets, and both whole tables."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.message.queue import MessageQueue
@@ -63,10 +63,10 @@ class OffsetAdminProcessor:
         return c.reply(ResponseCode.SUCCESS, body=TopicStats(rows).encode())
 
     def clone(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Give one group the positions of another, in one topic or in all that exist here.
+        """Copy the offsets of one group to another, in one topic or in all that exist here.
 
-        Unless `offline`, a topic the source is online for without subscribing to it is left alone.  (RocketMQ 4.9.8
-        clones nothing when no topic is given, by oversight.)
+        Unless `offline`, topics that an online source group does not subscribe to are left out.  (RocketMQ 4.9.8 copies
+        nothing when no topic is given, by mistake.)
         """
         source, target, topic, offline = CloneOffsetsHeader.from_ext(c.ext)
         online = None if offline else self._parts.consumers.groups.get(source)

@@ -1,4 +1,4 @@
-"""How far groups are behind, what went through, and what a queue's entries look like."""
+"""Requests on lag, throughput counters and queue entries."""
 
 from collections.abc import Iterable, Iterator
 
@@ -30,7 +30,7 @@ from sandbox.remoting.headers import (
 )
 from sandbox.remoting.json_body import Queue, dumps
 
-MAX_QUEUE_ENTRIES = 4_096  # in one answer; RocketMQ goes on to the end of the queue's file
+MAX_QUEUE_ENTRIES = 4_096  # in one answer; RocketMQ reads to the end of the queue's file
 NO_TIME_MS = -1
 NEVER = INT64_END - 1  # Java's Long.MAX_VALUE
 
@@ -90,9 +90,9 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=body)
 
     def corrections(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The smallest offset of all groups in each queue; Long.MAX_VALUE where `compareGroup` stands before it.
+        """The smallest offset of all groups in each queue; Long.MAX_VALUE where `compareGroup` is before it.
 
-        RocketMQ forgets the offsets of `filterGroups` for good while it answers; here they are left out of the answer.
+        RocketMQ deletes the offsets of `filterGroups` for good while it answers; here they are left out of the answer.
         """
         header = CorrectionOffsetHeader.from_ext(c.ext)
         smallest: dict[int, int] = {}
@@ -115,7 +115,7 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=data.encode())
 
     def queue_entries(self, c: RemotingCommand, _: Channel) -> Answer:
-        """A few entries as they lie in the queue's file; a place where none is has no body, and its answer is 0 too."""
+        """A few entries of the queue's file; a missing entry gives an answer without body and with code 0."""
         header = QueueEntriesHeader.from_ext(c.ext)
         name, queue_id = header.topic, header.queue_id
         if (name, queue_id) not in self._store.queues():
@@ -139,7 +139,7 @@ class StatisticsProcessor:
         return body._replace(subscription=sub, filter_data=dumps(data.to_json() if data else None).decode())
 
     def _consumed(self, group: str, topics: Iterable[str]) -> Iterator[TopicConfig]:
-        """Those that exist here and that the group subscribes to, if it is online at all."""
+        """Topics that exist here and that the group subscribes to, if it is online."""
         parts = self._parts
         online = parts.consumers.groups.get(group)
         for name in topics:

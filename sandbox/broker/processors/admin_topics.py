@@ -1,4 +1,4 @@
-"""What administrators do with topics."""
+"""Administrators' requests on topics."""
 
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -49,7 +49,7 @@ class TopicAdminProcessor:
         return c.reply(ResponseCode.SUCCESS, body=GroupList(tuple(sorted(groups))).encode())
 
     def put(self, topic: TopicConfig, how: str) -> None:
-        """Create or change a topic.  Shrinking a queue count only changes the number; the data stays."""
+        """Create or change a topic.  A smaller queue count changes only the number; the data stays."""
         refuse_on_a_slave(self._parts.config)
         self._named(topic.topic)
         wrong = [queues for queues in (topic.read_queues, topic.write_queues) if not 0 <= queues <= MAX_QUEUES]
@@ -61,7 +61,7 @@ class TopicAdminProcessor:
         self._parts.topics.update(topic, how)
 
     def remove(self, topic: str) -> None:
-        """Delete the topic and its queues; its messages stay in the log until their files go."""
+        """Delete the topic and its queues; its messages stay in the log until their files are deleted."""
         refuse_on_a_slave(self._parts.config)
         self._named(topic)
         if self._parts.topics.delete(topic):

@@ -1,4 +1,4 @@
-"""HEART_BEAT, UNREGISTER_CLIENT, CHECK_CLIENT_CONFIG: who is there."""
+"""HEART_BEAT, UNREGISTER_CLIENT, CHECK_CLIENT_CONFIG."""
 
 from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
@@ -26,7 +26,7 @@ class ClientManageProcessor:
                 RequestCode.CHECK_CLIENT_CONFIG: self.check}
 
     def heartbeat(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Register every group of one client; a group met for the first time gets its rules and its retry topic."""
+        """Register every group of one client; a new group gets its configuration and its retry topic."""
         parts = self._parts
         data = HeartbeatData.decode(c.body)
         if len(data.consumers) + len(data.producers) > MAX_GROUPS_PER_CLIENT:
@@ -36,7 +36,7 @@ class ClientManageProcessor:
         for consumer in data.consumers:
             config = parts.subscription_groups.find(consumer.group_name)
             if config is None and parts.subscription_groups.refusal(consumer.group_name) is not None:
-                continue  # one group too many, or no name for one
+                continue  # one group too many, or an invalid name
             if config is not None:
                 parts.topics.create_for_group(retry_topic(consumer.group_name), config.retry_queues, "retry")
             parts.consumers.register(consumer, channel, data.client_id, language, c.version,
@@ -58,7 +58,7 @@ class ClientManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {})
 
     def check(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Tag expressions always pass; others must compile, where this broker filters by properties at all."""
+        """Tag expressions always pass; others must compile, if this broker filters by properties."""
         asked = CheckClientBody.decode(c.body).subscription
         kind = asked.expression_type or TAG
         if kind == TAG:

@@ -1,4 +1,4 @@
-"""What consumers ask and tell about their group: who is in it, where it has got to, who may read what."""
+"""Requests of consumers about their group: members, offsets, locks."""
 
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -31,7 +31,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {}, ConsumerList(tuple(known.client_ids())).encode())
 
     def query_offset(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The stored offset; or 0 for a group nobody knows, while offset 0 is still in memory (spec 4, the quirk)."""
+        """The stored offset; or 0 for an unknown group, while offset 0 is still in memory (spec 4, the quirk)."""
         group, topic, queue_id, *_rest = QueryOffsetHeader.from_ext(c.ext)
         store = self._parts.store
         offset = self._parts.consumer_offsets.get(group, topic, queue_id)
@@ -42,7 +42,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {"offset": str(offset)})
 
     def update_offset(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Whatever is committed counts.  Whether a member's timer or an administrator did it shows in the journal."""
+        """Every commit counts.  The journal shows whether a member's timer or an administrator sent it."""
         header = UpdateOffsetHeader.from_ext(c.ext)
         group = self._parts.consumers.groups.get(header.group)
         member = group.channels.get(channel) if group else None
@@ -56,7 +56,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, body=LockedQueues(tuple(queues)).encode())
 
     def unlock(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Clients give up single queues one-way, while rebalancing, and all of them with an answer, when they stop."""
+        """Clients unlock single queues one-way during a rebalance, and all of them with an answer when they stop."""
         body = LockBatchBody.decode(c.body)
         why = "rebalance" if c.flag & FLAG_ONEWAY else "shutdown"
         self._parts.locks.unlock_batch(body.group, body.client_id, map(MessageQueue._make, body.queues), why=why)

@@ -1,4 +1,4 @@
-"""One topic, one group: what administrators of 5.x ask for instead of the whole tables."""
+"""One topic, one group: requests of 5.x administrators instead of the whole tables."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.remoting.bodies import TopicList
@@ -11,7 +11,7 @@ from sandbox.remoting.json_body import dumps
 
 
 class DetailsProcessor:
-    """RocketMQ 5.3: `AdminBrokerProcessor.getTopicConfig` and its neighbours (spec remoting 2.2, 8)."""
+    """RocketMQ 5.3: `AdminBrokerProcessor.getTopicConfig` and similar ones (spec remoting 2.2, 8)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -30,19 +30,19 @@ class DetailsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=dumps(found.to_json()))
 
     def group(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Asking makes a group that may make itself, as in RocketMQ."""
+        """The request creates a group where groups are created automatically, as in RocketMQ."""
         found = self._parts.subscription_groups.find(text(c.ext, "group"))
         if found is None:
             return c.reply(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark="No group in this broker")
         return c.reply(ResponseCode.SUCCESS, body=dumps(found.to_json()))
 
     def topics_of_group(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Where the group has committed."""
+        """Topics the group has committed in."""
         topics = self._parts.consumer_offsets.topics_of(text(c.ext, "group"))
         return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(topics), self._parts.config.address).encode())
 
     def subscription(self, c: RemotingCommand, _: Channel) -> Answer:
-        """What an online group wants of a topic; nobody online: the body has none."""
+        """An online group's subscription to a topic; for an offline group the body has none."""
         header = TopicGroupHeader.from_ext(c.ext)
         body: dict[str, object] = {"group": header.group, "topic": header.topic}
         sub = self._parts.consumers.subscription(header.group, header.topic)

@@ -1,4 +1,4 @@
-"""END_TRANSACTION: a producer says what became of a transaction."""
+"""END_TRANSACTION: a producer commits or rolls back."""
 
 import logging
 
@@ -29,7 +29,8 @@ class EndTransactionProcessor:
     """RocketMQ: `EndTransactionProcessor` (spec broker-behaviour 2.3).
 
     Ending twice stores twice, as there.  Where sends wait for the disk or a slave, so does a commit; the half message
-    counts as ended only then, whatever came of the wait: a broker that dies in between asks its producer again.
+    counts as ended only after that, with any result of the wait: a broker that crashes in between checks its producer
+    again.
     """
 
     def __init__(self, parts: BrokerParts) -> None:
@@ -40,7 +41,7 @@ class EndTransactionProcessor:
         return {RequestCode.END_TRANSACTION: self.end}
 
     def end(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Commit or roll back; "I do not know" has no answer and changes nothing."""
+        """Commit or roll back; "unknown" has no answer and changes nothing."""
         header = EndTransactionHeader.from_ext(c.ext)
         if not self._parts.config.is_master:
             return c.reply(ResponseCode.SLAVE_NOT_AVAILABLE, remark=remarks.NOT_SET)
@@ -61,14 +62,14 @@ class EndTransactionProcessor:
 
     def _answer_late(self, c: RemotingCommand, channel: Channel, half: StoredMessage,
                      header: EndTransactionHeader) -> None:
-        """The wait is over, well or not: the message is stored in either case."""
+        """The wait is over, with any result: the message is stored in either case."""
         self._remove(half, header)
         self._parts.store.dispatch()
         if not c.flag & FLAG_ONEWAY:
             self._parts.connections.send(channel, c.reply(ResponseCode.SUCCESS))
 
     def _remove(self, half: StoredMessage, header: EndTransactionHeader) -> None:
-        """The half message has ended; where that cannot be noted it waits on, and the sender hears nothing of it."""
+        """End the half message; if that cannot be stored it stays open, without notice to the sender."""
         done = self._parts.store.put_quietly(op_message(half, self._parts.clock.now_ms(), self._store_host))
         if done.status is not PutMessageStatus.PUT_OK:
             log.error("the end of half message %d not noted: %s", half.queue_offset, done.status.value)
@@ -78,7 +79,7 @@ class EndTransactionProcessor:
                                        "check" if header.from_check else "producer")
 
     def _half_of(self, header: EndTransactionHeader) -> StoredMessage:
-        """The record both offsets lead to.  Raises BrokerRefused (1)."""
+        """The record at both offsets.  Raises BrokerRefused (1)."""
         half = self._parts.store.read_message(header.physical_offset)
         complaint = None
         if half is None:
@@ -92,16 +93,16 @@ class EndTransactionProcessor:
         return half
 
     def _final(self, half: StoredMessage) -> InboundMessage:
-        """Raises BrokerRefused (1) when nobody knows where it was going."""
+        """Raises BrokerRefused (1) without a destination in its properties."""
         try:
             return committed(half)
         except ValueError as why:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"the prepared message has no destination: {why}") from None
 
     def _store(self, message: InboundMessage) -> int:
-        """Give the message to its topic; returns where it ends in the log.
+        """Store the message in its topic; returns its end in the log.
 
-        Raises BrokerRefused when it cannot be stored: the half message waits on.
+        Raises BrokerRefused when it cannot be stored: the half message stays open.
         """
         result = self._parts.store.put_quietly(message)
         if result.status is PutMessageStatus.PUT_OK:

@@ -1,4 +1,4 @@
-"""What only a master does."""
+"""Requests that only a master serves."""
 
 from sandbox.broker import remarks
 from sandbox.broker.config import BrokerConfig
@@ -9,7 +9,7 @@ from sandbox.remoting.codes import ResponseCode
 def refuse_on_a_slave(config: BrokerConfig) -> None:
     """Topics and groups of a slave come from its master.  Raises BrokerRefused.
 
-    RocketMQ: `AdminBrokerProcessor.validateSlave`, the first thing that creating and deleting either asks.
+    RocketMQ: `AdminBrokerProcessor.validateSlave`, the first check of creating and deleting either.
     """
     if not config.is_master:
         raise BrokerRefused(ResponseCode.SYSTEM_ERROR, remarks.ON_A_SLAVE)

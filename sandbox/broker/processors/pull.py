@@ -1,4 +1,4 @@
-"""PULL_MESSAGE and LITE_PULL_MESSAGE: give messages out, now or when there are some."""
+"""PULL_MESSAGE and LITE_PULL_MESSAGE: return messages, now or on arrival."""
 
 from sandbox.broker.hold import PULL_BYTES, HeldPull
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -52,7 +52,7 @@ class PullProcessor:
         return {RequestCode.PULL_MESSAGE: self.pull, RequestCode.LITE_PULL_MESSAGE: self.pull}
 
     def pull(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """The first pass: may park the pull, and takes along the offset it carries."""
+        """The first attempt: may hold the pull, and commits the offset it carries."""
         return self._answer(c, channel, held=None)
 
     def _answer(self, c: RemotingCommand, channel: Channel, *, held: HeldPull | None) -> Answer:
@@ -90,14 +90,14 @@ class PullProcessor:
         code = _CODES.get(result.status)
         if code is not None:
             return code
-        # The queue is empty: somebody who starts at 0 may wait, somebody who was further must move.
+        # The queue is empty: a reader at 0 may wait, one that was further must be corrected.
         return ResponseCode.PULL_OFFSET_MOVED if header.queue_offset != 0 else ResponseCode.PULL_NOT_FOUND
 
     def _suspend(self, c: RemotingCommand, channel: Channel, header: PullHeader, mq: MessageQueue, client_id: str,
                  wanted: MessageFilter) -> bool:
-        """Park it; False: there are too many, it is answered like one that does not wait."""
+        """Hold it; False: there are too many, it is answered like one that does not wait."""
         parts = self._parts
-        c.body = None  # nobody reads it, and it is not kept
+        c.body = None  # not read, and not kept
         patience_ms = header.suspend_timeout_ms if parts.config.long_polling else parts.config.short_polling_ms
         now_ms = parts.clock.now_ms()
 
@@ -120,7 +120,7 @@ class PullProcessor:
 
     def _note(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult, code: ResponseCode,
               next_offset: int, held: HeldPull | None) -> None:
-        """The table of pulls and the journal."""
+        """Record the pull in the table of pulls and the journal."""
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))
@@ -135,7 +135,8 @@ class PullProcessor:
 
     def _offset_moved(self, header: PullHeader, mq: MessageQueue, client_id: str, result: GetResult,
                       next_offset: int) -> None:
-        """Say so in the journal and, as RocketMQ does, in a topic of its own (tag and key are the group)."""
+        """Write the correction to the journal and, as RocketMQ does, to a topic of its own (tag and key are the group).
+        """
         parts = self._parts
         parts.journal.write(OffsetMoved(group=header.group, client_id=client_id, topic=mq.topic, broker=mq.broker,
                                         queue_id=mq.queue_id, asked=header.queue_offset, given=next_offset,

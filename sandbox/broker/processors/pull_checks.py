@@ -1,4 +1,4 @@
-"""May this client read this queue, and which of its messages does it want?"""
+"""Checks of a pull: may this client read this queue, and which messages match."""
 
 from functools import lru_cache
 
@@ -14,8 +14,8 @@ from sandbox.remoting.headers import PullHeader
 
 FLAG_SUBSCRIPTION = 4
 
-MAX_SHORT_CHARS = 1_024  # of a tag expression; of longer ones a thousand would fill the memory
-MAX_LONG_CHARS = 128 * 1024  # taken apart it may be 10 MB
+MAX_SHORT_CHARS = 1_024  # of a tag expression; a thousand longer ones would fill the memory
+MAX_LONG_CHARS = 128 * 1024  # parsed it may take 10 MB
 _short = lru_cache(maxsize=1024)(parse_tags)
 _long = lru_cache(maxsize=4)(parse_tags)
 
@@ -28,7 +28,7 @@ class PullChecks:
         self._config = parts.config
 
     def wanted(self, header: PullHeader, channel: Channel) -> tuple[SubscriptionGroupConfig, MessageFilter]:
-        """The group's rules and its filter for this topic.  Raises BrokerRefused."""
+        """The group's configuration and its filter of this topic.  Raises BrokerRefused."""
         parts, ip = self._parts, self._config.ip
         if not self._config.readable:
             raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the broker[{ip}] pulling message is forbidden")
@@ -51,7 +51,7 @@ class PullChecks:
         return group, self._registered(header, group)
 
     def _asked(self, header: PullHeader) -> MessageFilter:
-        """By the text the pull carries.  RocketMQ delivers everything for a text that does not compile; we refuse."""
+        """By the expression in the pull.  RocketMQ delivers everything for one that does not compile; we refuse."""
         kind, text = header.expression_type or TAG, header.subscription or ""
         parse_failed = BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)
         if kind != TAG and not text:
@@ -69,7 +69,7 @@ class PullChecks:
             raise parse_failed from None
 
     def _registered(self, header: PullHeader, config: SubscriptionGroupConfig) -> MessageFilter:
-        """By what the group's last heartbeats said."""
+        """By the group's last heartbeats."""
         members = self._parts.consumers.groups.get(header.group)
         if members is None:
             raise BrokerRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, remarks.GROUP_INFO_MISSING)

@@ -1,4 +1,4 @@
-"""SEND_REPLY_MESSAGE, SEND_REPLY_MESSAGE_V2: pass a reply on to who asked, and keep it."""
+"""SEND_REPLY_MESSAGE, SEND_REPLY_MESSAGE_V2: pass a reply on to the requester, and store it."""
 
 import logging
 
@@ -24,8 +24,8 @@ IPV4_HOST_BYTES = 8
 class ReplyProcessor:
     """RocketMQ: `ReplyMessageProcessor` (spec remoting 6).
 
-    The requester gets the reply over the connection on which it last sent a heartbeat as a producer; only here, so a
-    reply must go to a broker the requester knows.  Told or not, the reply is stored as it came.
+    The requester gets the reply over the connection of its last heartbeat as a producer, on this broker only, so a
+    reply must go to a broker the requester knows.  Delivered or not, the reply is stored unchanged.
     """
 
     def __init__(self, parts: BrokerParts, checks: SendChecks) -> None:
@@ -69,9 +69,9 @@ class ReplyProcessor:
 
     def _finish(self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int,
                 why_not: str | None) -> Answer:
-        """Store the reply, where that is wanted, and say what became of it.  None: the store has to become safe first.
+        """Store the reply, where that is requested, and return the answer.  None: it waits for the disk or a slave.
 
-        The answer of a reply that could not be stored still says how the pushing went, as RocketMQ's does.
+        The answer of a reply that could not be stored still has the result of the delivery, as RocketMQ's does.
         """
         config = self._parts.config
         ext = {"MSG_REGION": config.region, "TRACE_ON": "true" if config.trace_on else "false"}
@@ -98,7 +98,7 @@ class ReplyProcessor:
         return None
 
     def _message(self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int) -> InboundMessage:
-        """As it came: nothing is added to its text, and of its sys flag nothing is kept (RocketMQ sets none)."""
+        """Unchanged: nothing is added to its properties, and its sys flag is dropped (RocketMQ sets none)."""
         host, wait = host_of(channel.remote), props.decode(header.properties).get(props.WAIT, "true")
         sys_flag = BORN_HOST_V6 if len(host) > IPV4_HOST_BYTES else 0
         sys_flag |= STORE_HOST_V6 if len(self._store_host) > IPV4_HOST_BYTES else 0

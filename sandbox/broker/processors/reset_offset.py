@@ -1,4 +1,4 @@
-"""INVOKE_BROKER_TO_RESET_OFFSET: send a running group elsewhere."""
+"""INVOKE_BROKER_TO_RESET_OFFSET: move an online group."""
 
 from sandbox.broker import remarks
 from sandbox.broker.consumers import ConsumerGroup
@@ -26,12 +26,12 @@ class ResetOffsetProcessor:
         return {RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: self.reset}
 
     def reset(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The administrator's language picks the form the members get; the answer is always the map."""
-        offsets = self.tell(ResetOffsetHeader.from_ext(c.ext), for_c=c.language == Language.CPP)
+        """The administrator's language decides the form for the members; the answer is always the map."""
+        offsets = self.send_to_members(ResetOffsetHeader.from_ext(c.ext), for_c=c.language == Language.CPP)
         return c.reply(ResponseCode.SUCCESS, body=ResetOffsetBody(offsets).encode(), remark=remarks.NOT_SET)
 
-    def tell(self, header: ResetOffsetHeader, *, for_c: bool = False) -> dict[Queue, int]:
-        """Tell every member where to go on; returns the target of each queue.  Raises BrokerRefused."""
+    def send_to_members(self, header: ResetOffsetHeader, *, for_c: bool = False) -> dict[Queue, int]:
+        """Send every member its new offsets; returns the target of each queue.  Raises BrokerRefused."""
         offsets = self.targets(header)
         group = self._parts.consumers.groups.get(header.group)
         if group is None:
@@ -42,7 +42,7 @@ class ResetOffsetProcessor:
         return offsets
 
     def targets(self, header: ResetOffsetHeader) -> dict[Queue, int]:
-        """Where each write queue would go on.  A queue nobody has committed yet refuses the whole reset."""
+        """The target of each write queue.  A queue without a committed offset refuses the whole reset."""
         parts, name = self._parts, header.topic
         topic = parts.topics.get(name)
         if topic is None:

@@ -1,4 +1,4 @@
-"""RESUME_CHECK_HALF_MESSAGE: ask again about a transaction that was given up."""
+"""RESUME_CHECK_HALF_MESSAGE: check a discarded transaction again."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.stored_text import host_of
@@ -28,7 +28,7 @@ class ResumeCheckProcessor:
         return {RequestCode.RESUME_CHECK_HALF_MESSAGE: self.resume}
 
     def resume(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Put the message to the half queue as one nobody has been asked about yet."""
+        """Put the message to the half queue with no checks counted."""
         stored = self._named(text(c.ext, "msgId"))
         found = {**stored.properties, names.TRANSACTION_CHECK_TIMES: "0"}
         result = self._parts.store.put_quietly(InboundMessage(
@@ -36,12 +36,12 @@ class ResumeCheckProcessor:
             stored.flag, stored.born_ms, host_of(stored.born_host), stored.reconsume_times, wait_store_ok=False))
         if result.status is not PutMessageStatus.PUT_OK:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, FAILED)
-        self._parts.transactions.prepared(HalfMessage.told(
+        self._parts.transactions.prepared(HalfMessage.of_properties(
             found, result.queue_offset, result.physical_offset, stored.born_ms, host_of(self._parts.config.address)))
         return c.reply(ResponseCode.SUCCESS)
 
     def _named(self, message_id: str) -> StoredMessage:
-        """Raises BrokerRefused (1): the id is none, or no message is there any more."""
+        """Raises BrokerRefused (1): invalid id, or the message is deleted."""
         try:
             stored = self._parts.store.read_message(msg_id.decode(message_id).physical_offset)
         except ValueError:

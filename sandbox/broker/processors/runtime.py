@@ -1,4 +1,4 @@
-"""What the broker says of itself, and its files when an administrator asks for cleaning."""
+"""Runtime figures of the broker, and file deletion by an administrator."""
 
 from math import ceil
 
@@ -14,7 +14,7 @@ NO_QUEUE = ("sendThreadPoolQueueSize", "pullThreadPoolQueueSize", "queryThreadPo
             "sendThreadPoolQueueHeadWaitTimeMills", "pullThreadPoolQueueHeadWaitTimeMills",
             "queryThreadPoolQueueHeadWaitTimeMills", "pageCacheLockTimeMills", "dispatchMaxBuffer",
             "putMessageEntireTimeMax", "getMessageEntireTimeMax")  # fmt: skip
-# What RocketMQ says where it is set up as it comes; nothing here is limited or measured so.
+# RocketMQ's values in its default configuration; here these are neither limited nor measured.
 CONSTANTS = {"sendThreadPoolQueueCapacity": "10000", "pullThreadPoolQueueCapacity": "100000",
              "queryThreadPoolQueueCapacity": "20000", "EndTransactionThreadPoolQueueCapacity": "100000",
              "putLatency99": "0.00", "putLatency999": "0.00",
@@ -23,7 +23,7 @@ UNITS = "KMGTPE"
 
 
 class RuntimeProcessor:
-    """RocketMQ: `AdminBrokerProcessor.getBrokerRuntimeInfo` and its neighbours (spec remoting 3.6)."""
+    """RocketMQ: `AdminBrokerProcessor.getBrokerRuntimeInfo` and similar ones (spec remoting 3.6)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -39,7 +39,7 @@ class RuntimeProcessor:
         return c.reply(ResponseCode.SUCCESS, body=KVTable(dict(sorted(self.figures().items()))).encode())
 
     def figures(self) -> dict[str, str]:
-        """All values are texts.  There are no thread pools here, so nothing ever queues in them."""
+        """All values are texts.  There are no thread pools here, so their queues are empty."""
         parts, store, stats = self._parts, self._parts.store, self._parts.stats
         at_s, taken = stats.now_s(), store.stats
         put_tps = taken.puts.means(taken.now_s())
@@ -86,12 +86,12 @@ class RuntimeProcessor:
         return c.reply(ResponseCode.SUCCESS, body=dumps({"data": data}))
 
     def clean_queues(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Queue files go together with the log files they point to."""
+        """Queue files are deleted with the log files they point to."""
         self._parts.store.clean(manual=False)
         return c.reply(ResponseCode.SUCCESS)
 
     def clean_unused(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Drop queues of topics that are no topics any more."""
+        """Delete queues of topics that no longer exist."""
         known = {*self._parts.topics.table, *self._parts.topics.system}
         for topic in sorted({topic for topic, _ in self._parts.store.queues()} - known):
             self._parts.store.delete_topic(topic)
@@ -102,7 +102,7 @@ class RuntimeProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def _log_path(self) -> str:
-        """Where a limit stands for the disk, the machine's paths are nobody's business."""
+        """A store whose disk size is a limit does not report the machine's paths."""
         store = self._parts.store
         return store.disk.where("commitlog") if store.config.store_limit_bytes is None else "store/commitlog"
 
@@ -124,6 +124,6 @@ def _human(size: int) -> str:
 
 
 def _sums(left: str, right: str) -> str:
-    """Of two rows of means; what is left out counts as nothing, as in RocketMQ."""
+    """Of two rows of averages; a missing value counts as 0, as in RocketMQ."""
     pairs = zip(left.split(" "), right.split(" "), strict=True)
     return " ".join(str(float(one or 0) + float(other or 0)) for one, other in pairs)

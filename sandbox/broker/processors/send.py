@@ -1,4 +1,4 @@
-"""SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE: take messages in."""
+"""SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE."""
 
 from sandbox.broker.delay import delay_level, postpone
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -53,9 +53,9 @@ class SendProcessor:
                 RequestCode.SEND_BATCH_MESSAGE: self.send}
 
     def send(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Check, store, and answer now, or once the log is flushed when sender and configuration want that.
+        """Check, store, and answer now, or once the log is flushed when sender and configuration request that.
 
-        A batch is known by its header, whatever the code (spec remoting 2.4).
+        A batch is recognised by its header, whatever the code (spec remoting 2.4).
         """
         header = SendHeader.from_ext(c.ext)
         try:
@@ -91,7 +91,7 @@ class SendProcessor:
         return answer
 
     def _success(self, c: RemotingCommand, queue_id: int, result: PutResult) -> RemotingCommand:
-        """`queueId` is the one asked for, also when the record went to a delay queue or the dead letters."""
+        """`queueId` is the requested one, also when the record went to a delay queue or the dead letters."""
         prefix, (_, first, _, _, queue_offset, _, physicals) = self._id_prefix, result
         if physicals:
             msg_id = ",".join([f"{prefix}{offset:016X}" for offset in physicals])
@@ -101,7 +101,7 @@ class SendProcessor:
         return RemotingCommand(0, ext, None, flag=FLAG_RESPONSE, opaque=c.opaque, serialize_type=c.serialize_type)
 
     def _answer_when_safe(self, answer: RemotingCommand, channel: Channel, result: PutResult) -> None:
-        """Once it is flushed, and a slave has it, where that is asked for; else with a code that says what is not."""
+        """Once it is flushed, and a slave has it, where requested; else with a code that says which one failed."""
         unanswered = self._store.unanswered
         unanswered.add(result.offsets, self._store.flushed_offset)
 
@@ -115,7 +115,7 @@ class SendProcessor:
         self._store.safety.when_safe(result.physical_end, settled)
 
     def _message(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundMessage:
-        """What is stored for one plain message; this is the hot path."""
+        """The record of one plain message; this is the hot path."""
         topic, text, host = header.topic, header.properties, host_of(channel.remote)
         sys_flag = self._sys_flag(header, host)
         if self._topics[topic].filter_type == "MULTI_TAG":
@@ -127,13 +127,13 @@ class SendProcessor:
                                          header.born_ms, host, header.reconsume_times, 0, wait))
 
     def _sys_flag(self, header: SendHeader, host: bytes) -> int:
-        """The sender's, except for what it says about addresses: those are known here."""
+        """The sender's, except for the address bits, which are known here."""
         sys_flag = header.sys_flag & ~HOSTS_V6 | self._store_host_flag
         return sys_flag | BORN_HOST_V6 if len(host) > IPV4_HOST_BYTES else sys_flag
 
     def _special(self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int,
                  host: bytes) -> InboundMessage:
-        """Retries, delays and transactions: stored elsewhere than asked."""
+        """Retries, delays and transactions: stored in another topic than the requested one."""
         found, topic = props.decode(header.properties), header.topic
         if topic.startswith(names.RETRY_PREFIX):
             topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, found)
@@ -143,7 +143,7 @@ class SendProcessor:
             sys_flag = prepare(found, topic, queue_id, sys_flag)
             topic, queue_id = names.HALF_TOPIC, HALF_QUEUE_ID
         level = delay_level(found)
-        if level > 0:  # of a half message, too: what comes of it when it is due is nothing
+        if level > 0:  # also of a half message, which has no effect when it is due
             level = postpone(found, topic, queue_id, level, self._parts.delay.max_level)
             topic, queue_id = names.SCHEDULE_TOPIC, level - 1
         elif topic[0] != "%" and topic is not names.HALF_TOPIC:
@@ -153,9 +153,9 @@ class SendProcessor:
                               header.reconsume_times, 0, wait)
 
     def _prepared(self, message: InboundMessage, result: PutResult) -> None:
-        """Somebody has to end what was begun."""
+        """Register the half message as open."""
         found = props.decode(message.properties.decode())
-        self._parts.transactions.prepared(HalfMessage.told(found, result.queue_offset, result.physical_offset,
+        self._parts.transactions.prepared(HalfMessage.of_properties(found, result.queue_offset, result.physical_offset,
                                                            message.born_ms, host_of(self._parts.config.address)))
 
     def _batch(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundBatch:

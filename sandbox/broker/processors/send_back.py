@@ -1,4 +1,4 @@
-"""CONSUMER_SEND_MSG_BACK: a consumer failed with a message and wants it again later."""
+"""CONSUMER_SEND_MSG_BACK: a consumer failed with a message and gets it again later."""
 
 from sandbox.broker import remarks
 from sandbox.broker.delay import postpone
@@ -31,7 +31,7 @@ class SendBackProcessor:
         return {RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back}
 
     def send_back(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Store a copy for the group alone: in its retry topic after a delay, or in its dead letters."""
+        """Store a copy for the group only: in its retry topic after a delay, or in its dead letters."""
         header, parts = SendBackHeader.from_ext(c.ext), self._parts
         config = parts.subscription_groups.find(header.group)
         if config is None:
@@ -77,11 +77,11 @@ class SendBackProcessor:
             stored.sys_flag, stored.flag, stored.born_ms, host_of(stored.born_host), stored.reconsume_times + 1,
             0, wait_store_ok=False))
         if result.status is not PutMessageStatus.PUT_OK:
-            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, result.status.name)  # not the codes a send is answered with
+            raise BrokerRefused(ResponseCode.SYSTEM_ERROR, result.status.name)  # not the codes of a send
         parts.stats.sent_back(header.group, found[props.RETRY_TOPIC], level, result.store_bytes)
-        self._tell(header, stored, level, dead=dead)
+        self._report(header, stored, level, dead=dead)
 
-    def _tell(self, header: SendBackHeader, stored: StoredMessage, level: int, *, dead: bool) -> None:
+    def _report(self, header: SendBackHeader, stored: StoredMessage, level: int, *, dead: bool) -> None:
         parts = self._parts
         if dead:
             parts.journal.write(MessageDeadLettered(

@@ -1,4 +1,4 @@
-"""May this message be stored here, and where?"""
+"""Checks of a send: may this message be stored here, and in which queue."""
 
 from sandbox.broker import remarks
 from sandbox.broker.delay import delay_level
@@ -16,27 +16,27 @@ from sandbox.remoting.headers import SendHeader
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import PutMessageStatus
 
-VERSION_WITH_MAX_RECONSUME = 121  # V3_4_9: from here on the header's maxReconsumeTimes counts
+VERSION_WITH_MAX_RECONSUME = 121  # V3_4_9: from this version on the header's maxReconsumeTimes counts
 
 
 class SendChecks:
-    """RocketMQ: `AbstractSendMessageProcessor.msgCheck`, `handleRetryAndDLQ`; the order of checks is theirs.
+    """RocketMQ: `AbstractSendMessageProcessor.msgCheck`, `handleRetryAndDLQ`, in their order.
 
-    A topic's write permission is not asked here, as in 4.9: clients see it in their routes.
+    A topic's write permission is not checked here, as in 4.9: clients see it in their routes.
     """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
         self._config = parts.config
         self._topics = parts.topics.table
-        self._passed: set[str] = set()  # names that have been looked at, all of them topics once
+        self._passed: set[str] = set()  # checked names, all of them topics at that time
         self.settings_changed()
         self._second = 0
         self._in_second = 0
         self._said = 0  # the second in which the limit was last reported
 
     def settings_changed(self) -> None:
-        """Look at every topic again as if it were the first time."""
+        """Check every topic again."""
         self._unusual = not self._config.writable or self._config.start_accept_send_ms > 0
 
     def queue_for(self, header: SendHeader, channel: Channel) -> int:
@@ -56,12 +56,12 @@ class SendChecks:
         return queue_id
 
     def count(self, more: int) -> None:
-        """A batch was let in as one; these are the rest of it."""
+        """A batch was counted as one; `more` are the rest of it."""
         self._in_second += more
 
     def retry_or_dead_letter(self, c: RemotingCommand, header: SendHeader, queue_id: int,
                              found: dict[str, str]) -> tuple[str, int]:
-        """Where a message for a retry topic goes: there, or to the dead letters when it was tried often enough."""
+        """Destination of a message for a retry topic: that topic, or the dead letters after too many retries."""
         group = header.topic[len(names.RETRY_PREFIX):]
         config = self._parts.subscription_groups.find(group)
         if config is None:
@@ -76,9 +76,9 @@ class SendChecks:
         return topic.topic, 0
 
     def is_transaction(self, header: SendHeader, found: dict[str, str]) -> bool:
-        """Is this the first half of a transaction?  Raises BrokerRefused (16) where the configuration wants none.
+        """Whether this is a half message.  Raises BrokerRefused (16) where the configuration forbids transactions.
 
-        A delayed retry is none, whatever it says: clients before 4.6.1 left the flag in what they sent again.
+        A delayed retry is none, whatever its flag: clients before 4.6.1 left the flag set in retries.
         """
         if found.get(props.TRAN_MSG, "").lower() != "true" or (header.reconsume_times > 0 and delay_level(found) > 0):
             return False
@@ -88,7 +88,7 @@ class SendChecks:
         return True
 
     def _look_at(self, header: SendHeader, channel: Channel) -> None:
-        """The checks a known topic has passed before: names, rights, and whether it may make itself."""
+        """The checks a known topic has passed before: name, permissions, automatic creation."""
         config, name = self._config, header.topic
         if self._parts.clock.now_ms() < config.start_accept_send_ms:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
@@ -106,7 +106,7 @@ class SendChecks:
         self._passed.add(name)
 
     def _create(self, header: SendHeader) -> bool:
-        """Make the topic if it may make itself.  Topics of groups need a group: those are limited."""
+        """Create the topic if topics are created automatically.  Topics of groups need a group: those are limited."""
         topics, name = self._parts.topics, header.topic
         for prefix in (names.RETRY_PREFIX, names.DEAD_LETTER_PREFIX):
             group = name.removeprefix(prefix)
@@ -119,9 +119,9 @@ class SendChecks:
         return topics.create_for_send(name, header.default_topic or "", queues) is not None
 
     def _admit(self, allowed: int, channel: Channel) -> None:
-        """Count what comes over a real wire towards the limit of messages per second (of the sandbox's clock).
+        """Count sends over real connections towards the limit of messages per second (of the sandbox's clock).
 
-        Producers inside the process are slowed instead, by who hosts them.
+        In-process producers are slowed by their host instead.
         """
         second = self._parts.clock.now_ms() // 1000
         if second != self._second:

@@ -1,4 +1,4 @@
-"""UPDATE_BROKER_CONFIG, GET_BROKER_CONFIG: what administrators read and change of a running broker."""
+"""UPDATE_BROKER_CONFIG, GET_BROKER_CONFIG: settings of a running broker."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from sandbox.remoting.json_body import dumps
 class SettingsProcessor:
     """RocketMQ: `AdminBrokerProcessor.updateBrokerConfig`, `Configuration`.
 
-    A change lasts as long as the broker runs.  `changed` hears the names that changed, after the fact.
+    A change lasts while the broker runs.  `changed` is called with the changed names afterwards.
     """
 
     def __init__(self, parts: BrokerParts, changed: Callable[[set[str]], None]) -> None:

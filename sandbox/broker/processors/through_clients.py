@@ -1,4 +1,4 @@
-"""Questions an administrator asks a broker that only a client can answer: running info, status, consume this once."""
+"""Administrators' requests that only a client can answer: running info, status, consume one message."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message import msg_id
 from sandbox.remoting.bodies import ConsumerStatusBody
-from sandbox.remoting.body_walls import check_body
+from sandbox.remoting.body_limits import check_body
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode, ResponseCode
 from sandbox.remoting.command import RemotingCommand
@@ -36,7 +36,7 @@ class ThroughClientsProcessor:
         return self._call(c, channel, dict(c.ext or {}), c.body)
 
     def consume_directly(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """The client gets the record itself and consumes it whatever its queue."""
+        """The client gets the record itself and consumes it from any queue."""
         try:
             place = msg_id.decode(text(c.ext, "msgId")).physical_offset
         except ValueError as why:
@@ -47,7 +47,7 @@ class ThroughClientsProcessor:
         return self._call(c, channel, {**(c.ext or {}), "brokerName": self._parts.config.name}, record)
 
     def status(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Ask every member (or one) how far it has got in a topic; who does not answer is left out."""
+        """The offsets of every member (or one) in a topic; members that do not answer are left out."""
         header = TopicGroupHeader.from_ext(c.ext)
         group = self._parts.consumers.groups.get(header.group)
         members = [info for info in (group.channels.values() if group else ())

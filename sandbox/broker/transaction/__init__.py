@@ -1,1 +1,1 @@
-"""Transactional messages: half messages nobody can read yet, and the question what became of them."""
+"""Transactional messages: half messages, which no consumer sees yet, and the check of their transactions."""

@@ -1,4 +1,4 @@
-"""The broker's question to producers: what became of your transaction?"""
+"""Transaction checks: the broker asks producers for the state of old half messages."""
 
 import logging
 from collections.abc import Callable
@@ -35,25 +35,27 @@ from sandbox.store.results import GetMessageStatus, PutMessageStatus, PutResult
 log = logging.getLogger(__name__)
 
 HOUR_MS = 3_600_000
-RUN_LIMIT_MS = 60_000  # a run that takes longer leaves the rest to the next one
+RUN_LIMIT_MS = 60_000  # a longer run leaves the rest to the next one
 LOOKED_AT_PER_TURN = 512
 MISSES_PER_RUN = 2
 ABOUT_NOW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
 
 
 class Next(Enum):
-    """How a walk goes on after one half message."""
+    """How a run continues after one half message."""
 
     ONE_ON = "one on"
-    ELSEWHERE = "elsewhere"  # the walk has moved itself
+    ELSEWHERE = "elsewhere"  # the position was changed already
     OVER = "over"
 
 
 class TransactionCheckService:
-    """Every 60 s one walk over the half queue, from where the last one ended; `CID_RMQ_SYS_TRANS` keeps both places.
+    """Every 60 s one pass over the half queue, from the end of the last one; offsets of `CID_RMQ_SYS_TRANS` keep both
+    positions.
 
     RocketMQ: `TransactionalMessageCheckService`, `TransactionalMessageServiceImpl.check` (spec broker-behaviour 2.3).
-    Where Java spins until its clock or its store gives in, we end the walk: the next one begins at the same place.
+    Where Java loops until its clock or its store allows to go on, a run ends here: the next one begins at the same
+    position.
     """
 
     def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, topic_configs: TopicConfigManager,
@@ -91,7 +93,7 @@ class TransactionCheckService:
                           self._clock.now_ms(), self._store.max_offset(topics.HALF_TOPIC, HALF_QUEUE_ID)))
 
     def _go_on(self, walk: "_Walk") -> None:
-        """Look at what is due, some of it in this turn; then note how far it went."""
+        """Process due half messages, some of them in this turn; then store the position."""
         try:
             over = self._some(walk)
         except Exception:  # as RocketMQ: the next run tries again
@@ -122,7 +124,7 @@ class TransactionCheckService:
         return False
 
     def _look(self, walk: "_Walk") -> Next:
-        """One half message nobody has ended as far as the op queue was read."""
+        """One half message without an end in the op messages read so far."""
         read = self._store.get_message(topics.HALF_TOPIC, HALF_QUEUE_ID, walk.offset, 1, None)
         self._stats.get(topics.TRANSACTION_GROUP, topics.HALF_TOPIC, read.count, len(read.records))
         if not read.records:
@@ -160,15 +162,14 @@ class TransactionCheckService:
         return Next.ONE_ON if self._ask(half, found) else Next.OVER
 
     def _immunity_ms(self, found: dict[str, str]) -> int:
-        """How old a half message must be before anybody is asked about it."""
+        """Minimum age in ms of a half message before its producer is asked."""
         own = whole(found.get(names.CHECK_IMMUNITY_TIME_IN_SECONDS, "-1"))
         return self._config.transaction_timeout_ms if own == -1 else own * 1000
 
     def _leave_alone(self, walk: "_Walk", half: StoredMessage, found: dict[str, str]) -> Next:
-        """Still within the time its producer asked for: put it at the end, unless its first copy was ended.
+        """Still within the time its producer set: put it at the end, unless its first copy was ended.
 
-        The put counts as a check, and an end that came in before this walk began is not seen any more: both are so in
-        4.9.8.
+        The put counts as a check, and an end that was stored before this run is not seen any more: both as in 4.9.8.
         """
         first = found.get(names.TRAN_PREPARED_QUEUE_OFFSET)
         if first is not None and walk.ended.take(whole(first)):
@@ -203,7 +204,7 @@ class TransactionCheckService:
         return True
 
     def _give_up(self, half: StoredMessage, found: dict[str, str]) -> None:
-        """Asked about too often, or too old: keep it where people can look, and go on."""
+        """Checked too often, or too old: keep it in a separate topic, and continue."""
         self._topics.create_for_group(topics.CHECK_MAX_TIME_TOPIC, 1, "automatic")
         done = self._store.put_quietly(given_up(half, found))
         if done.status is not PutMessageStatus.PUT_OK:
@@ -211,14 +212,15 @@ class TransactionCheckService:
         self._transactions.ended(HalfMessage.of(half), "discarded", "check")
 
     def _moved(self, half: StoredMessage, found: dict[str, str], done: PutResult) -> HalfMessage:
-        return HalfMessage.told(found, done.queue_offset, done.physical_offset, half.born_ms, host_of(half.store_host))
+        return HalfMessage.of_properties(found, done.queue_offset, done.physical_offset, half.born_ms,
+                                         host_of(half.store_host))
 
     def _commit(self, topic: str, offset: int) -> None:
         self._offsets.commit(topics.TRANSACTION_GROUP, topic, HALF_QUEUE_ID, offset, "timer")
 
 
 class _Walk:
-    """How far one run has got.  `end`: what is stored later is the next run's."""
+    """Progress of one run.  `end`: messages stored later belong to the next run."""
 
     def __init__(self, offset: int, ended: EndedHalves, begun_ms: int, end: int) -> None:
         self.first = self.offset = offset

@@ -1,7 +1,7 @@
-"""A message of a transaction in each of its shapes: prepared, put again, ended, given up.
+"""A message of a transaction in each of its forms: prepared, put again, ended, discarded.
 
-Every shape is made from what is stored, as text and fields; nothing here stores or reads.  What a shape loses (a put
-again half message its flag, for one) RocketMQ loses, too: `TransactionalMessageBridge`, `EndTransactionProcessor`.
+Every form is made from the stored text and fields; nothing here stores or reads.  Fields that a form loses (a half
+message put again loses its flag) are lost in RocketMQ too: `TransactionalMessageBridge`, `EndTransactionProcessor`.
 """
 
 from typing import NamedTuple
@@ -18,9 +18,9 @@ REMOVED_TAG = "d"  # of an op message: the half message it names has ended
 
 
 class HalfMessage(NamedTuple):
-    """What a half message says about its transaction."""
+    """Transaction fields of a half message."""
 
-    transaction_id: str  # UNIQ_KEY; the offset message id for a sender that gives none
+    transaction_id: str  # UNIQ_KEY; the offset message id for a sender that sets none
     producer_group: str
     topic: str
     queue_id: int
@@ -31,22 +31,22 @@ class HalfMessage(NamedTuple):
 
     @classmethod
     def of(cls, stored: StoredMessage) -> "HalfMessage":
-        return cls.told(stored.properties, stored.queue_offset, stored.physical_offset, stored.born_ms,
+        return cls.of_properties(stored.properties, stored.queue_offset, stored.physical_offset, stored.born_ms,
                         host_of(stored.store_host))
 
     @classmethod
-    def told(cls, found: dict[str, str], half_offset: int, physical_offset: int, born_ms: int,
+    def of_properties(cls, found: dict[str, str], half_offset: int, physical_offset: int, born_ms: int,
              store_host: bytes) -> "HalfMessage":
-        """From its properties and its place."""
+        """From its properties and its position."""
         transaction_id = found.get(names.UNIQ_KEY) or msg_id.encode(store_host, physical_offset)
         return cls(transaction_id, found.get(names.PGROUP, ""), found.get(names.REAL_TOPIC, ""),
                    whole(found.get(names.REAL_QID, "")), half_offset, physical_offset, checks_of(found), born_ms)
 
 
 def prepare(found: dict[str, str], topic: str, queue_id: int, sys_flag: int) -> int:
-    """Note in `found` where the message is going when it is committed; returns the sys flag of the half message.
+    """Store the destination for a commit in `found`; returns the sys flag of the half message.
 
-    Its transaction bits are gone, so it takes an offset of the half queue and can be found by key.
+    Its transaction bits are removed, so it takes an offset of the half queue and can be found by key.
     """
     found[names.REAL_TOPIC] = topic
     found[names.REAL_QID] = str(queue_id)
@@ -54,9 +54,9 @@ def prepare(found: dict[str, str], topic: str, queue_id: int, sys_flag: int) -> 
 
 
 def committed(half: StoredMessage) -> InboundMessage:
-    """The message as readers of its topic will see it.  Its text still shows TRAN_MSG and REAL_*.
+    """The message for its topic's readers.  Its properties still contain TRAN_MSG and REAL_*.
 
-    Raises ValueError when the half message does not say where it was going.
+    Raises ValueError when the half message has no destination.
     """
     found = half.properties
     if not found.get(names.REAL_TOPIC):
@@ -69,23 +69,23 @@ def committed(half: StoredMessage) -> InboundMessage:
 
 
 def op_message(half: StoredMessage, now_ms: int, store_host: bytes) -> InboundMessage:
-    """What marks a half message as ended: the tag `d` and its queue offset as text, in the op queue of its number."""
+    """Marks a half message as ended: tag `d` and its queue offset as text, in the op queue with its number."""
     text = names.encode({names.WAIT: "true", names.TAGS: REMOVED_TAG})
     return InboundMessage(topics.OP_HALF_TOPIC, half.queue_id, str(half.queue_offset).encode(), text.encode(), 0, 0, 0,
                           now_ms, store_host, wait_store_ok=False)
 
 
 def put_again(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
-    """The half message at the end of its queue; `found` are its properties with what is added to them.
+    """The half message for the end of its queue; `found` are its properties with additions.
 
-    RocketMQ: `renewHalfMessageInner`.  The text keeps its WAIT (recorded so), this put waits for nobody.
+    RocketMQ: `renewHalfMessageInner`.  The text keeps its WAIT (recorded so), but this put does not wait.
     """
     return InboundMessage(half.topic, half.queue_id, half.body, names.encode(found).encode(), 0, half.sys_flag, 0,
                           half.born_ms, host_of(half.born_host), wait_store_ok=False)
 
 
 def put_aside(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
-    """A half message still immune, at the end of its queue with its first offset noted; says WAIT=false, too.
+    """A half message still immune, for the end of its queue with its first offset stored; with WAIT=false.
 
     RocketMQ: `renewImmunityHalfMessageInner`.
     """
@@ -94,15 +94,15 @@ def put_aside(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
 
 
 def given_up(half: StoredMessage, found: dict[str, str]) -> InboundMessage:
-    """What is kept of a half message nobody ever ended, in TRANS_CHECK_MAX_TIME_TOPIC."""
+    """A discarded half message, for TRANS_CHECK_MAX_TIME_TOPIC."""
     return InboundMessage(topics.CHECK_MAX_TIME_TOPIC, 0, half.body, names.encode(found).encode(), 0, half.sys_flag,
                           half.flag, half.born_ms, host_of(half.born_host), half.reconsume_times, wait_store_ok=False)
 
 
 def asked_about(half: StoredMessage, found: dict[str, str], queue_offset: int, physical_offset: int) -> bytes:
-    """The body of request 39: the record with its real destination, at its new place, and WAIT=false.
+    """The body of request 39: the record with its real destination, at its new position, and WAIT=false.
 
-    Raises ValueError when the half message does not say where it was going.
+    Raises ValueError when the half message has no destination.
     """
     m = InboundMessage(found.get(names.REAL_TOPIC, ""), int(found.get(names.REAL_QID, "")), half.body,
                        names.encode({**found, names.WAIT: "false"}).encode(), 0, half.sys_flag, half.flag,
@@ -111,12 +111,12 @@ def asked_about(half: StoredMessage, found: dict[str, str], queue_offset: int, p
 
 
 def checks_of(found: dict[str, str]) -> int:
-    """How often the broker has asked about it."""
+    """Number of checks so far."""
     return max(0, whole(found.get(names.TRANSACTION_CHECK_TIMES, "0")))
 
 
 def whole(text: str) -> int:
-    """A number as Java reads it; −1 for what is none."""
+    """A number as Java reads it; −1 for invalid text."""
     try:
         return int(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the op queue says: which half messages have ended."""
+"""Ended half messages, read from the op queue."""
 
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.stats import BrokerStats
@@ -14,10 +14,10 @@ NOTHING_NEW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVE
 
 
 class EndedHalves:
-    """Read 32 op messages at a time, as far as a walk over the half queue needs them.
+    """Reads 32 op messages at a time, as far as a pass over the half queue needs them.
 
-    An op message is done when the walk passed the half message it names; the place kept for the next walk is the first
-    that is not.  RocketMQ: `fillOpRemoveMap`, `calculateOpOffset`.
+    An op message is done when the pass is beyond the half message it names; the position kept for the next pass is the
+    first that is not.  RocketMQ: `fillOpRemoveMap`, `calculateOpOffset`.
     """
 
     def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, stats: BrokerStats,
@@ -31,16 +31,16 @@ class EndedHalves:
         self._next = self._first
         self._ended: dict[int, int] = {}  # half offset to op offset
         self._done: set[int] = set()
-        self._last_born_ms: int | None = None  # of the last batch; None: there was nothing more
+        self._last_born_ms: int | None = None  # of the last batch; None: there were no more
         self.read_on()
 
     def read_on(self) -> None:
-        """Take in the next batch."""
+        """Read the next batch."""
         read = self._store.get_message(topics.OP_HALF_TOPIC, HALF_QUEUE_ID, self._next, READ_AT_ONCE, None)
         self._stats.get(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, read.count, len(read.records))
         self._last_born_ms = None
         if read.status is not GetMessageStatus.FOUND:
-            if read.status not in NOTHING_NEW:  # the place is none (any more): note where it goes on
+            if read.status not in NOTHING_NEW:  # invalid position: continue at the corrected one
                 self._offsets.commit(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, HALF_QUEUE_ID, read.next_offset,
                                      "timer")
             self._next = read.next_offset
@@ -57,18 +57,18 @@ class EndedHalves:
         self._next = read.next_offset
 
     def read_on_needed(self, begun_ms: int, timeout_ms: int) -> bool:
-        """Might the end of a half message stand further on?  Not when there is no more, or only what is much newer."""
+        """Whether unread op messages may contain an end: not when there are none, or only much newer ones."""
         return self._last_born_ms is not None and self._last_born_ms - begun_ms <= timeout_ms
 
     def take(self, half_offset: int) -> bool:
-        """Has it ended?  Then its op message is done."""
+        """Whether it has ended; then its op message is done."""
         op_offset = self._ended.pop(half_offset, None)
         if op_offset is not None:
             self._done.add(op_offset)
         return op_offset is not None
 
     def progress(self) -> int | None:
-        """Where the next walk begins to read; None: where this one did."""
+        """Where the next pass begins to read; None: where this one did."""
         offset = self._first
         while offset in self._done:
             offset += 1

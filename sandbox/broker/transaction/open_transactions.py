@@ -1,6 +1,6 @@
-"""Which transactions nobody has ended yet: what a page shows of the half queue.
+"""Open transactions, for snapshots of the half queue.
 
-The half and the op queue alone decide what the broker does; this table only saves reading them for every look.
+The half and the op queue alone decide what the broker does; this table saves reading them for every snapshot.
 """
 
 import logging
@@ -19,7 +19,7 @@ from sandbox.store.message_store import MessageStore
 
 log = logging.getLogger(__name__)
 
-MAX_LISTED = 10_000  # half messages remembered; older ones are checked and ended all the same
+MAX_LISTED = 10_000  # half messages listed; older ones are checked and ended all the same
 READ_AT_ONCE = 32
 ALL_TIME_MS = 2**62
 
@@ -34,7 +34,7 @@ class OpenTransactions:
         self.table: dict[str, HalfMessage] = {}
 
     def load(self) -> None:
-        """Read both queues from where the checks have got to."""
+        """Read both queues from the position of the checks."""
         removed = {whole(op.body.decode("ascii", "replace")) for op in self._after_progress(names.OP_HALF_TOPIC)}
         self.table.clear()
         for stored in self._after_progress(names.HALF_TOPIC):
@@ -56,7 +56,7 @@ class OpenTransactions:
         self._journal.write(TransactionChecked(half.producer_group, half.transaction_id, half.checks, client_id))
 
     def ended(self, half: HalfMessage, outcome: str, by: str) -> None:
-        """`outcome`: commit, rollback, discarded; `by`: producer, check.  An older copy's end ends no newer one."""
+        """`outcome`: commit, rollback, discarded; `by`: producer, check.  An older copy's end is ignored."""
         self.forget(half)
         self._journal.write(TransactionEnded(half.producer_group, half.transaction_id, half.half_offset, outcome, by,
                                              half.checks))
@@ -67,7 +67,7 @@ class OpenTransactions:
             del self.table[half.transaction_id]
 
     def was_here(self, transaction_id: str) -> bool:
-        """Does the half queue hold, or did it hold, such a transaction?"""
+        """Whether the half queue has, or had, such a transaction."""
         found = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
         return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in found.records)
 
@@ -84,6 +84,6 @@ class OpenTransactions:
                 return
             try:
                 yield from record.decode_all(read.records)
-            except CorruptRecord as why:  # what cannot be listed does not keep a broker from starting
+            except CorruptRecord as why:  # an unreadable record does not stop a broker from starting
                 log.warning("messages of %s from %d on cannot be read: %s", topic, offset, why)
             offset = read.next_offset

@@ -1,4 +1,4 @@
-"""What one broker tells of itself, and its tables whole."""
+"""Requests to one broker: its state and its tables."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What one broker tells of one group, of its members, and what the members themselves tell."""
+"""Requests to one broker about one group: the broker's data, its members, and the members' running info."""
 
 from sandbox.client.requests import Fields, Requests
 from sandbox.message.queue import MessageQueue

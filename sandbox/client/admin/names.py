@@ -1,4 +1,4 @@
-"""What name servers tell."""
+"""Requests to name servers."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -69,12 +69,12 @@ class OffsetQuestions:
 
     async def reset_by_time(self, address: str, group: str, topic: str, timestamp_ms: int, *,
                             force: bool = True) -> dict[MessageQueue, int]:
-        """Send a group to a time, or to the end with TO_THE_END (222); returns where each queue goes on.
+        """Reset a group to a time, or to the end with TO_THE_END (222); returns the new offset of each queue.
 
-        Without `force` no queue goes forward.  4.9 tells the members only and writes nothing down: BrokerRefused with
-        code 206 when no member is online, with 1 for a queue the group never committed in.  5.3 writes the offsets down
-        at once, online or not (unless its setting useServerSideResetOffset is off), and turns each member away at its
-        next pull, which may have been held for 15 s; refused with 26 and 17 are groups and topics it does not have.
+        Without `force` no queue goes forward.  4.9 only notifies the members and stores nothing: BrokerRefused with
+        code 206 when no member is online, with 1 for a queue the group never committed in.  5.3 stores the offsets at
+        once, online or not (unless its setting useServerSideResetOffset is off), and corrects each member at its next
+        pull, which may have been held for 15 s; it refuses unknown groups with 26 and unknown topics with 17.
         """
         return await self._reset(address, ResetOffsetHeader(topic, group, timestamp_ms, force))
 

@@ -1,4 +1,4 @@
-"""What one broker tells of one topic, and topics made and deleted."""
+"""Requests to one broker about one topic: its data, creating, deleting."""
 
 from sandbox.client.requests import Fields, Requests
 from sandbox.message.queue import MessageQueue

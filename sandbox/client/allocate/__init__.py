@@ -26,7 +26,7 @@ def strategy(
 ) -> AllocateMessageQueueStrategy:
     """The strategy of that name; parameters other strategies need are ignored.
 
-    Raises ClientError for a name nobody knows.
+    Raises ClientError for an unknown name.
     """
     if name.startswith(NEARBY):
         inner_name = name.removeprefix(NEARBY).removeprefix("-") or AllocateMessageQueueAveragely.name

@@ -7,9 +7,9 @@ from sandbox.message.queue import MessageQueue
 
 
 class AllocateMessageQueueByMachineRoom:
-    """Queues of brokers named `room@name` in the given rooms; the rest belongs to nobody of this group.
+    """Queues of brokers named `room@name` in the given rooms; the rest has no owner in this group.
 
-    The odd queues at the end go one each to the first members, behind everybody's equal block.
+    The odd queues at the end go one each to the first members, after the equal blocks of all members.
     """
 
     name = "MACHINE_ROOM"

@@ -26,10 +26,10 @@ def queue_text(mq: MessageQueue) -> str:
 
 
 class AllocateMessageQueueConsistentHash:
-    """Each member stands on the ring several times; a queue belongs to the next member clockwise.
+    """Each member is on the ring several times; a queue belongs to the next member clockwise.
 
-    When a member goes, only its queues move.  The price is an uneven share.  With no virtual nodes the ring is
-    empty and nobody owns anything, as in Java.
+    When a member leaves, only its queues move.  The shares are uneven.  With no virtual nodes the ring is empty and
+    no queue has an owner, as in Java.
     """
 
     name = "CONSISTENT_HASH"

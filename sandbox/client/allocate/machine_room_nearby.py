@@ -13,7 +13,7 @@ def room_before_dash(name: str) -> str:
 
 
 class AllocateMachineRoomNearby:
-    """A room's queues go to the room's members; queues of rooms without members go to everybody.
+    """A room's queues go to the room's members; queues of rooms without members go to all members.
 
     The inner strategy divides both parts.  RocketMQ: `AllocateMachineRoomNearby`.
     """

@@ -1,4 +1,4 @@
-"""What every strategy promises, and the checks that come before it."""
+"""The interface of allocation strategies, and the checks before them."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -25,7 +25,7 @@ class AllocateMessageQueueStrategy(Protocol):
 def is_member(client_id: str, queues: Sequence[MessageQueue], clients: Sequence[str]) -> bool:
     """False when our heartbeat has not reached the broker yet: then a member owns nothing.
 
-    Raises ClientError where Java raises (spec client-behaviour 5.1): nothing to divide, or nobody to divide among.
+    Raises ClientError where Java raises (spec client-behaviour 5.1): no queues, or no members.
     """
     if not client_id:
         raise ClientError("a member without a client id cannot be given queues")

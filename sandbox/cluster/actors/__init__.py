@@ -1,1 +1,1 @@
-"""Producers and consumers that run in this process: their settings, their work, what they have done."""
+"""Producers and consumers that run in this process: settings, listeners, statistics."""

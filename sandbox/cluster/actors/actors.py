@@ -21,7 +21,7 @@ from sandbox.cluster.actors.producer_actor import ProducerActor
 from sandbox.cluster.actors.repeats import Repeats
 from sandbox.cluster.actors.send_rate_limit import SendRateLimit
 from sandbox.cluster.actors.strategies import make_strategy
-from sandbox.cluster.causes import Story, in_the_name_of
+from sandbox.cluster.causes import Coro, with_cause
 from sandbox.cluster.client_files import ClientFiles
 from sandbox.cluster.context import Context
 from sandbox.control.actions import StartConsumer, StartProducer
@@ -35,7 +35,7 @@ FIRST_PID = 4_001
 FIRST_HOST = 11  # 10.0.0.11 is the first actor's address: two digits each, so that ids sort as labels do
 BIRTHS_KEPT = 512
 RESTING = ("stopped", "crashed", "refused")  # an actor in another state had a process
-STOP_PATIENCE_S = 2.0  # of the machine: whoever has not stopped by then is left as a crash leaves it
+STOP_PATIENCE_S = 2.0  # of the machine's time; an actor that has not stopped by then is left as after a crash
 
 Actor = ConsumerActor | ProducerActor
 
@@ -43,7 +43,7 @@ Actor = ConsumerActor | ProducerActor
 class Actors:
     """Starts each actor as a process of its own and keeps what outlives the process: label, settings, colour.
 
-    `processes` counts starts over the sandbox's life, so that no client id is ever used twice.
+    `processes` counts starts since the sandbox was created, so that no client id is used twice.
     """
 
     def __init__(self, context: Context, home: Path, name_servers: list[str], processes: int) -> None:
@@ -60,7 +60,7 @@ class Actors:
         self.is_wire_client: Callable[[str], bool] = lambda client: False  # set by the sandbox
         self._tasks = Tasks("actors")
 
-    # Who there is.
+    # Lookup.
 
     def consumers(self, group: str | None = None) -> list[ConsumerActor]:
         """In order of their labels."""
@@ -81,10 +81,10 @@ class Actors:
                                 actor=label)
         return actor
 
-    # How queues are divided (`strategies.Places`).
+    # Queue allocation (`strategies.Places`).
 
     def strategy_for(self, settings: StartConsumer) -> AllocateMessageQueueStrategy:
-        """What SetStrategy set for the group, else what the member was started with."""
+        """The strategy that SetStrategy set for the group, else the one of the member's own settings."""
         return make_strategy(self.strategies.get(settings.group) or {"strategy": settings.strategy}, self)
 
     def label_of(self, client_id: str) -> str | None:
@@ -94,7 +94,7 @@ class Actors:
         return self._born.get(client_id, (None, None))[1]
 
     def _note_birth(self, actor: ConsumerActor) -> None:
-        """Brokers name a dead process for a while, so it is still known here."""
+        """Brokers name a dead process for a while, so its id is kept here."""
         self._born[actor.client_id] = (actor.label, actor.settings.room)
         if len(self._born) > BIRTHS_KEPT:
             del self._born[next(iter(self._born))]
@@ -145,12 +145,12 @@ class Actors:
     # Processes.
 
     def start(self, actor: Actor) -> None:
-        """A new process with a new client id; what it does from here on is seen in events."""
+        """Start a new process with a new client id; events report what it does."""
         instance = self._shared_instance(actor) or self._new_instance(actor)
         if isinstance(actor, ConsumerActor):
             actor.begin(instance, self.stats_of(actor.group), self._context.preset, self.strategy_for(actor.settings))
             self._note_birth(actor)
-            instance.tasks.spawn(self._in_this_name(actor.run), f"start {actor.label}")
+            instance.tasks.spawn(self._with_cause(actor.run), f"start {actor.label}")
         else:
             actor.begin(instance, self._context.environment.wall, self.pace, self._context.preset)
             instance.tasks.spawn(self._produce(actor), f"produce {actor.label}")
@@ -168,20 +168,20 @@ class Actors:
         await actor.run(table)
 
     def stop(self, actor: Actor) -> None:
-        self._tasks.spawn(self._in_this_name(actor.stop), f"stop {actor.label}")
+        self._tasks.spawn(self._with_cause(actor.stop), f"stop {actor.label}")
 
-    def _in_this_name(self, begin: Callable[[], Story]) -> Story:
-        """The story with the action of this turn, if there is one, for its cause."""
+    def _with_cause(self, begin: Callable[[], Coro]) -> Coro:
+        """The coroutine, with the action of this turn (if any) as the cause of its events."""
         journal = self._context.journal
-        return in_the_name_of(journal.cause, journal, begin)
+        return with_cause(journal.cause, journal, begin)
 
     def crash(self, actor: Actor) -> None:
-        """As kill -9 of its process; whoever shares the process goes with it."""
+        """As kill -9 of its process; all actors of the process end with it."""
         instance = actor.instance
         if instance is not None:
             for member in self.consumers():
                 if member.instance is instance:
-                    self.stats_of(member.group).crashed(member.holds())
+                    self.stats_of(member.group).crashed(member.owned_queues())
                     self.repeats.crashed(member.group, member.account, member.client_id, member.given())
             instance.crash()
             for other in self.by_label.values():
@@ -196,23 +196,23 @@ class Actors:
         if actor.instance is not None:
             actor.instance.resume()
 
-    def later(self, story: Any, name: str) -> None:
-        """Run a story of the sandbox itself (a burst of messages) that ends with it."""
-        self._tasks.spawn(story, name)
+    def later(self, coroutine: Any, name: str) -> None:
+        """Run a background coroutine of the sandbox (a burst of messages); it ends with the sandbox."""
+        self._tasks.spawn(coroutine, name)
 
     async def stop_all(self) -> None:
-        """Cleanly, all at once; who hangs or does not end in time is killed."""
+        """Stop all cleanly and at the same time; an actor that hangs or does not end in time is killed."""
         for actor in self.by_label.values():
             if actor.state == "hung":
                 self.crash(actor)
         living = [actor for actor in self.by_label.values() if actor.lives]
-        stories = [asyncio.ensure_future(actor.stop()) for actor in living]
-        if stories:
-            await asyncio.wait(stories, timeout=STOP_PATIENCE_S)
-        for actor, story in zip(living, stories, strict=True):
-            if not story.done() or story.exception() is not None:
+        stops = [asyncio.ensure_future(actor.stop()) for actor in living]
+        if stops:
+            await asyncio.wait(stops, timeout=STOP_PATIENCE_S)
+        for actor, stop in zip(living, stops, strict=True):
+            if not stop.done() or stop.exception() is not None:
                 log.warning("stopping %s was cut short", actor.label)
-                story.cancel()
+                stop.cancel()
                 self.crash(actor)
         self._tasks.cancel()
 
@@ -222,7 +222,7 @@ class Actors:
             self.crash(actor)
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact: since when a member is in its state."""
+        """Take a fact: since when a member is in its state."""
         event = entry.event
         if isinstance(event, MemberStateChanged):
             for actor in self.consumers(event.group):
@@ -235,7 +235,7 @@ class Actors:
         return [actor.record() for _, actor in sorted(self.by_label.items())]
 
     def restore(self, records: list[dict[str, Any]], *, crashed: bool) -> list[Actor]:
-        """Bring labels and settings back; returns those that ran, to be started as new processes.
+        """Restore labels and settings; returns the actors that ran, to be started as new processes.
 
         After a kill of the server their old processes count as crashed, and the journal says so.
         """
@@ -311,7 +311,7 @@ def _ip(slot: int) -> str:
 
 
 def slot_of_ip(ip: str) -> int | None:
-    """Whose address it is; None: no actor's."""
+    """The actor slot of the address; None: no actor has it."""
     network, _, host = ip.rpartition(".")
     return int(host) - FIRST_HOST if network == "10.0.0" and int(host) >= FIRST_HOST else None
 
@@ -321,7 +321,7 @@ def _client_id(slot: int, process: int) -> str:
 
 
 def start_or_refuse(actors: Actors, actor: Actor) -> None:
-    """Start it; what its configuration forbids becomes a refusal."""
+    """Start it; a configuration error is kept as the reason of a refused start."""
     try:
         actors.start(actor)
     except ActionRefused:

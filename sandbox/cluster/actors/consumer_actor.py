@@ -1,4 +1,4 @@
-"""One consumer of the sandbox: a process of its own, with a label that outlives it."""
+"""One consumer of the sandbox: a process of its own; the label outlives the process."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -14,9 +14,9 @@ from sandbox.client.process_queue import redelivered
 from sandbox.client.pull_consumer import PullConsumer, PullConsumerConfig
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.group_stats import GroupStats
-from sandbox.cluster.actors.listener import Slow, Work, spread
+from sandbox.cluster.actors.listener import ActorListener, Slow, spread
 from sandbox.cluster.actors.pulling import Loop, PollLoop, PullLoop
-from sandbox.cluster.actors.redelivery import Held, Hold
+from sandbox.cluster.actors.redelivery import OwnedQueues, Ownership
 from sandbox.cluster.presets import MIB, Preset
 from sandbox.control.actions import ChangeActor, StartConsumer, Subscription
 from sandbox.kernel.errors import BrokerRefused, ClientError
@@ -28,7 +28,7 @@ GroupMember = PushConsumer | PullConsumer | LitePullConsumer
 
 
 class ConsumerActor:
-    """`settings` are what the next process starts with; `work` is the running listener, None before the first start.
+    """`settings` are those of the next process; `listener` is None before the first start.
 
     `state` is one of MEMBER_STATES.
     """
@@ -46,11 +46,11 @@ class ConsumerActor:
         self.refused = ""  # why the last start failed
         self.instance: ClientInstance | None = None
         self.consumer: GroupMember | None = None
-        self.work: Work | None = None
-        self.loop: Loop | None = None  # of one that pulls by itself
+        self.listener: ActorListener | None = None
+        self.loop: Loop | None = None  # only for consumers that pull by themselves
         self._running: asyncio.Task[None] | None = None  # the loop, once it runs
         self.since_ms = 0  # of its process
-        self.state_since_ms: int | None = None  # as the journal said it
+        self.state_since_ms: int | None = None  # as the journal reported it
         self._resting = "stopped"  # the state while there is no process
 
     @property
@@ -59,7 +59,7 @@ class ConsumerActor:
 
     @property
     def account(self) -> str:
-        """Under which its deliveries are counted: a broadcasting member reads for itself, others for the group."""
+        """The account of its deliveries: its own for a broadcasting member, else the group's."""
         return self.label if self.settings.model == "BROADCASTING" else ""
 
     @property
@@ -74,31 +74,31 @@ class ConsumerActor:
 
     @property
     def lives(self) -> bool:
-        """It has a process, whether or not that answers."""
+        """Whether it has a process, answering or not."""
         return self.state in ("starting", "running", "hung", "stopping")
 
     def begin(self, instance: ClientInstance, stats: GroupStats, preset: Preset,
               strategy: AllocateMessageQueueStrategy) -> None:
         """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
         settings = self.settings
-        self.work = Work(instance.clock, instance.chance.fork("work"), stats, work_ms=settings.work_ms,
-                         fail_percent=settings.fail_percent, hold=self._hold,
-                         account=self.account)
-        self.work.slow, self.work.handler = self.slow, self.handler
+        self.listener = ActorListener(instance.clock, instance.chance.fork("work"), stats, work_ms=settings.work_ms,
+                                      fail_percent=settings.fail_percent, ownership=self._ownership,
+                                      account=self.account)
+        self.listener.slow, self.listener.handler = self.slow, self.handler
         if settings.kind == "push":
-            listener: Any = self.work.orderly if settings.listener == "orderly" else self.work.concurrently
-            pusher = PushConsumer(consumer_config(settings, preset, strategy), instance, listener)
+            consume: Any = self.listener.orderly if settings.listener == "orderly" else self.listener.concurrently
+            pusher = PushConsumer(consumer_config(settings, preset, strategy), instance, consume)
             for sub in settings.subscriptions:
                 pusher.subscribe(sub.topic, sub.expression, expression_type=sub.kind)
             pusher.handler = self.handler
             self.consumer = pusher
         elif settings.kind == "pull":
             puller = PullConsumer(pull_config(settings, strategy), instance)
-            self.loop = PullLoop(puller, self.work, lambda: self.settings, _timestamp_ms(settings, instance))
+            self.loop = PullLoop(puller, self.listener, lambda: self.settings, _timestamp_ms(settings, instance))
             self.consumer = puller
         else:
             poller = LitePullConsumer(lite_pull_config(settings, preset, strategy), instance)
-            self.loop = PollLoop(poller, self.work)
+            self.loop = PollLoop(poller, self.listener)
             self.consumer = poller
         self.instance, self.client_id = instance, instance.client_id
         self.since_ms, self.refused = instance.clock.now_ms(), ""
@@ -110,14 +110,14 @@ class ConsumerActor:
             if isinstance(consumer, LitePullConsumer):
                 await _subscribe(consumer, self.settings.subscriptions)
             await consumer.start()
-        except (ClientError, BrokerRefused) as why:  # a broker refuses what it cannot filter by
+        except (ClientError, BrokerRefused) as why:  # the broker refuses a filter it cannot evaluate
             self.refused = str(why)
             return
         if self.loop is not None:
             self._running = consumer.instance.tasks.spawn(self.loop.run(), f"loop of {self.label}")
 
     async def stop(self) -> None:
-        """Cleanly: offsets committed, locks released, group unregistered.  A loop is left where it is."""
+        """Stop cleanly: offsets committed, locks released, group unregistered.  A loop is cut off where it is."""
         if self.consumer is not None and self.lives:
             if self._running is not None:
                 self._running.cancel()
@@ -125,18 +125,18 @@ class ConsumerActor:
             assert self.instance is not None
             await self.instance.shutdown()
 
-    # What boards read.
+    # Read by snapshots.
 
     @property
     def busy(self) -> int:
-        """Threads that work now."""
+        """Threads that process a message now."""
         if isinstance(self.consumer, PushConsumer):
             return self.consumer.busy if self.lives else 0
         return self.loop.busy if self.loop is not None and self.lives else 0
 
     @property
     def threads(self) -> int:
-        """A loop is one thread."""
+        """Size of the thread pool; 1 for a loop."""
         return self.settings.threads if self.settings.kind == "push" else 1
 
     @property
@@ -147,8 +147,10 @@ class ConsumerActor:
         return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> tuple[int, int]:
-        """What it was given of the queue at or above where the next owner begins, finished and begun; None: what it
-        made safe itself."""
+        """How many messages at or above `beginning`, where the next owner starts, its listener got: finished, begun.
+
+        `beginning` None: start at the offset this member committed.
+        """
         pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
         if pq is None or self.consumer is None:
             return 0, 0
@@ -156,26 +158,26 @@ class ConsumerActor:
         return redelivered(pq, self.consumer.offset_store, beginning) - begun, begun
 
     def given(self) -> dict[MessageQueue, tuple[Run, ...]]:
-        """What its listener was given of the queues its process has now."""
+        """The offsets its listener got, for the queues its process has now."""
         queues = self.consumer.process_queues if self.consumer is not None else {}
         return {mq: pq.given_runs() for mq, pq in queues.items()}
 
-    def holds(self) -> Held:
+    def owned_queues(self) -> OwnedQueues:
         """The queues its process has now."""
         queues = self.consumer.process_queues if self.consumer is not None else {}
-        return [(mq, Hold(self.client_id, pq.taken_at_ms)) for mq, pq in queues.items()]
+        return [(mq, Ownership(self.client_id, pq.taken_at_ms)) for mq, pq in queues.items()]
 
-    def _hold(self, mq: MessageQueue) -> Hold:
+    def _ownership(self, mq: MessageQueue) -> Ownership:
         pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
-        return Hold(self.client_id, None if pq is None else pq.taken_at_ms)
+        return Ownership(self.client_id, None if pq is None else pq.taken_at_ms)
 
     def rest(self, state: str) -> None:
-        """It has no process (any more); `state` says how that came about."""
-        self.instance = self.consumer = self.work = self.loop = self._running = None
+        """It has no process (any more); `state`: the reason."""
+        self.instance = self.consumer = self.listener = self.loop = self._running = None
         self._resting = state
 
     def change(self, change: ChangeActor) -> None:
-        """Takes effect with the next message; the next process starts with it too."""
+        """Takes effect with the next message; also kept for the next process."""
         if change.work_ms is not None:
             self.settings = replace(self.settings, work_ms=change.work_ms)
         if change.fail_percent is not None:
@@ -186,9 +188,10 @@ class ConsumerActor:
             self.slow = Slow(change.slow_key, change.slow_ms or 0) if change.slow_key else None
         if change.slow_queue is not None:
             self.slow = Slow("", change.slow_ms or 0, change.slow_queue)
-        if self.work is not None:
-            self.work.work_ms, self.work.fail_percent = spread(self.settings.work_ms), self.settings.fail_percent
-            self.work.slow, self.work.handler = self.slow, self.handler
+        if self.listener is not None:
+            self.listener.work_ms = spread(self.settings.work_ms)
+            self.listener.fail_percent = self.settings.fail_percent
+            self.listener.slow, self.listener.handler = self.slow, self.handler
         if isinstance(self.consumer, PushConsumer):
             self.consumer.handler = self.handler
         if change.expression is not None:
@@ -225,7 +228,8 @@ class ConsumerActor:
 
 def consumer_config(settings: StartConsumer, preset: Preset,
                     strategy: AllocateMessageQueueStrategy) -> PushConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  Raises ClientError for what is not allowed."""
+    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a value not allowed.
+    """
     return PushConsumerConfig(
         group=settings.group, listener=settings.listener, model=MessageModel(settings.model),
         from_where=ConsumeFromWhere(settings.from_where), timestamp_ms=settings.timestamp,
@@ -236,14 +240,15 @@ def consumer_config(settings: StartConsumer, preset: Preset,
 
 
 def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy) -> PullConsumerConfig:
-    """Where it begins is not the client's affair.  Raises ClientError for what is not allowed."""
+    """The start offset is not part of it: the application decides.  Raises ClientError for a value not allowed."""
     return PullConsumerConfig(group=settings.group, model=MessageModel(settings.model), strategy=strategy,
                               offset_store=settings.offset_store)
 
 
 def lite_pull_config(settings: StartConsumer, preset: Preset,
                      strategy: AllocateMessageQueueStrategy) -> LitePullConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's wishes.  Raises ClientError for what is not allowed."""
+    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a value not allowed.
+    """
     return LitePullConsumerConfig(
         group=settings.group, model=MessageModel(settings.model), from_where=ConsumeFromWhere(settings.from_where),
         timestamp_ms=settings.timestamp, strategy=strategy, offset_store=settings.offset_store,
@@ -252,7 +257,7 @@ def lite_pull_config(settings: StartConsumer, preset: Preset,
 
 
 def check_config(settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy) -> None:
-    """Raises ClientError for what a client of that kind does not allow."""
+    """Raises ClientError for a value that a client of that kind does not allow."""
     match settings.kind:
         case "push":
             consumer_config(settings, preset, strategy)

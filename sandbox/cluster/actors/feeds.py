@@ -22,10 +22,10 @@ from sandbox.kernel.errors import SandboxError
 
 FLIGHTS = "flights"
 FEEDS = (FLIGHTS,)
-LONGEST_GAP_S = 300  # nights and holidays are cut to this, so that a lesson never waits for morning
+LONGEST_GAP_S = 300  # in seconds; nights and holidays are cut to this, so that a lesson never waits for morning
 LINES_AT_ONCE = 256
 
-_SORTED_NAME = "flights-by-time.1.csv"  # the number rises when the line below changes
+_SORTED_NAME = "flights-by-time.1.csv"  # raise the number when the line format below changes
 _COLUMNS = ("year", "month", "day", "hour", "minute", "carrier", "flight", "tailnum", "origin", "dest", "dep_delay",
             "arr_delay", "distance")
 
@@ -43,9 +43,9 @@ class FeedInterrupted(SandboxError):
 
 
 class FeedRow(NamedTuple):
-    """One departure as a message.  `gap_s`: seconds since the row before, at speed 1, nights cut."""
+    """One departure as a message.  `gap_s`: seconds since the row before at speed 1, long gaps cut."""
 
-    position: int  # of the next row in the sorted file, in bytes: what a sleeping feed remembers
+    position: int  # of the next row in the sorted file, in bytes; saved when the sandbox sleeps
     gap_s: float
     key: str  # tail number; without one, carrier and flight
     tag: str  # carrier
@@ -55,7 +55,7 @@ class FeedRow(NamedTuple):
 def prepare_flights(home: Path, is_over: Callable[[], bool] = lambda: False) -> Path:
     """The sorted table under `home`, made now if it is not there (about three seconds, once).
 
-    Raises FeedInterrupted soon after `is_over` says so: a server that stops does not wait for it.
+    Raises FeedInterrupted soon after `is_over` returns True: a stopping server does not wait for it.
     """
     path = home / "feeds" / _SORTED_NAME
     with _preparing:
@@ -66,13 +66,13 @@ def prepare_flights(home: Path, is_over: Callable[[], bool] = lambda: False) -> 
 
 
 def _write_in_time_order(path: Path, is_over: Callable[[], bool]) -> None:
-    """Through a draft of its own: a command beside the server may be at it too."""
+    """Writes to a draft with a name of its own: another process may write the same table."""
     number, draft = mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
     try:
         with open(number, "w", encoding="utf-8", newline="") as out:
             for day in _in_time_order(is_over):
                 out.writelines(day)
-        os.replace(draft, path)  # last: a half-written table is never taken for a whole one
+        os.replace(draft, path)  # last: a half-written table is never taken for a complete one
     except BaseException:
         os.unlink(draft)
         raise
@@ -81,8 +81,8 @@ def _write_in_time_order(path: Path, is_over: Callable[[], bool]) -> None:
 def _in_time_order(is_over: Callable[[], bool]) -> Iterator[list[str]]:
     """Day by day: lines of scheduled minute, carrier, flight, tail number, origin, destination, delays, distance.
 
-    One text a line: as tuples they would cost a server two hundred megabytes that it does not get back.  Sorted day by
-    day, because one sort of the whole year would hold the interpreter, and with it the engine, for half a second.
+    One string a line: tuples would cost 200 MB that a server does not get back.  Sorted day by day, because one sort of
+    the whole year would hold the interpreter, and with it the engine, for 0.5 s.
     """
     days: dict[str, list[str]] = {}
     with zipfile.ZipFile(_table()) as archive, archive.open("flights.csv") as raw:
@@ -110,14 +110,14 @@ def _table() -> Path:
 
 
 class FlightsFeed:
-    """The sorted table as an endless stream: after the last departure comes the first again."""
+    """The sorted table as an endless stream: the first departure follows the last."""
 
     def __init__(self, path: Path, position: int = 0) -> None:
         self._path = path
         self.position = position
 
     def rows(self) -> Iterator[FeedRow]:
-        """Rows from `position` on.  No descriptor stays open between two reads of 256 lines."""
+        """Rows from `position` on.  No file stays open between two reads of 256 lines."""
         before: int | None = None
         while True:
             lines = self._read_lines()

@@ -1,6 +1,6 @@
-"""What a group has done, as its in-process members' listeners saw it: rates, delays, deliveries repeated.
+"""What the in-process listeners of a group did: rates, delays, repeated deliveries.
 
-The engine's own count, kept beside the journal so that it stays exact when flow is skipped.
+Counted by the engine beside the journal, so that it stays exact when flow events are skipped.
 """
 
 from collections import Counter, deque
@@ -9,21 +9,21 @@ from typing import Any
 
 from sandbox.client.offset_runs import OffsetRuns, Run
 from sandbox.client.process_queue import offset_of
-from sandbox.cluster.actors.redelivery import CRASH, RETRY, UNKNOWN, Held, Hold, Holdings
+from sandbox.cluster.actors.redelivery import CRASH, RETRY, UNKNOWN, OwnedQueues, Ownership, OwnershipHistory
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.store.totals import Rate
 
-DELAYS_KEPT = 200  # end-to-end times the percentiles are drawn from
-RUNS_SAVED = 16  # of each queue: enough to know again what was just given
-NOBODY = Hold("", None)
+DELAYS_KEPT = 200  # end-to-end times that the percentiles are computed from
+RUNS_SAVED = 16  # of each queue: enough to recognise what was delivered last
+NO_OWNER = Ownership("", None)
 
 
 class GroupStats:
-    """One group's account.  `again_by_cause`: how often listeners were given a message again, and why.
+    """Statistics of one group.  `again_by_cause`: number of repeated deliveries by cause.
 
-    `after_crash` is told what comes again because a process crashed: the process, the queue, the offset.
+    `after_crash` is called for each repetition that a crash caused: the process, the queue, the offset.
     """
 
     def __init__(self, clock: Clock,
@@ -32,7 +32,7 @@ class GroupStats:
         self._clock = clock
         self.again_by_cause: Counter[str] = Counter()
         self._seen: dict[tuple[str, MessageQueue], OffsetRuns] = {}
-        self._holdings: dict[tuple[str, MessageQueue], Holdings] = {}
+        self._histories: dict[tuple[str, MessageQueue], OwnershipHistory] = {}
         self._done = Rate()
         self._delays_ms: deque[int] = deque(maxlen=DELAYS_KEPT)
         self._percentiles: tuple[int, int | None, int | None] = (-1, None, None)
@@ -42,43 +42,43 @@ class GroupStats:
     def delivered_again(self) -> int:
         return self.again_by_cause.total()
 
-    def delivered(self, mq: MessageQueue, message: Message, member: str = "", hold: Hold = NOBODY) -> None:
-        """A listener is about to be given what lies in this queue.
+    def delivered(self, mq: MessageQueue, message: Message, member: str = "", ownership: Ownership = NO_OWNER) -> None:
+        """A listener is about to get a message of this queue.
 
-        A message that comes by the retry topic was given before, whatever its offset there.  Broadcasting members
-        have an account each: `member` is a label then.
+        A message from a retry topic was delivered before, whatever its offset there.  Broadcasting members have an
+        account each: `member` is a label then.
         """
         offset = offset_of(message)
-        holdings = self._holdings.setdefault((member, mq), Holdings())
+        history = self._histories.setdefault((member, mq), OwnershipHistory())
         if not self._seen.setdefault((member, mq), OffsetRuns()).add(offset):
-            why, process = holdings.why_again(offset, hold)
+            why, process = history.why_again(offset, ownership)
             self.again_by_cause[why] += 1
             if why == CRASH:
                 self._after_crash(process, mq, offset)
         elif message.reconsume_times > 0:
             self.again_by_cause[RETRY] += 1
-        holdings.given(offset, hold)
+        history.given(offset, ownership)
 
-    def crashed(self, held: Held) -> None:
-        """A process is about to die with these queues."""
-        for mq, hold in held:
-            for (_, known), holdings in self._holdings.items():
+    def crashed(self, held: OwnedQueues) -> None:
+        """A process with these queues is about to be killed."""
+        for mq, ownership in held:
+            for (_, known), history in self._histories.items():
                 if known == mq:
-                    holdings.crashed(hold)
+                    history.crashed(ownership)
 
     def reset(self, mq: MessageQueue, offset: int) -> None:
-        """Somebody moves the group to this offset."""
-        for (_, known), holdings in self._holdings.items():
+        """The group is moved to this offset."""
+        for (_, known), history in self._histories.items():
             if known == mq:
-                holdings.reset(offset)
+                history.reset(offset)
 
     def given(self, mq: MessageQueue, member: str = "") -> tuple[Run, ...]:
-        """The offsets of a queue some listener has been given, as runs."""
+        """The offsets of a queue that listeners got, as runs."""
         seen = self._seen.get((member, mq))
         return () if seen is None else seen.runs()
 
     def done(self, message: Message) -> None:
-        """A listener has accepted it."""
+        """A listener has consumed it with success."""
         now_ms = self._clock.now_ms()
         self._done.add(int(self._clock.monotonic()), 1, 0)
         if message.store_ms is not None:
@@ -89,7 +89,7 @@ class GroupStats:
         return self._done.per_s(int(self._clock.monotonic()))
 
     def delays_ms(self) -> tuple[int | None, int | None]:
-        """Median and 99th percentile from store to acceptance, of the last 200; None before the first."""
+        """Median and 99th percentile of the time from store to success, of the last 200; None before the first."""
         if self._percentiles[0] != self._noted and self._delays_ms:
             ordered = sorted(self._delays_ms)
             last = len(ordered) - 1
@@ -99,15 +99,15 @@ class GroupStats:
     # Over sleep.
 
     def record(self) -> dict[str, Any]:
-        """The counts, and the newest of what was given, so that a repetition after waking is known as one."""
+        """The counts and the newest delivered offsets, so that a repetition after sleep is recognised."""
         return {"again": dict(sorted(self.again_by_cause.items())),
                 "seen": [[member, mq.key, [list(run) for run in seen.runs()[-RUNS_SAVED:]]]
                          for (member, mq), seen in sorted(self._seen.items())]}
 
     def restore(self, record: dict[str, Any], *, crashed: bool = False) -> None:
-        """`crashed`: all its members died with the server."""
+        """`crashed`: all its members were killed with the server."""
         self.again_by_cause = Counter(record["again"] if "again" in record else {UNKNOWN: record["delivered_again"]})
         self._seen = {(member, MessageQueue.from_key(key)): OffsetRuns((first, last) for first, last in runs)
                       for member, key, runs in record["seen"]}
-        self._holdings = {place: Holdings.before_sleep(OffsetRuns(seen.runs()), crashed=crashed)
+        self._histories = {place: OwnershipHistory.before_sleep(OffsetRuns(seen.runs()), crashed=crashed)
                           for place, seen in self._seen.items()}

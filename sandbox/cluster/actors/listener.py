@@ -1,4 +1,4 @@
-"""What the sandbox's listeners do with a message: take their time, sometimes refuse."""
+"""Message listener of an in-process consumer: takes time, sometimes fails."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from sandbox.client.config import RETRY_PREFIX
 from sandbox.client.listeners import ConsumeConcurrentlyContext, ConsumeOrderlyContext
 from sandbox.client.results import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from sandbox.cluster.actors.group_stats import GroupStats
-from sandbox.cluster.actors.redelivery import Hold
+from sandbox.cluster.actors.redelivery import Ownership
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 
-BY_ORDER = 0  # the thread of what an administrator asked for: no delivery of the queue's, and not counted as one
+BY_ORDER = 0  # thread number for messages an administrator has consumed; not counted as deliveries
 REJECT = "reject "  # a handler's label: `reject <key>` never accepts that key
 
 
 class Working(NamedTuple):
-    """What a thread is busy with."""
+    """The message a thread processes."""
 
     thread: int
     offset: int
@@ -28,9 +28,10 @@ class Working(NamedTuple):
 
 @dataclass
 class Slow:
-    """What takes its own time: messages with `key`, or the one message that comes next in `queue` (broker-a:3).
+    """Processing time of its own for messages with `key`, or for the one message that comes next in `queue`
+    (broker-a:3).
 
-    The one message is known by its unique key once it has come (`met`), so it is slow again when it is delivered again.
+    The one message is recognised by its unique key once it has come (`met`), so a redelivery is slow again.
     """
 
     key: str
@@ -53,26 +54,26 @@ class Slow:
         return found
 
 
-class Work:
-    """One member's listener.  All fields may change while it runs; the next message notices.
+class ActorListener:
+    """One member's listener.  All fields may change while it runs; they apply from the next message.
 
-    `work_ms`: from and to, drawn evenly.  `slow`: what takes its own time.  `handler`: a label for the
-    journal; `reject <key>` refuses that key for ever, any other label only names what the listener does.  `hold`
-    says of a queue since when its member has it.
+    `work_ms`: minimum and maximum processing time, drawn uniformly.  `slow`: exceptions.  `handler`: a label for the
+    journal; `reject <key>` always refuses that key, any other label is only a name.  `ownership` returns
+    since when its member has a queue.
     """
 
     def __init__(self, clock: Clock, chance: Chance, stats: GroupStats, *, work_ms: Sequence[int],
-                 fail_percent: float, hold: Callable[[MessageQueue], Hold], account: str = "") -> None:
+                 fail_percent: float, ownership: Callable[[MessageQueue], Ownership], account: str = "") -> None:
         self._clock = clock
         self._chance = chance
         self._stats = stats
-        self._hold = hold
+        self._ownership = ownership
         self._account = account  # a broadcasting member's own, else the group's
         self.work_ms = spread(work_ms)
         self.fail_percent = fail_percent
         self.slow: Slow | None = None
         self.handler = "work"
-        self.working: dict[MessageQueue, Working] = {}  # in order only: one per queue
+        self.working: dict[MessageQueue, Working] = {}  # orderly only: one per queue
 
     async def concurrently(self, messages: list[Message],
                            context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
@@ -93,9 +94,9 @@ class Work:
     async def _accepts(self, messages: list[Message],
                        context: ConsumeConcurrentlyContext | ConsumeOrderlyContext) -> bool:
         if context.thread != BY_ORDER:
-            hold = self._hold(context.queue)
+            ownership = self._ownership(context.queue)
             for message in messages:
-                self._stats.delivered(context.queue, message, self._account, hold)
+                self._stats.delivered(context.queue, message, self._account, ownership)
         await self._clock.sleep(sum(self._takes_ms(message, context.queue) for message in messages) / 1000)
         if self.fail_percent and self._chance.random() * 100 < self.fail_percent:
             return False
@@ -113,7 +114,7 @@ class Work:
 
 
 def spread(work_ms: Sequence[int]) -> tuple[int, int]:
-    """From and to, in order; one number stands for both.
+    """Minimum and maximum, in order; one number stands for both.
 
     >>> spread((300,))
     (300, 300)

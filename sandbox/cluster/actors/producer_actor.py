@@ -1,4 +1,4 @@
-"""One producer of the sandbox: a process of its own, with a label that outlives it."""
+"""One producer of the sandbox: a process of its own; the label outlives the process."""
 
 import logging
 from dataclasses import asdict
@@ -10,9 +10,9 @@ from sandbox.client.config import ProducerConfig
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.transaction_producer import TransactionProducer
-from sandbox.cluster.actors.producing import AtARate, FromFeed, Sending, changed, producer_config
 from sandbox.cluster.actors.send_rate_limit import SendRateLimit
-from sandbox.cluster.actors.transaction_outcome import Deciding
+from sandbox.cluster.actors.sending import FeedSource, MessageSender, RateSource, changed, producer_config
+from sandbox.cluster.actors.transaction_outcome import LocalTransactions
 from sandbox.cluster.presets import Preset
 from sandbox.control.actions import ChangeActor, StartProducer
 from sandbox.kernel.clock import Clock
@@ -34,15 +34,15 @@ class ProducerActor:
         self.refused = ""
         self.instance: ClientInstance | None = None
         self.producer: Producer | None = None
-        self.sending: Sending | None = None
+        self.sender: MessageSender | None = None
         self.since_ms = 0
-        self._story: AtARate | FromFeed | None = None
-        self._position = 0  # in the feed, as it fell asleep
+        self._source: RateSource | FeedSource | None = None
+        self._position = 0  # in the feed, bytes, saved over sleep
         self._sent_before = 0
         self._failed_before = 0
-        self.fail_percent = 0.0  # of a transactional producer: rolled back
-        self.handler = ""  # likewise: how it decides (`deciding.WAYS`)
-        self._deciding: Deciding | None = None
+        self.fail_percent = 0.0  # of a transactional producer: share of rollbacks
+        self.handler = ""  # likewise: the way it decides (`transaction_outcome.WAYS`)
+        self._transactions: LocalTransactions | None = None
         self._state = "stopped"
 
     @property
@@ -57,15 +57,15 @@ class ProducerActor:
 
     @property
     def sent(self) -> int:
-        return self._sent_before + (self.sending.sent if self.sending is not None else 0)
+        return self._sent_before + (self.sender.sent if self.sender is not None else 0)
 
     @property
     def failed(self) -> int:
-        return self._failed_before + (self.sending.failed if self.sending is not None else 0)
+        return self._failed_before + (self.sender.failed if self.sender is not None else 0)
 
     @property
     def per_s(self) -> float:
-        return self.sending.per_s() if self.sending is not None and self.lives else 0.0
+        return self.sender.per_s() if self.sender is not None and self.lives else 0.0
 
     def begin(self, instance: ClientInstance, wall: Clock, pace: SendRateLimit, preset: Preset) -> None:
         config = producer_config(self.label, avoid_faulty=self.settings.selector == "avoid_faulty",
@@ -74,20 +74,20 @@ class ProducerActor:
         self.instance, self.client_id = instance, instance.client_id
         transactor = self._transactor(config, instance) if self.settings.transactional else None
         self.producer = transactor.producer if transactor is not None else Producer(config, instance)
-        self.sending = Sending(instance.clock, wall, pace, self.producer, self.label)
-        if transactor is not None and self._deciding is not None:
-            self.sending.transact = partial(transactor.send_in_transaction, execute=self._deciding.execute)
+        self.sender = MessageSender(instance.clock, wall, pace, self.producer, self.label)
+        if transactor is not None and self._transactions is not None:
+            self.sender.transact = partial(transactor.send_in_transaction, execute=self._transactions.execute)
         self.since_ms, self._state, self.refused = instance.clock.now_ms(), "starting", ""
 
     def _transactor(self, config: ProducerConfig, instance: ClientInstance) -> TransactionProducer:
-        self._deciding = Deciding(instance.chance.fork("transactions"), self.fail_percent, self.handler)
-        return TransactionProducer(config, instance, self._deciding.check)
+        self._transactions = LocalTransactions(instance.chance.fork("transactions"), self.fail_percent, self.handler)
+        return TransactionProducer(config, instance, self._transactions.check)
 
     async def run(self, table: Path | None) -> None:
         """Start, then send until the process ends.  `table`: the feed's file, if it plays one."""
         assert self.producer is not None
         assert self.instance is not None
-        assert self.sending is not None
+        assert self.sender is not None
         try:
             await self.producer.start()
         except SandboxError as why:
@@ -95,14 +95,14 @@ class ProducerActor:
             return
         clock = self.instance.clock
         if table is not None:
-            self._story = FromFeed(self.settings, clock, table, self.position)
+            self._source = FeedSource(self.settings, clock, table, self.position)
         else:
-            self._story = AtARate(self.settings, clock, self.instance.chance.fork("messages"), self.sent)
+            self._source = RateSource(self.settings, clock, self.instance.chance.fork("messages"), self.sent)
         self._state = "running"
-        await self._story.run(self.sending)
+        await self._source.run(self.sender)
 
     def refuse(self, why: str) -> None:
-        """It could not start; a restart tries again."""
+        """Its start failed; a restart tries again."""
         log.error("starting %s failed: %s", self.label, why)
         self._state, self.refused = "stopped", why
 
@@ -116,22 +116,22 @@ class ProducerActor:
 
     def rest(self, state: str) -> None:
         self._sent_before, self._failed_before, self._position = self.sent, self.failed, self.position
-        self.instance = self.producer = self.sending = self._story = self._deciding = None
+        self.instance = self.producer = self.sender = self._source = self._transactions = None
         self._state = state
 
     def change(self, change: ChangeActor) -> None:
         self.settings = changed(self.settings, change)
         self.fail_percent = self.fail_percent if change.fail_percent is None else change.fail_percent
         self.handler = self.handler if change.handler is None else change.handler
-        if self._deciding is not None:
-            self._deciding.fail_percent, self._deciding.handler = self.fail_percent, self.handler
-        if self._story is not None:
-            self._story.settings = self.settings
+        if self._transactions is not None:
+            self._transactions.fail_percent, self._transactions.handler = self.fail_percent, self.handler
+        if self._source is not None:
+            self._source.settings = self.settings
 
     @property
     def position(self) -> int:
-        """Where in the feed it is, in bytes of the sorted table."""
-        return self._story.position if isinstance(self._story, FromFeed) else self._position
+        """Position in the feed, in bytes of the sorted table."""
+        return self._source.position if isinstance(self._source, FeedSource) else self._position
 
     def record(self) -> dict[str, Any]:
         return {"kind": self.kind, "label": self.label, "slot": self.slot, "settings": asdict(self.settings),

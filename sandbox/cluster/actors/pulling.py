@@ -1,18 +1,18 @@
-"""What the sandbox's pulling applications do: a round of pulls by hand, or poll after poll."""
+"""Main loops of the applications that pull by themselves: pull consumer and lite pull consumer."""
 
 import logging
 from collections.abc import Callable
 from typing import Protocol
 
 from sandbox.client.config import ConsumeFromWhere, MessageModel
-from sandbox.client.consumption import INTERRUPTED, tell_consumed
+from sandbox.client.consumption import INTERRUPTED, report_consumed
 from sandbox.client.listeners import ConsumeConcurrentlyContext
 from sandbox.client.lite_pull_consumer import LitePullConsumer
 from sandbox.client.process_queue import ProcessQueue, offset_of
 from sandbox.client.pull_consumer import PullConsumer
 from sandbox.client.results import ConsumeConcurrentlyStatus, PullStatus, ReadOffsetType
 from sandbox.client.start_offset import compute_pull_from_where
-from sandbox.cluster.actors.listener import Work
+from sandbox.cluster.actors.listener import ActorListener
 from sandbox.control.actions import StartConsumer, Subscription
 from sandbox.journal.events import QueueTaken
 from sandbox.kernel.errors import ClientError, SandboxError
@@ -21,7 +21,7 @@ from sandbox.message.queue import MessageQueue
 
 log = logging.getLogger(__name__)
 
-NOTHING_NEW_PAUSE_S = 1.0  # between two rounds of pulls that brought nothing: this is what pulling costs in delay
+NOTHING_NEW_PAUSE_S = 1.0  # between two rounds of pulls that found nothing: this is the delay that pulling costs
 PULL_AT_MOST = 32
 THREAD = 1  # the only one there is
 
@@ -32,22 +32,22 @@ class Loop(Protocol):
     busy: int
 
     async def run(self) -> None:
-        """Until it is cancelled, or its consumer stops."""
+        """Run until it is cancelled, or its consumer stops."""
 
 
 class PullLoop:
-    """Visits the queues of its share one after the other; pulls, works, notes how far it has got.
+    """Visits its assigned queues one after the other: pull, consume, update the offset.
 
-    RocketMQ: the example of a pull consumer.  Where it begins is its own decision: what its offset store knows, else
-    what `from_where` says.  A message its work refuses is sent back and comes again by the retry topic, which is one
-    of its topics.  `consumer` says how `settings` look now: a changed expression counts from the next pull.
+    RocketMQ: the example of a pull consumer.  It chooses its own start offset: its offset store's, else by
+    `from_where`.  A message that its listener refuses is sent back and comes again by the retry topic, which is one of
+    its topics.  `settings` returns the current ones: a changed expression applies from the next pull.
     """
 
-    def __init__(self, consumer: PullConsumer, work: Work, settings: Callable[[], StartConsumer],
+    def __init__(self, consumer: PullConsumer, listener: ActorListener, settings: Callable[[], StartConsumer],
                  timestamp_ms: int) -> None:
         self.busy = 0
         self._consumer = consumer
-        self._work = work
+        self._listener = listener
         self._settings = settings
         self._timestamp_ms = timestamp_ms
         self._clock = consumer.instance.clock
@@ -73,7 +73,7 @@ class PullLoop:
                 await self._clock.sleep(NOTHING_NEW_PAUSE_S)
 
     async def _visit(self, mq: MessageQueue, pq: ProcessQueue) -> bool:
-        """One pull and the work it brings; True when it brought some."""
+        """One pull and its messages; True when there were any."""
         consumer = self._consumer
         if pq.dropped or not await self._has_begun(mq, pq):
             return False
@@ -86,20 +86,20 @@ class PullLoop:
         if result.status is PullStatus.FOUND:
             pq.put(result.messages)
             for message in result.messages:
-                if not await self._work_on(mq, pq, message):
+                if not await self._consume(mq, pq, message):
                     return False
         pq.next_offset = result.next_offset
         if consumer.offset_store.read_memory(mq) != result.next_offset:
             consumer.update_consume_offset(mq, result.next_offset)
         return bool(result.messages)
 
-    async def _work_on(self, mq: MessageQueue, pq: ProcessQueue, message: Message) -> bool:
-        """False: the queue is another's now, or nobody took the refused message back; it is pulled again."""
+    async def _consume(self, mq: MessageQueue, pq: ProcessQueue, message: Message) -> bool:
+        """False: the queue was lost, or the broker did not take the refused message back; it is pulled again."""
         self.busy = 1
         pq.begin([message], self._clock.now_ms())
         pq.last_consume_ms = self._clock.now_ms()
         try:
-            accepted = await work_through(self._consumer, self._work, mq, pq, message)
+            accepted = await consume_one(self._consumer, self._listener, mq, pq, message)
             pq.end([message])
             if not accepted and not await self._consumer.send_message_back(message):
                 pq.clear()
@@ -114,7 +114,7 @@ class PullLoop:
         return True
 
     async def _has_begun(self, mq: MessageQueue, pq: ProcessQueue) -> bool:
-        """Decide where to begin in a queue that is new to the share."""
+        """Choose the start offset of a newly assigned queue; False when it is not known yet."""
         if self._begun.get(mq) is pq:
             return True
         consumer, where = self._consumer, ConsumeFromWhere(self._settings().from_where)
@@ -136,15 +136,15 @@ class PullLoop:
 
 
 class PollLoop:
-    """Polls, works, polls again; the consumer commits by itself.  RocketMQ: the example of a lite pull consumer.
+    """Polls and consumes in turn; the consumer commits by itself.  RocketMQ: the example of a lite pull consumer.
 
-    Its work cannot refuse anything: whatever a poll gave out counts as done.
+    Its listener cannot refuse a message: every polled message counts as consumed.
     """
 
-    def __init__(self, consumer: LitePullConsumer, work: Work) -> None:
+    def __init__(self, consumer: LitePullConsumer, listener: ActorListener) -> None:
         self.busy = 0
         self._consumer = consumer
-        self._work = work
+        self._listener = listener
 
     async def run(self) -> None:
         consumer = self._consumer
@@ -157,22 +157,22 @@ class PollLoop:
                 mq = MessageQueue(message.topic, message.broker or "", message.queue_id or 0)
                 self.busy = 1
                 try:
-                    await work_through(consumer, self._work, mq, consumer.process_queues.get(mq), message)
+                    await consume_one(consumer, self._listener, mq, consumer.process_queues.get(mq), message)
                 finally:
                     self.busy = 0
 
 
-async def work_through(consumer: PullConsumer | LitePullConsumer, work: Work, mq: MessageQueue,
-                       pq: ProcessQueue | None, message: Message) -> bool:
-    """Work on one message, in the only thread there is, and tell the journal; False when the work refuses it."""
+async def consume_one(consumer: PullConsumer | LitePullConsumer, listener: ActorListener, mq: MessageQueue,
+                      pq: ProcessQueue | None, message: Message) -> bool:
+    """Process one message, in the only thread, and write it to the journal; False when the listener refuses it."""
     instance, started_ms = consumer.instance, consumer.instance.clock.now_ms()
     outcome = INTERRUPTED
     try:
-        status = await work.concurrently([message], ConsumeConcurrentlyContext(mq, THREAD))
+        status = await listener.concurrently([message], ConsumeConcurrentlyContext(mq, THREAD))
         await instance.clock.going_on()
         accepted = status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS
         outcome = "IGNORED" if pq is None or pq.dropped else "SUCCESS" if accepted else "LATER"
     finally:
-        tell_consumed(instance.journal, mq, [message], group=consumer.group, client_id=consumer.client_id,
-                      outcome=outcome, started_ms=started_ms, thread=THREAD, handler=work.handler)
+        report_consumed(instance.journal, mq, [message], group=consumer.group, client_id=consumer.client_id,
+                        outcome=outcome, started_ms=started_ms, thread=THREAD, handler=listener.handler)
     return accepted

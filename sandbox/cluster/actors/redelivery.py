@@ -1,6 +1,6 @@
-"""Why a listener is given a message again, as the engine itself sees it happen: who held the queue, and how that ended.
+"""Why a listener gets a message again, as the engine sees it: which process had the queue, and how that ended.
 
-The delivery audit finds the same causes without us, from the journal alone (`sandbox.pipeline.jobs.delivery_audit`).
+The delivery audit finds the same causes from the journal alone (`sandbox.pipeline.jobs.delivery_audit`).
 """
 
 from collections import deque
@@ -11,78 +11,79 @@ from sandbox.client.offset_runs import OffsetRuns
 from sandbox.message.queue import MessageQueue
 
 CRASH, HAND_OVER, RETRY, RESET, UNKNOWN = "crash_before_commit", "rebalance_hand_over", "retry", "reset", "unknown"
-STINTS_KEPT = 32  # of each queue: what was given before those is given again for an unknown reason
+PERIODS_KEPT = 32  # of each queue; a repetition of an older delivery has cause `unknown`
 
 
-class Hold(NamedTuple):
-    """A process that has a queue since a moment; None: it works on what is left of one it has no more."""
+class Ownership(NamedTuple):
+    """One process having a queue since a moment; `since_ms` None: it still processes messages of a queue it lost."""
 
     process: str
     since_ms: int | None
 
 
-class _Stint:
-    """What was given during one hold, or in the part of it after a reset."""
+class _Period:
+    """Offsets delivered during one ownership, or during the part of it after a reset."""
 
-    __slots__ = ("crashed", "hold", "reset_to", "seen")
+    __slots__ = ("crashed", "ownership", "reset_to", "seen")
 
-    def __init__(self, hold: Hold) -> None:
-        self.hold = hold
+    def __init__(self, ownership: Ownership) -> None:
+        self.ownership = ownership
         self.seen = OffsetRuns()
         self.crashed = False
-        self.reset_to: int | None = None  # somebody moved the group here since
+        self.reset_to: int | None = None  # the lowest offset the group was moved to since
 
 
-class Holdings:
-    """Of one queue and one account, oldest stint first."""
+class OwnershipHistory:
+    """All owners of one queue and one account, oldest first."""
 
     def __init__(self) -> None:
-        self._stints: deque[_Stint] = deque(maxlen=STINTS_KEPT)
+        self._periods: deque[_Period] = deque(maxlen=PERIODS_KEPT)
 
     @classmethod
-    def before_sleep(cls, seen: OffsetRuns, *, crashed: bool) -> "Holdings":
-        """After waking it is not known any more who was given what, only how all of them ended."""
+    def before_sleep(cls, seen: OffsetRuns, *, crashed: bool) -> "OwnershipHistory":
+        """After sleep only the delivered offsets and how all owners ended together are known."""
         made = cls()
-        made._stints.append(_Stint(Hold("", 0)))
-        made._stints[0].seen, made._stints[0].crashed = seen, crashed
+        made._periods.append(_Period(Ownership("", 0)))
+        made._periods[0].seen, made._periods[0].crashed = seen, crashed
         return made
 
-    def why_again(self, offset: int, hold: Hold) -> tuple[str, str]:
-        """Whoever was given it last: did a reset go over it since, has it crashed, or is the queue another's now?
-        The reason, and that process.
+    def why_again(self, offset: int, ownership: Ownership) -> tuple[str, str]:
+        """The cause of a repetition, and the process that got the message last.
 
-        In the same hold nothing is pulled twice: what comes again there was not accepted.
+        Within one ownership nothing is pulled twice: a repetition there was not consumed with success (`retry`).
+        Otherwise the last delivery decides: a reset to or below `offset` since, a crash, or a new owner.
         """
-        before = [stint for stint in self._stints if offset in stint.seen]
-        if any(stint.hold == hold for stint in before):
-            return RETRY, hold.process
+        before = [period for period in self._periods if offset in period.seen]
+        if any(period.ownership == ownership for period in before):
+            return RETRY, ownership.process
         if not before:
             return UNKNOWN, ""
-        last = max(reversed(before), key=lambda stint: stint.hold.since_ms or 0)
+        last = max(reversed(before), key=lambda period: period.ownership.since_ms or 0)
         if last.reset_to is not None and last.reset_to <= offset:
-            return RESET, last.hold.process
-        return CRASH if last.crashed else HAND_OVER, last.hold.process
+            return RESET, last.ownership.process
+        return CRASH if last.crashed else HAND_OVER, last.ownership.process
 
-    def given(self, offset: int, hold: Hold) -> None:
-        self._stint_of(hold).seen.add(offset)
+    def given(self, offset: int, ownership: Ownership) -> None:
+        self._period_of(ownership).seen.add(offset)
 
     def reset(self, offset: int) -> None:
-        for stint in self._stints:
-            stint.reset_to = offset if stint.reset_to is None else min(offset, stint.reset_to)
+        for period in self._periods:
+            period.reset_to = offset if period.reset_to is None else min(offset, period.reset_to)
 
-    def crashed(self, hold: Hold) -> None:
-        for stint in self._stints:
-            stint.crashed = stint.crashed or stint.hold == hold
+    def crashed(self, ownership: Ownership) -> None:
+        for period in self._periods:
+            period.crashed = period.crashed or period.ownership == ownership
 
-    def _stint_of(self, hold: Hold) -> _Stint:
-        for stint in reversed(self._stints):
-            if stint.hold.process == hold.process and hold.since_ms in (None, stint.hold.since_ms):
-                if stint.reset_to is None:
-                    return stint
-                hold = stint.hold
+    def _period_of(self, ownership: Ownership) -> _Period:
+        for period in reversed(self._periods):
+            mine = period.ownership
+            if mine.process == ownership.process and ownership.since_ms in (None, mine.since_ms):
+                if period.reset_to is None:
+                    return period
+                ownership = mine
                 break
-        self._stints.append(_Stint(hold))
-        return self._stints[-1]
+        self._periods.append(_Period(ownership))
+        return self._periods[-1]
 
 
-Held = Iterable[tuple[MessageQueue, Hold]]
+OwnedQueues = Iterable[tuple[MessageQueue, Ownership]]

@@ -1,7 +1,7 @@
-"""What came twice because a process crashed, told in the journal once no more of it can come.
+"""Which messages came twice because a process crashed: reported in the journal when no more can come.
 
-Whoever takes a queue over begins at the committed offset, so what the dead process was given from there on comes again,
-and what lies below does not.
+The next owner of a queue starts at the committed offset, so messages that the crashed process got from there on come
+again, and lower ones do not.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,11 @@ from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.message.queue import MessageQueue
 
-CRASHES_KEPT = 32  # followed at a time; then the oldest is told as far as it went
+CRASHES_KEPT = 32  # crashes followed at a time; beyond, the oldest is reported with what is known
 
 
 class _Crash:
-    """`given`: by queue, what the dead process was given of it; `awaited`: how many of them come, once
-    that is known."""
+    """`given`: by queue, the offsets the crashed process got; `awaited`: how many of them will come, once known."""
 
     __slots__ = ("account", "awaited", "came", "cause", "client_id", "given", "group")
 
@@ -30,7 +29,7 @@ class _Crash:
 
 
 class Repeats:
-    """`account_of`: the label under which a process's deliveries are counted where members read for themselves."""
+    """`account_of`: the label whose deliveries are counted, where members consume independently."""
 
     def __init__(self, clock: Clock, journal: Journal, account_of: Callable[[str], str | None]) -> None:
         self._clock = clock
@@ -39,23 +38,23 @@ class Repeats:
         self._crashes: list[_Crash] = []
 
     def crashed(self, group: str, account: str, client_id: str, given: dict[MessageQueue, tuple[Run, ...]]) -> None:
-        """A process dies; `given`: what listeners got of each queue it holds."""
+        """A process crashes; `given`: the offsets that listeners got of each queue it had."""
         crash = _Crash(group, account, client_id, self._journal.cause)
         crash.given = {mq: OffsetRuns(runs) for mq, runs in given.items() if runs}
         if crash.given:
             self._crashes.append(crash)
         if len(self._crashes) > CRASHES_KEPT:
-            self._tell(self._crashes[0])
+            self._report(self._crashes[0])
 
     def came(self, group: str, client_id: str, mq: MessageQueue, offset: int) -> None:
-        """Somebody is given a message again that this process had when it crashed."""
+        """A message comes again that this process had when it crashed."""
         crash = next((crash for crash in self._crashes if (crash.group, crash.client_id) == (group, client_id)), None)
         if crash is not None and mq in crash.given:
             crash.came.setdefault(mq, OffsetRuns()).add(offset)
             self._look(crash)
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact: where the next owner begins, or that the group was moved."""
+        """Take a fact: the next owner's start offset, or a reset of the group."""
         event = entry.event
         if isinstance(event, QueueTaken):
             mq = MessageQueue(event.topic, event.broker, event.queue_id)
@@ -68,7 +67,7 @@ class Repeats:
         elif isinstance(event, OffsetsReset):
             for crash in self._crashes:
                 for key, *_ in event.rows if crash.group == event.group else ():
-                    crash.awaited[MessageQueue.from_key(key)] = 0  # what comes from now on comes because of the reset
+                    crash.awaited[MessageQueue.from_key(key)] = 0  # from now on the reset is the cause
         else:
             return
         self._clock.call_later(0, self._look_at_all)  # not now: the journal is writing
@@ -79,9 +78,9 @@ class Repeats:
 
     def _look(self, crash: _Crash) -> None:
         if all(mq in crash.awaited and _count(crash, mq) >= crash.awaited[mq] for mq in crash.given):
-            self._tell(crash)
+            self._report(crash)
 
-    def _tell(self, crash: _Crash) -> None:
+    def _report(self, crash: _Crash) -> None:
         self._crashes.remove(crash)
         count = sum(_count(crash, mq) for mq in crash.came)
         if count:

@@ -1,14 +1,14 @@
-"""The wall around sending: so many stored messages a second, of the machine's seconds."""
+"""Limit of stored messages a second, counted in the machine's seconds."""
 
 from sandbox.journal.events import LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 
-TELL_EVERY_S = 1.0
+REPORT_EVERY_S = 1.0
 
 
 class SendRateLimit:
-    """Lets `per_s` messages through each second; whoever comes too early is told how long to wait.
+    """Lets `per_s` messages through each second; a sender that is too early gets the time to wait.
 
     In-process producers are slowed by it; a wire client is refused by the broker (code 2).
     """
@@ -18,19 +18,19 @@ class SendRateLimit:
         self._journal = journal
         self._per_s = per_s
         self._free_s = 0.0  # when the next message may go, on the machine's clock
-        self._told_s = -TELL_EVERY_S
+        self._reported_s = -REPORT_EVERY_S
 
     def wait_s(self, who: str) -> float:
-        """Take a place; returns the machine's seconds to wait before sending, 0 for none.
+        """Reserve one send; returns the machine's seconds to wait before it, 0 for none.
 
-        A second's worth may go at once, so that a burst is a burst.
+        The messages of one second may go at once, so bursts are possible.
         """
         now_s = self._wall.monotonic()
         self._free_s = max(self._free_s, now_s - 1.0) + 1 / self._per_s
         wait_s = self._free_s - now_s
         if wait_s <= 0:
             return 0.0
-        if now_s - self._told_s >= TELL_EVERY_S:
-            self._told_s = now_s
+        if now_s - self._reported_s >= REPORT_EVERY_S:
+            self._reported_s = now_s
             self._journal.write(LimitReached("stored_messages_per_s", self._per_s + 1, self._per_s, who))
         return wait_s

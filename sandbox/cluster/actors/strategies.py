@@ -1,4 +1,4 @@
-"""How a group's queues are divided: the strategy people chose, with what it must know of this sandbox."""
+"""Allocation strategies as chosen in the sandbox, with the sandbox's clients and rooms."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -11,20 +11,20 @@ from sandbox.message.queue import MessageQueue
 
 CONFIG, MACHINE_ROOM, NEARBY = "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"
 NEED_MORE = (CONFIG, MACHINE_ROOM, NEARBY)
-"""Strategies that say nothing without lists or rooms, which come with `SetStrategy`."""
+"""Strategies that need the lists or rooms of `SetStrategy`."""
 
 
 class Places(Protocol):
-    """Who is behind a client id, and in which room it stands; None: not one of ours, or nobody said."""
+    """Label and machine room of a client id; None: not an in-process client, or not set."""
 
     def label_of(self, client_id: str) -> str | None: ...
     def room_of(self, client_id: str) -> str | None: ...
 
 
 class Rooms:
-    """What `SetStrategy.rooms` says: `room` may be consumed from, `room@broker` puts a broker there as well.
+    """Parses `SetStrategy.rooms`: `room` may be consumed from, `room@broker` also places a broker in it.
 
-    RocketMQ reads a broker's room from its name; the sandbox's brokers keep their names, so it is said beside.
+    RocketMQ reads a broker's room from its name; the sandbox's brokers keep their names, so it is a setting.
     """
 
     def __init__(self, entries: Iterable[str]) -> None:
@@ -39,7 +39,7 @@ class Rooms:
         self.wanted = frozenset(named or self.places.values())
 
     def room_of(self, broker: str) -> str:
-        """A broker nobody placed stands alone, in a room of its own name."""
+        """A broker without a place has a room of its own, with its name."""
         if broker in self.places:
             return self.places[broker]
         room, mark, _ = broker.partition("@")
@@ -47,9 +47,9 @@ class Rooms:
 
 
 class ByMember:
-    """A list of queues for each label.  Who has none gets nothing, and nothing keeps two from the same queue.
+    """A list of queues for each label.  A member without a list gets none, and one queue may be in two lists.
 
-    As in RocketMQ the list stands for all topics alike, so a retry queue nobody listed is nobody's.
+    As in RocketMQ the list is the same for all topics, so an unlisted retry queue has no owner.
     """
 
     name = AllocateMessageQueueByConfig.name
@@ -65,7 +65,7 @@ class ByMember:
 
 
 class InRooms:
-    """`AllocateMessageQueueByMachineRoom` on queues named as it wants them, `room@broker`."""
+    """`AllocateMessageQueueByMachineRoom` on queues with the names it needs, `room@broker`."""
 
     name = AllocateMessageQueueByMachineRoom.name
 
@@ -84,7 +84,7 @@ class InRooms:
 
 
 def make_strategy(chosen: Mapping[str, Any], where: Places) -> AllocateMessageQueueStrategy:
-    """What `SetStrategy` remembered of its fields, as a strategy all members of the group share."""
+    """The fields that `SetStrategy` set, as a strategy that all members of the group share."""
     name = chosen["strategy"]
     if name == CONFIG:
         return ByMember(chosen.get("queues_by_member") or {}, where)

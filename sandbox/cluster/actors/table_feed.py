@@ -1,4 +1,4 @@
-"""Anybody's table as a stream: CSV with a header line, or one JSON object a line."""
+"""A user's table as a stream: CSV with a header line, or one JSON object a line."""
 
 import csv
 from collections.abc import Callable, Iterator
@@ -11,11 +11,11 @@ import orjson
 from sandbox.cluster.actors.feeds import LONGEST_GAP_S, FeedRow
 from sandbox.kernel.errors import SandboxError
 
-EPOCH_MS_FROM = 100_000_000_000  # a number above this is milliseconds, below it seconds (until the year 5138)
+EPOCH_MS_FROM = 100_000_000_000  # a larger number is milliseconds, a smaller one seconds (until the year 5138)
 
 
 class FeedUnreadable(SandboxError):
-    """The file cannot be read as the table it was said to be.  The message names the line or the column."""
+    """The file is not a table of the given format.  The message names the line or the column."""
 
 
 class Columns(NamedTuple):
@@ -37,7 +37,7 @@ def ndjson_rows(path: Path, columns: Columns) -> Iterator[FeedRow]:
 
 
 def count_lines(path: Path) -> int:
-    """Lines that hold something; what a progress bar counts towards."""
+    """Lines that are not blank; the total of a progress bar."""
     try:
         with path.open("rb") as file:
             return sum(1 for line in file if line.strip())

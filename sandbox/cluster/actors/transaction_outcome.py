@@ -4,7 +4,7 @@ from sandbox.client.transaction_producer import LocalTransactionState
 from sandbox.kernel.chance import Chance
 from sandbox.message.message import Message
 
-UNSURE_PERCENT = 10.0  # of an ordinary producer's transactions are left to the broker's question
+UNSURE_PERCENT = 10.0  # of an ordinary producer's transactions stay open until the broker checks
 UNDECIDED = "undecided"
 SILENT = "silent"
 WAYS = ("", UNDECIDED, SILENT)
@@ -13,10 +13,10 @@ _COMMIT, _ROLLBACK, _UNKNOWN = (LocalTransactionState.COMMIT_MESSAGE, LocalTrans
                                 LocalTransactionState.UNKNOW)
 
 
-class Deciding:
-    """Commits, rolls `fail_percent` back, and leaves some open until the broker asks.
+class LocalTransactions:
+    """Commits, rolls `fail_percent` back, and leaves some open until the broker checks.
 
-    `handler` "undecided" leaves all open until then; "silent" does not even know when it is asked.
+    `handler` "undecided" leaves all open until then; "silent" answers UNKNOW to the check too.
     """
 
     def __init__(self, chance: Chance, fail_percent: float, handler: str) -> None:
@@ -25,13 +25,13 @@ class Deciding:
         self.handler = handler
 
     async def execute(self, _: Message) -> LocalTransactionState:
-        """The local transaction between the halves."""
+        """The local transaction, between the half message and its end."""
         if self.handler in (UNDECIDED, SILENT) or self._happens(UNSURE_PERCENT):
             return _UNKNOWN
         return self._outcome()
 
     async def check(self, _: Message) -> LocalTransactionState:
-        """The broker asks."""
+        """Answer the broker's check."""
         return _UNKNOWN if self.handler == SILENT else self._outcome()
 
     def _outcome(self) -> LocalTransactionState:

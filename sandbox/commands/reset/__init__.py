@@ -1,1 +1,1 @@
-"""Resets of offsets, carried out and undone."""
+"""Resets of offsets: execute and undo."""

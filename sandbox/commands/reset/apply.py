@@ -1,4 +1,4 @@
-"""A reset of offsets, carried out: checked against what the person saw, done, watched for a minute, undone."""
+"""A reset of offsets: compare with the preview, execute, check for a minute, undo."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from sandbox.remoting.command import FLAG_ONEWAY, RemotingCommand
 from sandbox.remoting.headers import ResetOffsetHeader
 
 NEVER = -1  # in journal rows: no offset was stored
-WATCH_S = 60.0  # a late commit within this time is told
+WATCH_S = 60.0  # a late commit within this time is reported
 LOOK_AGAIN = "Look at the new preview and apply again."
 UNDO_MS = 24 * 3_600_000
 KEPT = 20  # resets that can be undone
@@ -27,16 +27,16 @@ Targets = dict[MessageQueue, int]
 
 def checked_targets(cluster: Cluster, action: ResetOffsets,
                     draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
-    """Where each queue goes.  Raises ActionRefused, as `targets_of`."""
+    """The target of each queue.  Raises ActionRefused, as `targets_of`."""
     return targets_of(plan_reset(cluster, action), action, draw)
 
 
 def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
-    """Where each queue of a fresh plan goes.
+    """The target of each queue by a fresh plan.
 
-    Raises ActionRefused: 409 when the preview was made for another wish, when the method cannot be used, or when the
-    world is no longer what the preview showed (`details` is the new plan, drawn by `draw`); 422 when something is
-    skipped and the group's name was not typed.
+    Raises ActionRefused: 409 when the preview was for other options, when the method cannot be used, or when the state
+    differs from the preview (`details` is the new plan, formatted by `draw`); 422 when queues are skipped and the
+    group's name was not typed.
     """
     if action.fingerprint not in (None, fingerprint(action)):
         raise ActionRefused(409, "The form was changed after this preview.", LOOK_AGAIN, details=draw(plan))
@@ -62,7 +62,7 @@ def _refused(refusal: Refusal, details: dict[str, Any]) -> ActionRefused:
 
 
 def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> Refusal | None:
-    """Why this queue is no longer what was shown; a commit that merely moved on is no reason."""
+    """Why this queue differs from the preview; a commit that only advanced is no reason."""
     assert row.target is not None
     queue, seen = row.mq.row, shown.target
     if seen is None:
@@ -86,7 +86,7 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
 
 
 def _target_of(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue | None) -> int:
-    """What was shown is what is done, save the end of a queue, which runs away."""
+    """The target in the preview, except for the end of a queue, which moves."""
     assert row.target is not None
     if action.target == "latest" or shown is None or shown.target is None:
         return row.target
@@ -95,7 +95,7 @@ def _target_of(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue | N
 
 def apply_targets(cluster: Cluster, group: str, topic: str, method: str, targets: Targets, *, reset_id: str,
                   reason: str, by: str, timestamp_ms: int = 0) -> None:
-    """Tell the members (online), or write the brokers' tables (offline and undo without members)."""
+    """Send the reset to the members (online), or write the brokers' tables (offline, and undo without members)."""
     view = GroupView(cluster, group)
     before = {mq: view.committed(mq) for mq in targets}
     cluster.journal.write(reset_fact(reset_id, group, method, before, targets, reason=reason, by=by))
@@ -108,7 +108,7 @@ def apply_targets(cluster: Cluster, group: str, topic: str, method: str, targets
             stats.reset(mq, offset)
     members = view.registered()
     if members:
-        _tell_members(cluster, view, topic, targets, timestamp_ms)
+        _send_to_members(cluster, view, topic, targets, timestamp_ms)
         ResetWatch(cluster, reset_id, group, targets, set(members)).begin()
     else:
         for mq, offset in sorted(targets.items()):
@@ -124,16 +124,16 @@ def reset_fact(reset_id: str, group: str, method: str, before: Mapping[MessageQu
         replayed=sum(max(0, old - after) for _, old, after in rows if old != NEVER), reason=reason, by=by)
 
 
-def _tell_members(cluster: Cluster, view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
-    """Request 220 to every member, once, over whichever broker knows it: its queues of all brokers are in the table."""
-    told: set[str] = set()
+def _send_to_members(cluster: Cluster, view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
+    """Request 220 to every member, once, by any broker that knows it: the table has its queues of all brokers."""
+    reached: set[str] = set()
     body = ResetOffsetBody({(mq.topic, mq.broker, mq.queue_id): offset for mq, offset in targets.items()})
     ext = ResetOffsetHeader(topic, view.group, timestamp_ms, force=False).to_ext()
     for broker in view.masters.values():
         group = broker.consumers.groups.get(view.group)
         for client_id, member in sorted(group.members.items()) if group is not None else ():
-            if client_id not in told:
-                told.add(client_id)
+            if client_id not in reached:
+                reached.add(client_id)
                 encoded = body.encode_for_c() if member.language == "CPP" else body.encode()
                 kind = broker.connections.serialize_type(member.channel)
                 broker.connections.send(member.channel, RemotingCommand(
@@ -141,7 +141,7 @@ def _tell_members(cluster: Cluster, view: GroupView, topic: str, targets: Target
 
 
 def undo_targets(cluster: Cluster, reset_id: str) -> tuple[dict[str, Any], Targets]:
-    """Where an undo leads.  Raises ActionRefused: 404 unknown, 409 too old, or messages cleaned meanwhile."""
+    """Targets of an undo.  Raises ActionRefused: 404 unknown, 409 too old, or messages deleted meanwhile."""
     done = next((row for row in cluster.record.resets if row["id"] == reset_id), None)
     if done is None:
         raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id", reset_id=reset_id)
@@ -150,7 +150,7 @@ def undo_targets(cluster: Cluster, reset_id: str) -> tuple[dict[str, Any], Targe
     targets: Targets = {}
     for broker, queue_id, before, _ in done["rows"]:
         if before is None:
-            continue  # nothing was stored: there is nothing to go back to
+            continue  # no offset was stored before: nothing to restore
         low = cluster.nodes.broker(broker).running.store.min_offset(done["topic"], queue_id)
         if before < low:
             raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
@@ -162,7 +162,7 @@ def undo_targets(cluster: Cluster, reset_id: str) -> tuple[dict[str, Any], Targe
 
 
 class ResetWatch:
-    """Compares plan and reality a minute after an online reset: did a late commit overwrite a target?"""
+    """Compares plan and state a minute after an online reset: did a late commit overwrite a target?"""
 
     def __init__(self, cluster: Cluster, reset_id: str, group: str, targets: Targets, members: set[str]) -> None:
         self._cluster = cluster
@@ -172,7 +172,7 @@ class ResetWatch:
         self._members = members
 
     def begin(self) -> None:
-        """In-process members tell their steps themselves; of the others we know that they were told."""
+        """In-process members report their steps; of external ones only the request is known."""
         view = GroupView(self._cluster, self._group)
         for client_id in sorted(self._members):
             actor = view.by_client.get(client_id)
@@ -185,7 +185,7 @@ class ResetWatch:
     def _end(self) -> None:
         view = GroupView(self._cluster, self._group)
         if any(view.pulls_by_itself(broker) for broker in view.masters.values()):
-            return  # they were told and did not listen, so there is nothing to verify
+            return  # they got the request but have no listener: nothing to verify
         overwritten = [mq for mq, target in self._targets.items()
                        if mq.broker in view.masters and or_never(view.committed(mq)) < target]
         for client_id in sorted(self._members):

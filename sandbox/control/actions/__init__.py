@@ -1,7 +1,7 @@
-"""Everything that can be done to a sandbox, as typed values.
+"""All actions on a sandbox, as typed values.
 
-The htmx form and the JSON API both come through `parse_action`; `commands` is the only place that carries an
-action out.  `verb` on the class is the right it needs (`control.rights`).
+The htmx form and the JSON API both use `parse_action`; only `commands` executes an action.  `verb` of the class is the
+right it needs (`control.rights`).
 """
 
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ def name_of(action: Action) -> str:
 
 
 def fields_of(action: Action) -> dict[str, Any]:
-    """What the journal keeps of an action: every field, as JSON values; long lists only by their length."""
+    """The journal's fields of an action: every field, as JSON values; long lists only by their length."""
     values = asdict(action)
     if isinstance(action, SendMessages) and len(action.rows) > 10:
         values["rows"] = len(action.rows)

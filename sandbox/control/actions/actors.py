@@ -1,4 +1,4 @@
-"""Producers and consumers inside the sandbox: add, change, stop, break."""
+"""In-process producers and consumers: add, change, stop, crash."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ StrategyName = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MAC
 
 
 class Subscription(NamedTuple):
-    """`expression` are tags joined by `||`, or for SQL92 a condition on the properties of a message."""
+    """`expression`: tags joined by `||`, or for SQL92 a condition on the properties of a message."""
 
     topic: str
     expression: str = "*"
@@ -29,15 +29,15 @@ class RowToSend(NamedTuple):
 
 FromWhere = Literal[
     "CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_TIMESTAMP",
-    # deprecated: refused with what RocketMQ takes them for
+    # deprecated: refused with the value RocketMQ uses instead
     "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST", "CONSUME_FROM_MIN_OFFSET", "CONSUME_FROM_MAX_OFFSET"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartProducer:
-    """A producer that sends on its own: at a rate, or from a feed at its own pace times `speed`.
+    """A producer that sends by itself: at a rate, or from a feed at the feed's pace times `speed`.
 
-    A `transactional` one sends half messages and commits most; one in ten is left until the broker asks.
+    A `transactional` one sends half messages and commits most; one in ten stays open until the broker checks.
     """
 
     verb = "act"
@@ -57,9 +57,9 @@ class StartProducer:
 
 @dataclass(frozen=True, kw_only=True)
 class StartConsumer:
-    """One or more members of a group; `work_ms` is how long the listener takes, from and to.
+    """One or more members of a group; `work_ms`: minimum and maximum processing time of the listener.
 
-    Without `subscriptions`: one more like the newest member of the group, save what is given.
+    Without `subscriptions`: settings of the group's newest member, except the fields given.
     """
 
     verb = "act"
@@ -84,13 +84,12 @@ class StartConsumer:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeActor:
-    """Change what is given; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
+    """Change the given fields; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
 
     `slow_queue` (broker-a:3) with `slow_ms` makes the next message slow that comes to this member from that queue.
 
-    A new `expression` is of the kind that the consumer's subscriptions are.
-    Of a transactional producer, `fail_percent` are rolled back, and `handler` "undecided" leaves all open until the
-    broker asks, "silent" even then.
+    A new `expression` is of the same kind as the consumer's subscriptions.  Of a transactional producer, `fail_percent`
+    are rolled back, and `handler` "undecided" leaves all open until the broker checks, "silent" after that too.
     """
 
     verb = "act"
@@ -132,7 +131,7 @@ class RestartActor:
 
 @dataclass(frozen=True, kw_only=True)
 class RemoveActor:
-    """Stop it if need be, and take its card away."""
+    """Stop it if it runs, and remove it."""
 
     verb = "act"
     actor: Name
@@ -148,7 +147,7 @@ class HangActor:
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeActor:
-    """Go on after a hang."""
+    """Continue after a hang."""
 
     verb = "act"
     actor: Name
@@ -156,7 +155,7 @@ class ResumeActor:
 
 @dataclass(frozen=True, kw_only=True)
 class SendMessages:
-    """Send `count` made-up messages (at `rate_per_s`, or at once), or the given rows."""
+    """Send `count` generated messages (at `rate_per_s`, or at once), or the given rows."""
 
     verb = "act"
     topic: Name
@@ -175,10 +174,10 @@ class SendMessages:
 
 @dataclass(frozen=True, kw_only=True)
 class SetStrategy:
-    """All members of the group divide queues this way from their next rebalance on.
+    """All members of the group use this allocation strategy from their next rebalance on.
 
-    `rooms`: `east` may be consumed from, `east@broker-a` says where a broker stands.  `queues_by_member`: for CONFIG,
-    label → rows such as broker-a:3 (of the member's topics) or keys such as orders/broker-a/3.
+    `rooms`: `east` may be consumed from, `east@broker-a` places a broker.  `queues_by_member`: for CONFIG, label → rows
+    such as broker-a:3 (of the member's topics) or keys such as orders/broker-a/3.
     """
 
     verb = "act"

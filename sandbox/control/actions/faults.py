@@ -1,4 +1,4 @@
-"""What goes wrong with nodes, links, clocks and disks, on purpose.
+"""Faults of nodes, links, clocks and disks.
 
 A node is `ns-1`, `broker-a`, `broker-a.1` (slave 1), or a client: an actor's label or its client id.
 """
@@ -30,7 +30,7 @@ class StopBroker:
 
 @dataclass(frozen=True, kw_only=True)
 class KillBroker:
-    """As kill -9: memory is gone, the page cache is not."""
+    """As kill -9: memory is lost, the page cache is not."""
 
     verb = "fault"
     broker: Name
@@ -39,7 +39,7 @@ class KillBroker:
 
 @dataclass(frozen=True, kw_only=True)
 class HangBroker:
-    """As SIGSTOP: nothing is answered, nothing falls due, no heartbeat; its connections stay."""
+    """As SIGSTOP: no answers, no timers, no heartbeat; its connections stay."""
 
     verb = "fault"
     broker: Name
@@ -48,7 +48,7 @@ class HangBroker:
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeBroker:
-    """Go on after a hang: first what was said meanwhile, then what fell due."""
+    """Continue after a hang: first the requests that arrived meanwhile, then the timers that fell due."""
 
     verb = "fault"
     broker: Name
@@ -57,7 +57,7 @@ class ResumeBroker:
 
 @dataclass(frozen=True, kw_only=True)
 class PowerCut:
-    """Its machine goes dark: memory is gone, and the page cache too."""
+    """Its machine loses power: memory and page cache are lost."""
 
     verb = "fault"
     broker: Name
@@ -66,9 +66,9 @@ class PowerCut:
 
 @dataclass(frozen=True, kw_only=True)
 class PromoteSlave:
-    """Restart a slave as master, and let the dead master be its slave when it starts again.
+    """Restart a slave as master; the dead master becomes its slave when it starts again.
 
-    RocketMQ 4.9 does nothing like it by itself: it stands for two configuration files edited by hand.
+    RocketMQ 4.9 does not do this by itself: it stands for editing two configuration files by hand.
     """
 
     verb = "fault"
@@ -78,7 +78,7 @@ class PromoteSlave:
 
 @dataclass(frozen=True, kw_only=True)
 class SkewClock:
-    """The wall clock of this broker's machine is wrong by `skew_ms`; 0 sets it right."""
+    """The wall clock of this broker's machine is wrong by `skew_ms`; 0 corrects it."""
 
     verb = "fault"
     broker: Name
@@ -100,7 +100,7 @@ class FreeDisk:
 
 @dataclass(frozen=True, kw_only=True)
 class StopNameServer:
-    """It forgets everything; a clean stop and a kill look the same from outside."""
+    """It loses all its data; a clean stop and a kill look the same from outside."""
 
     verb = "fault"
     name_server: Name
@@ -114,7 +114,7 @@ class StartNameServer:
 
 @dataclass(frozen=True, kw_only=True)
 class CutLink:
-    """Bytes from `a` to `b` vanish, and back too unless `one_way`.  Nobody hears of it, connections stay."""
+    """Bytes from `a` to `b` are lost, and back too unless `one_way`.  No node is notified, connections stay."""
 
     verb = "fault"
     a: Name
@@ -144,9 +144,9 @@ class DelayLink:
 
 @dataclass(frozen=True, kw_only=True)
 class CutConnection:
-    """Close every connection of a client that came over a real wire: its process is not ours to crash or to stop.
+    """Close every connection of an external client: its process cannot be crashed or stopped from here.
 
-    A connection that has not said whose it is goes by its address.
+    A connection that has not sent a client id is named by its address.
     """
 
     verb = "fault"
@@ -155,7 +155,7 @@ class CutConnection:
 
 @dataclass(frozen=True, kw_only=True)
 class ForceUnlock:
-    """Take a queue's lock away from whoever holds it.  Not in RocketMQ; instructors only."""
+    """Release a queue's lock, whichever client has it.  Not in RocketMQ; instructors only."""
 
     verb = "fault"
     only = "instructor"

@@ -1,4 +1,4 @@
-"""One stored message, given to somebody once more."""
+"""Deliver one stored message again."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +8,7 @@ from sandbox.control.fields import INT64_MAX, Between, Name
 
 @dataclass(frozen=True, kw_only=True)
 class ResendMessage:
-    """Send a copy as a new message: same topic, body, keys, tags and user properties, to whatever queue comes next.
+    """Send a copy as a new message: same topic, body, keys, tags and user properties, to the next queue.
 
     A message of a retry or dead letter topic goes to the topic it came from.
     """
@@ -22,7 +22,7 @@ class ResendMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumeOnce:
-    """Have one member's listener consume it now, whatever its queue; nothing is committed or tried again.
+    """Have one member's listener consume it now, from any queue; no offset is committed, no retry follows.
 
     `client_id` may be a label; `group` is needed where the client is in several.
     """

@@ -1,4 +1,4 @@
-"""Where a group goes on: moved on purpose."""
+"""Reset a group's offsets."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
@@ -7,7 +7,7 @@ from sandbox.control.fields import Name, Offset, TextUpTo
 
 
 class ExpectedQueue(NamedTuple):
-    """What the person saw before pressing the button; None: no stored offset."""
+    """A queue as the preview showed it; None: no stored offset."""
 
     queue: str  # broker-a:3
     committed: Offset | None = None
@@ -19,8 +19,8 @@ class ResetOffsets:
     """Move a group on a topic.
 
     `value`: milliseconds for `time`, the offset for `offset`, the signed distance for `shift`.  `queues`: rows such as
-    `broker-a:3`; none means all.  `expected`: what the preview showed, so that a changed world is noticed (409).
-    `fingerprint`: the preview's, so that a wish it was not made for is refused (409).
+    `broker-a:3`; none means all.  `expected`: the preview's values, so that a changed state is detected (409).
+    `fingerprint`: the preview's, so that other options than the preview's are refused (409).
     """
 
     verb = "reset"
@@ -39,7 +39,7 @@ class ResetOffsets:
 
 @dataclass(frozen=True, kw_only=True)
 class UndoReset:
-    """Back to where the queues stood before a reset.  `confirm`: the group's name, typed, on a real cluster."""
+    """Back to the offsets before a reset.  `confirm`: the group's name, typed, on a real cluster."""
 
     verb = "reset"
     reset_id: Name

@@ -51,7 +51,7 @@ class ChangeBroker:
 
 @dataclass(frozen=True, kw_only=True)
 class AgeFiles:
-    """Set the files' times back, so that retention finds them old."""
+    """Set the files' times back, so that retention treats them as old."""
 
     verb = "shape"
     broker: Name
@@ -60,7 +60,7 @@ class AgeFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class CleanFiles:
-    """Run the cleaning now."""
+    """Run the file deletion now."""
 
     verb = "shape"
     broker: Name

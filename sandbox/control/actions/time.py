@@ -8,7 +8,7 @@ from sandbox.control.fields import Between, Name
 
 @dataclass(frozen=True, kw_only=True)
 class SetRate:
-    """0 stops the world; 0.1 is slow motion; 60 a minute a second."""
+    """0 pauses; 0.1 is slow motion; 60 is a minute per second."""
 
     verb = "time"
     rate: Annotated[float, Between(0, 60)]
@@ -16,7 +16,7 @@ class SetRate:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Run until the next fact, the next event of one type, or for some milliseconds; then stop again."""
+    """Run until the next fact, the next event of one type, or for some milliseconds; then pause again."""
 
     verb = "time"
     until: Name = "fact"

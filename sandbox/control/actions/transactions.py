@@ -1,4 +1,4 @@
-"""Ending by hand what a transactional producer left open."""
+"""End an open transaction by hand."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from sandbox.control.fields import Name
 
 @dataclass(frozen=True, kw_only=True)
 class EndTransaction:
-    """Tell the broker how an open transaction ended, as its producer would."""
+    """Send the broker the end of an open transaction, as its producer would."""
 
     verb = "act"
     transaction_id: Name

@@ -1,4 +1,4 @@
-"""Every event there is, in one place.
+"""All event types.
 
 Past tense, facts only, no references to engine objects.  The list is closed: adding one changes this module, the
 line that writes it and docs/events.md in one commit.  Offsets and sizes are 64-bit (`shapes.Long`); `_ms` is on the

@@ -1,4 +1,4 @@
-"""What happens to a broker's files."""
+"""Events of a broker's files."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What happens to a sandbox as a whole."""
+"""Events of a sandbox as a whole."""
 
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ class SandboxWoken(NamedTuple):
 
 
 class ActionTaken(NamedTuple):
-    """Whoever did it, did this; `fields` are the action's, as JSON values."""
+    """A user or program acted; `fields` are the action's, as JSON values."""
 
     action: str
     fields: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Members of groups: their lives, their assignments, their locks."""
+"""Events of group members: life cycle, assignments, locks."""
 
 from typing import NamedTuple
 
@@ -121,7 +121,7 @@ class QueueUnlocked(NamedTuple):
 
 
 class LockLapsed(NamedTuple):
-    """The client stops trusting its own lock (30 s without a renewal)."""
+    """The client no longer trusts its own lock (30 s without a renewal)."""
 
     group: str
     client_id: str

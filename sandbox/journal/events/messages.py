@@ -1,4 +1,4 @@
-"""Messages on their way: stored, pulled, consumed, retried."""
+"""Events of messages: stored, pulled, consumed, retried."""
 
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class PullSuspended(NamedTuple):
 
 
 class PullAnswered(NamedTuple):
-    """flow; `skipped_by_hash` counts by tags: what a SQL92 condition leaves out is counted nowhere"""
+    """flow; `skipped_by_hash` counts by tags: messages excluded by a SQL92 condition are not counted"""
 
     group: str
     client_id: str
@@ -59,7 +59,7 @@ class PullAnswered(NamedTuple):
 
 
 class MessagesFiltered(NamedTuple):
-    """flow; dropped by text at the client"""
+    """flow; dropped by tag text at the client"""
 
     group: str
     client_id: str
@@ -71,7 +71,7 @@ class MessagesFiltered(NamedTuple):
 
 
 class BodyLeftPacked(NamedTuple):
-    """A listener is given a body as it is stored, because it cannot be unpacked; once a second and member at most."""
+    """A listener gets a body as stored, because it cannot be decompressed; at most once a second and member."""
 
     group: str
     client_id: str
@@ -83,7 +83,7 @@ class BodyLeftPacked(NamedTuple):
 
 
 class MessagesConsumed(NamedTuple):
-    """flow; one per batch a listener was given, once it has ended"""
+    """flow; one per batch of a listener, at its end"""
 
     group: str
     client_id: str
@@ -101,10 +101,10 @@ class MessagesConsumed(NamedTuple):
 
 
 class CrashRepeated(NamedTuple):
-    """A process had crashed: so many messages it had been given came again to listeners, and no more of them will."""
+    """After a crash: this many messages of the crashed process came again to listeners, and no more will."""
 
     group: str
-    client_id: str  # who crashed
+    client_id: str  # the crashed client
     count: int  # type: ignore[assignment]  # the catalogue's name; tuple.count is not used here
     messages: QueueRuns
 
@@ -156,7 +156,7 @@ class MessageDeadLettered(NamedTuple):
 
 
 class MessageConsumedOnce(NamedTuple):
-    """A member was asked to consume one message (request 309): nothing of it is committed or tried again."""
+    """A member was asked to consume one message (request 309): no offset is committed, no retry follows."""
 
     group: str
     client_id: str
@@ -164,7 +164,7 @@ class MessageConsumedOnce(NamedTuple):
     broker: str
     queue_id: int
     offset: Long
-    result: str  # CR_SUCCESS, CR_LATER, …; a response code's name, or NO_ANSWER, where no listener was heard
+    result: str  # CR_SUCCESS, CR_LATER, …; a response code's name, or NO_ANSWER without a listener's answer
     took_ms: int
     remark: str | None
 
@@ -188,12 +188,12 @@ class TransactionPrepared(NamedTuple):
 
 
 class TransactionChecked(NamedTuple):
-    """The broker asked a producer what became of a transaction; the half message stands at a new offset since then."""
+    """The broker asked a producer for the state of a transaction; the half message has a new offset since then."""
 
     producer_group: str
     transaction_id: str
     checks: int
-    client_id: str | None  # null: nobody of the group was connected
+    client_id: str | None  # null: no member of the group was connected
 
 
 class TransactionEnded(NamedTuple):

@@ -1,4 +1,4 @@
-"""Brokers, name servers, clients' connections and what they tell each other."""
+"""Events of brokers, name servers, clients' connections and their exchanges."""
 
 from typing import Any, NamedTuple
 

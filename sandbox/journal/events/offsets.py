@@ -1,4 +1,4 @@
-"""Where groups have got to, and who moved them."""
+"""Events of offsets: commits and resets."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What asking a real cluster again and again showed: who fell silent, and whose lag is over the mark."""
+"""Events found by polling a real cluster: nodes that do not answer, groups with a lag over the mark."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ class NodeSilent(NamedTuple):
 
 
 class NodeAnswered(NamedTuple):
-    """`silent_ms` None: it never did before."""
+    """`silent_ms` None: its first answer."""
 
     node: str
     address: str
@@ -20,7 +20,7 @@ class NodeAnswered(NamedTuple):
 
 
 class LagMarked(NamedTuple):
-    """Of all its topics, retries too.  `queues`: of how many of the `of` it is known."""
+    """Of all its topics, with retry topics.  `queues`: number of queues, out of `of`, with a known lag."""
 
     group: str
     state: str  # over, under

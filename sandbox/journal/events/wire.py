@@ -1,13 +1,13 @@
-"""What travels on a link somebody looks at."""
+"""Events of a watched link."""
 
 from typing import NamedTuple
 
 
 class CommandExchanged(NamedTuple):
-    """One frame on a watched link `a~b`; while nobody looks, nothing is written."""
+    """One frame on a watched link `a~b`; without viewers nothing is written."""
 
     link: str
-    request_code: int | None  # also in the answer; null when the request was sent before anybody looked
+    request_code: int | None  # also in the answer; null when the request was sent before the link was watched
     opaque: int
     direction: str  # there (from a to b), back
     bytes: int

@@ -1,4 +1,4 @@
-"""The hash table of an index file: each entry leads to the one before in its slot, and each slot to its newest."""
+"""Checks the hash table of an index file: each entry points to the one before in its slot, each slot to its newest."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -36,9 +36,10 @@ class Chains:
         self._check_slots(slots)
 
     def _chosen(self, entries: Entries, slots: NDArray[Any], instead: Mapping[int, int]) -> dict[int, int]:
-        """Which hash each of these entries was put with: its own, or the one it should have.
+        """The hash with which each of these entries was put: its own, or the one it should have.
 
-        What leads to the entry tells its slot: if that is the one of its own hash, the record was changed and not it.
+        A link to the entry shows its slot: if that is the slot of its own hash, the record was changed and not the
+        entry.
         """
         numbers = np.array(sorted(instead), np.int64)
         led_from = {int(slots[slot]): int(slot) for slot in np.flatnonzero(np.isin(slots, numbers))}
@@ -86,7 +87,7 @@ class Chains:
         if self._header.slots_used != used and not (self._open and self._header.slots_used > used):
             self._notes.add(Found("wrong_header", self._path, SLOTS_USED_AT,
                                   slots_used_text(self._header.slots_used, used)))
-        # a higher number is of an entry that is on its way, or never came and stands for an empty slot
+        # a higher number belongs to an incomplete entry, or to none and counts as an empty slot
         on_its_way = (slots >= self._header.index_count) & (slots < self._file.entries)
         harmless = on_its_way if self._open else (slots >= self._header.index_count) & (self._newest == 0)
         for slot in np.flatnonzero((slots != self._newest) & ~harmless).tolist():

@@ -1,4 +1,4 @@
-"""What a piece of work found; it travels from the processes that look to the one that sums up."""
+"""Results of a piece of work, sent from the worker processes to the one that combines them."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -8,9 +8,9 @@ from sandbox.store.findings import MAX_FINDINGS
 
 
 class Found(NamedTuple):
-    """One thing that is not as it must be.  `position`: byte of `file`; `items` of a kind stand there in a row.
+    """One finding.  `position`: byte of `file`; `items`: how many of the kind are there in sequence.
 
-    `topic`, `queue_id` and `queue_offset` of the message it is about, if it is about one.
+    `topic`, `queue_id` and `queue_offset` of the message concerned, if there is one.
     """
 
     kind: str
@@ -24,8 +24,9 @@ class Found(NamedTuple):
 
 
 class Part(NamedTuple):
-    """`counts`: what was looked at.  `stops`: where the log has no records.  `leading_into`: units and entries that
-    lead to no record, by the position they lead to, only what `Lost` explains."""
+    """`counts`: what was checked.  `stops`: where the log has no records.  `leading_into`: units and entries without a
+    record, by the position they point to, only those that `Lost` explains.
+    """
 
     store: str
     found: list[Found]
@@ -37,7 +38,7 @@ class Part(NamedTuple):
 
 
 class Notes:
-    """Collects a part up to a limit: a broken store is broken everywhere."""
+    """Collects a part up to a limit: a broken store may have very many findings."""
 
     def __init__(self) -> None:
         self.found: list[Found] = []
@@ -45,7 +46,7 @@ class Notes:
         self.counts: Counter[str] = Counter()
 
     def add(self, found: Found) -> None:
-        """One that goes on where the one before ended is the same finding, longer."""
+        """A finding that continues the one before extends it."""
         last = self.found[-1] if self.found else None
         if last is not None and found.queue_offset is not None and last.queue_offset is not None and (
                 found.kind == last.kind == "missing_unit" and found.topic == last.topic

@@ -1,7 +1,7 @@
-"""Index files: built again from the log, entry by entry, and compared with what they hold (spec store-format 5).
+"""Index files: built again from the log, entry by entry, and compared with their content (spec store-format 5).
 
-An index file covers the log from its first entry's record to its last one's.  What no file covers is no finding: after
-a crash a broker deletes files that were not full, and dispatches again from where the queues need it.
+An index file covers the log from its first entry's record to its last one's.  Records that no file covers are no
+finding: after a crash a broker deletes files that were not full, and dispatches again from where the queues need it.
 """
 
 from collections.abc import Sequence, Set
@@ -37,7 +37,7 @@ from sandbox.store.reader_index import (
 )
 
 ENTRY = np.dtype([("hash", ">i4"), ("physical", ">i8"), ("seconds", ">i4"), ("previous", ">i4")])
-AHEAD = 4_096  # entries looked at beyond those expected
+AHEAD = 4_096  # entries read beyond those expected
 CHUNK = 65_536
 EDGE = 64  # entries where two files touch
 
@@ -45,7 +45,7 @@ _BEGIN_AT, _END_MS_AT, _BEGIN_PHYSICAL_AT, _END_PHYSICAL_AT = 0, 8, 16, 24
 
 
 class Missing(NamedTuple):
-    """A key of a record that has no entry; `after` is the number of the entry before where it should be."""
+    """A key of a record without an entry; `after` is the number of the entry before its place."""
 
     after: int
     hash: int
@@ -53,7 +53,7 @@ class Missing(NamedTuple):
 
 
 def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
-    """These index files."""
+    """Audit of these index files."""
     notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
         every = index_files(place.root / "index", opened, place.index_slots)
@@ -73,7 +73,7 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
             if file.slots > 1 or place.index_slots:
                 beside = frozenset(edge for i in (number - 1, number + 1) if 0 <= i < len(files)
                                    for edge in _edges(*files[i]))
-                torn = set[int]()  # records whose keys may be in a file that is missing
+                torn = set[int]()  # records whose keys may be in a missing file
                 if number and _is_one_missing(log, *files[number - 1], file, header):
                     notes.add(Found("missing_file", f"index/{file.name}", file.entry_position(1),
                                     missing_file_text(files[number - 1][0].name)))
@@ -82,7 +82,7 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
                     torn.add(header.end_physical)
                 _IndexAudit(place, notes, log, file, header, lost, into, beside, torn).run()
             elif place.open:
-                notes.counts["index_files_unread"] += 1  # an entry is on its way into a file that has hardly any
+                notes.counts["index_files_unread"] += 1  # a file with hardly any entries, in use
             else:
                 notes.add(Found("unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT))
     return notes.part(place.name, into=into)
@@ -104,8 +104,8 @@ def _edges(file: IndexFileReader, header: IndexHeader) -> set[tuple[int, int]]:
 
 
 class _IndexAudit:
-    """One file.  `beside`: entries where other files touch it, which may hold a part of a record's keys; of the records
-    `torn`, a file that is missing may.
+    """One file.  `beside`: entries where other files adjoin, which may have a part of a record's keys; of the records
+    `torn`, a missing file may.
     """
 
     def __init__(self, place: Place, notes: Notes, log: StoreLog, file: IndexFileReader, header: IndexHeader,
@@ -118,7 +118,7 @@ class _IndexAudit:
         self._next = 1
         self._missing: list[Missing] = []
         self._strange: list[int] = []
-        self._last: tuple[int, int] = (0, 0)  # position and store time of the newest key met in the log
+        self._last: tuple[int, int] = (0, 0)  # position and store time of the newest key in the log so far
         self._begin_ms = header.begin_ms
         self._begin = 0
 
@@ -142,7 +142,7 @@ class _IndexAudit:
             return np.zeros(0, ENTRY)
 
     def _bounds(self) -> tuple[int, int]:
-        """The records of the first and the last entry, by the header, unless an entry that leads home differs."""
+        """The records of the first and the last entry, by the header, unless a valid entry differs."""
         header = self._header
         first, last = self._entries(1, 2), self._entries(header.index_count - 1, header.index_count)
         begin, end = header.begin_physical, header.end_physical
@@ -180,7 +180,7 @@ class _IndexAudit:
         self._align(keys, seconds)
 
     def _skip_older(self) -> None:
-        """Entries of records whose file is gone."""
+        """Entries of records whose file is deleted."""
         if self._header.begin_physical >= self._log.start:
             return
         while len(window := self._entries(self._next, self._next + AHEAD)):
@@ -191,10 +191,10 @@ class _IndexAudit:
                 return
 
     def _align(self, keys: LogKeys, seconds: Longs) -> None:
-        """Something differs: which entries are of these records, and what is missing or strange among them."""
+        """Something differs: match entries and records, and collect missing and unexpected ones."""
         window = self._entries(self._next, self._next + len(keys.hash) + AHEAD)
         inside = window["physical"] < keys.end
-        # cut where fewest stand on the wrong side: one that points elsewhere does not move it
+        # split with the fewest entries on the wrong side: one invalid entry does not move it
         wrong = np.concatenate([[0], np.cumsum(~inside)]) + np.concatenate([np.cumsum(inside[::-1])[::-1], [0]])
         window = window[: int(np.argmin(wrong))]
         numbers: dict[tuple[int, int], int] = {}
@@ -222,15 +222,15 @@ class _IndexAudit:
         self._next += len(window)
 
     def _check_seconds(self, numbers: Longs, actual: Longs, expected: Longs) -> None:
-        """The first entry counts from the begin preset by the file before, which may be gone."""
+        """The first entry counts from the begin preset by the file before, which may be deleted."""
         for row in np.flatnonzero((actual != expected) & (numbers != 1)).tolist():
             number = int(numbers[row])
             self._add("wrong_time", number, seconds_text(int(actual[row]), int(expected[row])))
 
     def _pair(self, rest: Longs) -> dict[int, int]:
-        """Strange entries that stand where one is missing are wrong; returns the hashes they should have.
+        """Unexpected entries in the place of a missing one are wrong; returns the hashes they should have.
 
-        `rest`: numbers of entries behind all that the log explains.
+        `rest`: numbers of entries after all that the log explains.
         """
         strange = {*self._strange, *rest[:1].tolist()}
         instead: dict[int, int] = {}
@@ -243,7 +243,7 @@ class _IndexAudit:
                 instead[number] = missing.hash
                 self._add("wrong_entry", number, f"{self._said(number)}, but the record at {missing.physical} "
                                                  f"has a key with the hash {missing.hash} and no entry")
-            elif not self._place.open or missing.physical < self._header.end_physical:  # else on its way
+            elif not self._place.open or missing.physical < self._header.end_physical:  # otherwise incomplete
                 unpaired.append(missing)
         self._say_missing(unpaired)
         left = np.array([number for number in self._strange if number not in instead], np.int64)
@@ -257,7 +257,7 @@ class _IndexAudit:
         return instead
 
     def _settle(self, numbers: Longs, entries: NDArray[Any]) -> None:
-        """Of no record: what the log has lost explains them, or a crash took their records, and they harm nobody.
+        """Without a record: the log's lost parts explain them, or a power cut removed their records, which is harmless.
 
         But an entry of zeros was never written.
         """
@@ -270,7 +270,7 @@ class _IndexAudit:
                 self._into[begin] = units, before + int(inside.sum())
                 here &= ~inside
         if self._place.open:
-            here &= physical < self._lost.log_end  # written since we began
+            here &= physical < self._lost.log_end  # written since the audit began
         empty = here & (physical == 0) & (entries["hash"] == 0)
         for number in numbers[empty].tolist():
             self._add("wrong_entry", number, "it is empty, though the header counts it")

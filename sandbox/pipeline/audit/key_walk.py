@@ -1,4 +1,4 @@
-"""What an index must hold, derived from the log: hash, position and store time of every key, in the log's order."""
+"""The expected index content, derived from the log: hash, position and store time of every key, in log order."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _UNSIGNED = 0xFFFF_FFFF
 
 
 class LogKeys(NamedTuple):
-    """A run of the log up to `end`: one value an entry that must be, in order."""
+    """A part of the log up to `end`: one value per expected entry, in order."""
 
     end: int
     hash: Longs

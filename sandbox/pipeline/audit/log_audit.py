@@ -1,4 +1,4 @@
-"""Files of the log: checksums of bodies, and for each record its queue's unit (spec store-format 2, 4, 8)."""
+"""Audit of log files: checksums of bodies, and the queue entry of each record (spec store-format 2, 4, 8)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,10 +26,10 @@ MAX_OPEN_QUEUES = 256
 
 
 class Place(NamedTuple):
-    """A store and its log as they were when the work was divided; `open`: not closed, so its end may be on its way.
+    """A store and its log when the work was divided; `open`: not closed, so its end may be incomplete.
 
-    `delay_levels_ms`: None where nobody told; then a due time counts if it is whole seconds after the store time.
-    `index_slots`: None where the files have to say it themselves.  `around`: what names and sizes alone have told.
+    `delay_levels_ms`: None: unknown; then a due time is valid if it is whole seconds after the store time.
+    `index_slots`: None: read from the files.  `around`: findings by names and sizes alone.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Place(NamedTuple):
 
 
 def audit_log(place: Place, logs: Sequence[Log]) -> Part:
-    """These files of the store's log, which follow one another."""
+    """Audit of these consecutive files of the store's log."""
     return _LogAudit(place).run(logs)
 
 
 class _LogAudit:
-    """One run over a few files."""
+    """The audit of a few files."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -60,7 +60,7 @@ class _LogAudit:
 
     def run(self, logs: Sequence[Log]) -> Part:
         with self._opened:
-            # before the log is read: whoever writes puts the unit after its record
+            # before the log is read: a writer adds the unit after its record
             newest = self._newest() if logs[-1] == self._log.logs[-1] or self._may_end(logs) else np.zeros(0, np.int64)
             stops: list[Stopped] = []
             for found in self._log.walk(logs):
@@ -73,17 +73,17 @@ class _LogAudit:
             return self._notes.part(self._place.name, stops=stops, pointed_at=pointed)
 
     def _may_end(self, logs: Sequence[Log]) -> bool:
-        """The files behind may be there and still be empty: a broker makes them before it needs them."""
+        """The files after may exist and still be empty: a broker creates them before it needs them."""
         after = [log for log in self._log.logs if log.start >= logs[-1].end]
         return not any((file := self._log.file(log)) is not None and file.holds(0) for log in after)
 
     def _reach(self, stop: Stopped) -> int:
-        """Where the file would end that has the stop."""
+        """End of the file with the stop."""
         log = self._log.log_before(stop.position) or self._log.logs[-1]
         return log.start + self._log.file_bytes
 
     def _newest(self) -> Longs:
-        """Where the last units of all queues point."""
+        """Positions of the last units of all queues."""
         units = [self._queue(name).newest()["physical"] for name in sorted(self._known)]
         return np.concatenate(units).astype(np.int64) if units else np.zeros(0, np.int64)
 
@@ -141,7 +141,7 @@ class _LogAudit:
         if not different.any():
             self._notes.counts["units"] += len(found)
             return
-        # a queue drops a file when the log has dropped all its records; while it is open, since we looked
+        # a queue drops a file when the log has dropped all its records; in an open store, meanwhile
         before = offsets < queue.first
         gone = (before & self._place.open) | (~before & (expected["physical"] < self._begin(name)))
         self._notes.counts["before_queue"] += int(gone.sum())
@@ -172,7 +172,7 @@ class _LogAudit:
 
     def _settled(self, queue: QueueUnits, store_ms: Longs, expected: NDArray[Any], actual: NDArray[Any],
                  rows: Longs) -> set[int]:
-        """Rows whose tags code alone differs, and by rights: it is an address, or the broker has other delay levels."""
+        """Rows where only the tags code differs, validly: it is an address, or the broker has other delay levels."""
         alike = (actual["physical"] == expected["physical"]) & (actual["size"] == expected["size"])
         same = [row for row in rows.tolist() if alike[row]]
         settled = {row for row in same if queue.leads_to(int(actual[row]["tags"]), int(expected[row]["tags"]))}
@@ -187,7 +187,7 @@ class _LogAudit:
         return self._queues[name]
 
     def _begin(self, name: tuple[str, int]) -> int:
-        """Where the record of the queue's first unit stands: older ones are of files, or of a topic, deleted since."""
+        """Position of the record of the queue's first unit: older ones are of deleted files, or of a deleted topic."""
         if name not in self._begins:
             queue = self._queue(name)
             first = queue.first_real()

@@ -1,7 +1,7 @@
-"""The records of one log file as columns, checked all at once (spec store-format 2.1).
+"""The records of one log file as columns, checked together (spec store-format 2.1).
 
-Records are found by following their lengths; what stands in their heads is gathered by NumPy from a view that has an
-integer beginning at every byte of the mapped file.
+Records are found by following their lengths; the fields of their heads are gathered by NumPy from a view with an
+integer at every byte of the mapped file.
 """
 
 import mmap
@@ -25,7 +25,7 @@ _HEAD_BYTES = record.FIXED_BYTES - 3  # up to and with BODYLEN
 
 
 class Records(NamedTuple):
-    """One value a record; `at` and all `_at` are bytes of the file."""
+    """One value per record; `at` and all `_at` are bytes of the file."""
 
     at: Longs
     size: Longs
@@ -45,19 +45,19 @@ class Records(NamedTuple):
         return len(self.at)
 
     def part(self, chosen: Any) -> "Records":
-        """A slice, or those a mask chooses."""
+        """A slice, or the rows of a mask."""
         return Records(*(column[chosen] for column in self))
 
 
 class Stop(NamedTuple):
-    """Where a file has no record any more, and why; `Blank` where it is filled up as it should be."""
+    """Where a file's records end, and why; `Blank` for a normal end."""
 
     at: int
     found: Blank | Broken
 
 
 class LogFile:
-    """One file of the log, mapped as long as this is referred to."""
+    """One file of the log, mapped while it is referenced."""
 
     def __init__(self, log: Log) -> None:
         """Raises FileNotFoundError."""
@@ -69,7 +69,7 @@ class LogFile:
         self.bytes = np.frombuffer(self.view, np.uint8)
 
     def records(self, at: int) -> Iterator[Records | Stop]:
-        """Everything from `at`, where one begins, and at last the stop."""
+        """Everything from `at`, where a record begins, and the stop as last item."""
         while True:
             places = self._chain(at)
             found, sound = self.columns(places)
@@ -84,7 +84,7 @@ class LogFile:
                 return
 
     def stop_at(self, at: int) -> Blank | Broken:
-        """What stands where no record does."""
+        """What is at a position without a record."""
         found = self.examined(at)
         if isinstance(found, Blank) and at + found.size != len(self.view):
             return Broken(None, f"a blank of {found.size} bytes does not end its file")
@@ -95,16 +95,16 @@ class LogFile:
         return Blank(0) if at == len(self.view) else found
 
     def examined(self, at: int) -> Layout | Blank | Broken:
-        """As `record.examine`; a length beyond the file is one that does not fit."""
+        """As `record.examine`; a length beyond the file is invalid."""
         return record.examine(self.view, at, len(self.view), check_crc=False)
 
     def holds(self, at: int) -> bool:
-        """A sound record begins there."""
+        """Whether a valid record begins there."""
         found = self.examined(at)
         return isinstance(found, Layout) and found.physical_offset == self.log.start + at
 
     def columns(self, at: Longs) -> tuple[Records, NDArray[np.bool_]]:
-        """What stands at these places, and which of them are records; the columns of the others mean nothing."""
+        """The fields at these positions, and which of them are records; the columns of the others are meaningless."""
         length = len(self.view)
         begin = np.minimum(np.maximum(at, 0), max(0, length - _HEAD_BYTES - 2 * record.V6_EXTRA_BYTES - 4))
         if not len(at) or length < _HEAD_BYTES + 2 * record.V6_EXTRA_BYTES + 4:
@@ -133,24 +133,24 @@ class LogFile:
                        topic_bytes, field + 2, text_bytes), sound
 
     def texts(self, found: Records) -> list[bytes]:
-        """Their encoded properties; copies, because many views at once keep the garbage collector busy."""
+        """Their encoded properties; copies, because many views at once slow down the garbage collector."""
         held, ends = self._held, found.text_at + found.text_bytes
         return [held[begin:end] for begin, end in zip(found.text_at.tolist(), ends.tolist(), strict=True)]
 
     def same_text(self, at: Longs, text: bytes) -> NDArray[np.bool_]:
-        """Where these very bytes stand."""
+        """Where exactly these bytes are."""
         inside = at + len(text) <= len(self.view)
         windows = sliding_window_view(self.bytes, len(text))[np.where(inside, at, 0)]
         same: NDArray[np.bool_] = inside & (windows == np.frombuffer(text, np.uint8)).all(axis=1)
         return same
 
     def _is_torn(self, found: Records, row: int) -> bool:
-        """The log's last record, with its text's end missing: no length and no checksum tells."""
+        """The log's last record, with the end of its text missing: neither length nor checksum shows it."""
         end = int(found.text_at[row] + found.text_bytes[row])
         return bool(found.text_bytes[row]) and not self.bytes[end - 1 : end + record.BLANK_BYTES].any()
 
     def _chain(self, at: int) -> Longs:
-        """Where records begin, by their lengths alone."""
+        """Starts of records, by their lengths alone."""
         view, unpack, last = self.view, _SIZE.unpack_from, len(self.view) - record.FIXED_BYTES
         places: list[int] = []
         while at <= last and len(places) < RECORDS_AT_ONCE:

@@ -1,4 +1,4 @@
-"""What the log has lost, so that units and entries leading there are one finding and not a thousand."""
+"""Lost parts of the log, so that units and entries pointing there are one finding and not a thousand."""
 
 from bisect import bisect_right
 from typing import NamedTuple
@@ -7,7 +7,7 @@ FOREVER = (1 << 63) - 1
 
 
 class Lost(NamedTuple):
-    """`stretches`: ascending `[from, to)` of the log without records.  `log_end`: where its last record ends.
+    """`stretches`: ascending `[from, to)` of the log without records.  `log_end`: end of its last record.
 
     `named`: queue places that have a finding already.
     """
@@ -17,6 +17,6 @@ class Lost(NamedTuple):
     named: frozenset[tuple[str, int, int]]
 
     def stretch_of(self, physical: int) -> int | None:
-        """Where the stretch begins that has this position."""
+        """Start of the part that contains this position."""
         index = bisect_right(self.stretches, (physical, FOREVER)) - 1
         return self.stretches[index][0] if index >= 0 and physical < self.stretches[index][1] else None

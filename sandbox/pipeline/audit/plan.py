@@ -1,4 +1,4 @@
-"""The audit of many stores, divided into pieces by names and sizes alone."""
+"""Divides the audit of many stores into pieces, by names and sizes alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,13 +15,13 @@ from sandbox.store.reader_listing import files_in, named_files_in, queues_in
 from sandbox.store.verify_around import around, length_of
 
 PIECE_BYTES = 64 * 1024 * 1024  # of log files; smaller files share a piece
-QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which looks into the log
+QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which reads the log
 
 T = TypeVar("T")
 
 
 class LogPiece(NamedTuple):
-    """Some files of a store's log, which follow one another."""
+    """Some consecutive files of a store's log."""
 
     place: Place
     logs: tuple[Log, ...]
@@ -61,23 +61,23 @@ def places_of(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | Non
 
 
 def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index_slots: int | None) -> Place:
-    """A file of the log that is longer than the others is read as far as they are."""
+    """A log file that is longer than the others is read up to their length."""
     files, _ = files_in(root / "commitlog")
     size = length_of(files)
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
     is_open = (root / "abort").exists()
-    told = tuple(Found(one.code, one.where, one.position, one.text) for one in around(root, is_open=is_open))
-    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, told)
+    findings = tuple(Found(one.code, one.where, one.position, one.text) for one in around(root, is_open=is_open))
+    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, findings)
 
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:
-    """What is to be done first."""
+    """The first pieces of work."""
     return [LogPiece(place, tuple(logs)) for place in places
             for logs in _shared(place.logs, PIECE_BYTES, lambda log: log.end - log.start)]
 
 
 def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Piece]:
-    """What is to be done when it is known what the logs have lost."""
+    """The pieces that need the lost parts of the logs."""
     pieces: list[Piece] = []
     for place in places:
         files = _queue_files(place.root)
@@ -97,7 +97,7 @@ def _index_names(root: Path) -> list[str]:
 
 
 def _shared(files: Sequence[T], limit: int, size_of: Callable[[T], int]) -> list[list[T]]:
-    """Runs of files of at most `limit` bytes together, or of one that is larger."""
+    """Sequences of files of at most `limit` bytes in total, or of one larger file."""
     shared: list[list[T]] = []
     room = 0
     for file in files:

@@ -1,4 +1,4 @@
-"""Files of queues: each unit leads to a record that says it is this very message, or to one deleted by rights."""
+"""Audit of queue files: each unit points to a record with its queue and offset, or to one deleted by retention."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from sandbox.store.reader_queue import FILLER_BYTES
 
 
 class QueueFile(NamedTuple):
-    """A file of a queue; `start` is the position that names it, in bytes."""
+    """A file of a queue; `start` is the position in its name, in bytes."""
 
     topic: str
     queue_id: int
@@ -26,7 +26,7 @@ class QueueFile(NamedTuple):
 
 
 def audit_queues(place: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
-    """These files.  `lost`: what the audit of the log has found missing."""
+    """Audit of these files.  `lost`: missing parts of the log, by its audit."""
     notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
         for file in files:
@@ -56,12 +56,12 @@ def _check(notes: Notes, place: Place, log: StoreLog, queue: QueueUnits, offsets
         if stretch is not None:
             into[stretch] = into.get(stretch, (0, 0))[0] + 1, 0
         elif place.open and (physical >= lost.log_end or physical < _log_start(place)):
-            notes.counts["queue_units"] -= 1  # written, or deleted, since we began
+            notes.counts["queue_units"] -= 1  # written, or deleted, since the audit began
         else:
             notes.add(Found("orphan_unit", *queue.file_of(offset), orphan_unit_text(offset, physical), queue.topic,
                             queue.queue_id, offset))
 
 
 def _log_start(place: Place) -> int:
-    """Where the log begins by now."""
+    """The current start of the log."""
     return next((log.start for log in log_files(place.root)), 0)

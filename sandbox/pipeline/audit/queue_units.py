@@ -1,4 +1,4 @@
-"""The units of one queue by queue offset, as they stand on disk now (spec store-format 4)."""
+"""The units of one queue by queue offset, as on disk now (spec store-format 4)."""
 
 from pathlib import Path
 from struct import Struct
@@ -12,8 +12,8 @@ from sandbox.store.reader_files import FileRun, OpenFiles
 from sandbox.store.reader_queue import FILLER_BYTES
 
 UNITS_AT_ONCE = 65_536
-BLOCK = 2_048  # units looked at together for the end of a queue
-NEWEST = 64  # units looked at for one beyond the log's end
+BLOCK = 2_048  # units compared together to find the end of a queue
+NEWEST = 64  # units checked for one beyond the log's end
 
 EXT_LIMIT = -0x8000_0001  # a tags code up to here is an address (RocketMQ: `ConsumeQueueExt.MAX_ADDR`)
 _EXT_BEGIN = -(1 << 63)
@@ -21,7 +21,7 @@ _EXT = Struct(">hqq")  # size, tags code, store time; a bit map follows
 
 
 class QueueUnits:
-    """One queue.  Files may vanish at the front and grow at the end meanwhile."""
+    """One queue.  Files may be deleted at the front and grow at the end meanwhile."""
 
     def __init__(self, root: Path, topic: str, queue_id: int, opened: OpenFiles) -> None:
         self.topic, self.queue_id = topic, queue_id
@@ -31,7 +31,7 @@ class QueueUnits:
         self.end = self._end()
 
     def at(self, offsets: Longs) -> NDArray[Any]:
-        """The units at these ascending places; zeros where the files have none."""
+        """The units at these ascending offsets; zeros where the files have none."""
         found = np.zeros(len(offsets), UNIT)
         cuts = np.flatnonzero(np.diff(offsets) > UNITS_AT_ONCE) + 1
         for part in np.split(np.arange(len(offsets)), cuts):
@@ -64,9 +64,9 @@ class QueueUnits:
         return self.stretch(max(self.first, self.end - NEWEST), self.end)
 
     def leads_to(self, code: int, tags_code: int) -> bool:
-        """Is it an address in the queue's extension, of a unit with this tags code?
+        """Whether it is an address in the queue's extension, of a unit with this tags code.
 
-        Or of one that is gone with the first files, which RocketMQ does not mind.
+        Or of one deleted with the first files, which RocketMQ allows.
         """
         if code > EXT_LIMIT or not self._ext.files:
             return False
@@ -75,22 +75,22 @@ class QueueUnits:
         return position < self._ext.start or (len(data) == _EXT.size and _EXT.unpack(data)[1] == tags_code)
 
     def has_dropped(self, offset: int) -> bool:
-        """Its file has been deleted since the files were looked at."""
+        """Its file was deleted after the files were listed."""
         self.run.refresh()
         return offset * UNIT_BYTES < self.run.start
 
     def file_of(self, offset: int) -> tuple[str, int]:
-        """Path within the store, and the byte in it; the name a missing file would have had."""
+        """Path within the store, and the byte in it; for a missing file the name it would have."""
         position = offset * UNIT_BYTES
         file = self.run.find(position)
         start = file.start if file is not None else _start_of(position, self.run)
         return f"consumequeue/{self.topic}/{self.queue_id}/{start:020}", position - start
 
     def _end(self) -> int:
-        """One beyond the last written unit; a few zeros before do not hide it."""
+        """One beyond the last written unit; a few zeros before it are allowed."""
         for file in reversed(self.run.files):
             first, room = file.start // UNIT_BYTES, (file.end - file.start) // UNIT_BYTES
-            low, high = 0, -(-room // BLOCK)  # the first block with nothing in it
+            low, high = 0, -(-room // BLOCK)  # the first empty block
             while low < high:
                 middle = (low + high) // 2
                 block = self.stretch(first + middle * BLOCK, min(first + room, first + (middle + 1) * BLOCK))
@@ -101,7 +101,7 @@ class QueueUnits:
         return self.first
 
     def first_real(self) -> int:
-        """The first place that is no filler."""
+        """The first offset that is no filler."""
         for start in range(self.first, self.end, BLOCK):
             real = np.flatnonzero(self.stretch(start, min(self.end, start + BLOCK))["size"] != FILLER_BYTES)
             if len(real):
@@ -110,6 +110,6 @@ class QueueUnits:
 
 
 def _start_of(position: int, run: FileRun) -> int:
-    """Where the file began that would hold this place."""
+    """Start of the file that contains this position."""
     size = run.files[0].size_bytes if run.files else 0
     return position - position % size if size else 0

@@ -1,4 +1,4 @@
-"""The whole log of a store: walked from anywhere, and asked whether units lead home."""
+"""The whole log of a store: read from any position, and compared with units."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ MAX_MAPPED = 4
 
 
 class Stopped(NamedTuple):
-    """What stands at `position` of the log is no record; `resume` is where one is again, None where the log ends."""
+    """No record at `position` of the log; `resume` is the next record, None where the log ends."""
 
     position: int
     file: str
@@ -26,7 +26,7 @@ class Stopped(NamedTuple):
 
 
 class StoreLog:
-    """`logs`: the files as they were when the work was divided; one that is gone by now is passed over."""
+    """`logs`: the files when the work was divided; those deleted since are skipped."""
 
     def __init__(self, root: Path, logs: Sequence[Log]) -> None:
         self.root, self.logs = root, logs
@@ -39,11 +39,11 @@ class StoreLog:
 
     @property
     def file_bytes(self) -> int:
-        """What each file should have."""
+        """The normal length of a file."""
         return max((log.end - log.start for log in self.logs), default=0)
 
     def file(self, log: Log) -> LogFile | None:
-        """Mapped; None when it is gone."""
+        """Mapped; None when it is deleted."""
         if log.path not in self._mapped:
             while len(self._mapped) >= MAX_MAPPED:
                 self._mapped.popitem(last=False)
@@ -55,17 +55,17 @@ class StoreLog:
         return self._mapped[log.path]
 
     def log_at(self, position: int) -> Log | None:
-        """The file that has this position."""
+        """The file that contains this position."""
         log = self.log_before(position)
         return log if log is not None and position < log.end else None
 
     def log_before(self, position: int) -> Log | None:
-        """The file that has this position, or is too short for it."""
+        """The file that contains this position, or should but is too short."""
         index = int(np.searchsorted(self._starts, position, "right")) - 1
         return self.logs[index] if index >= 0 else None
 
     def walk(self, logs: Sequence[Log], start: int = 0) -> Iterator[tuple[LogFile, Records] | Stopped]:
-        """Every record of these files that begins at `start` or later, and every place where there is none."""
+        """Every record of these files that begins at `start` or later, and every position without one."""
         for log in logs:
             file = self.file(log)
             if file is None or log.end <= start:
@@ -83,7 +83,7 @@ class StoreLog:
                         yield stopped
 
     def leads_home(self, units: NDArray[Any], offsets: Longs, topic: str, queue_id: int) -> NDArray[np.bool_]:
-        """Which units point to a record that says it is this very message."""
+        """Which units point to a record with their queue and offset."""
         name = topic.encode()
         home = np.zeros(len(units), bool)
         physical = units["physical"].astype(np.int64)
@@ -102,13 +102,13 @@ class StoreLog:
         return home
 
     def _broken(self, log: Log, stop: Stop) -> Broken | None:
-        """None where a file ends as it should."""
+        """None where a file ends normally."""
         if isinstance(stop.found, Broken):
             return stop.found
         return None if log.end - log.start == self.file_bytes else Broken(None, "the file ends here")
 
     def _stopped(self, file: LogFile, at: int, broken: Broken) -> Stopped:
-        """Where to go on: where a queue says that a record begins, or at the next file that begins with one."""
+        """The next position: where a queue points to a record, or the next file that begins with one."""
         log = file.log
         later = places(self.root, EVERYTHING, log.start + at + 1, log.end).physical
         resume = next((int(physical) for physical in later if file.holds(int(physical) - log.start)), None)

@@ -1,8 +1,8 @@
-"""Property texts of many records at once: what dispatch asks of them, without a Python step for each.
+"""Property texts of many records at once: tags and keys for dispatch, without a Python step for each.
 
-All texts stand in one buffer, a pair separator before and behind each, so one comparison finds all pairs.  Java's hash
-is taken column by column: first characters of all values, second ones, and so on, long values first.  Values with
-other than ASCII bytes, where bytes are no UTF-16 units, are few and hashed alone.
+All texts are in one buffer, a pair separator before and after each, so one comparison finds all pairs.  Java's hash is
+computed column by column: first characters of all values, second ones, and so on, long values first.  Values with
+non-ASCII bytes, where bytes are no UTF-16 units, are few and hashed alone.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _PADDING = bytes(8)  # so that a word can be read at every pair
 
 
 class Values(NamedTuple):
-    """Stretches of the buffer and the row each belongs to."""
+    """Parts of the buffer and the row of each."""
 
     row: Longs
     begin: Longs
@@ -27,7 +27,7 @@ class Values(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """What is indexed, in the order RocketMQ does: a row's UNIQ_KEY, then each word of its KEYS."""
+    """Indexed keys, in RocketMQ's order: a row's UNIQ_KEY, then each word of its KEYS."""
 
     row: Longs
     hash: Longs
@@ -48,14 +48,14 @@ class Texts:
         self._text_begin = 1 + np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths + 1)[:-1]])[: self._rows]
 
     def tags_codes(self) -> Longs:
-        """What a queue unit holds for each row: the hash of its tags, 0 for none."""
+        """The tags code of a queue unit for each row: the hash of its tags, 0 for none."""
         codes = np.zeros(self._rows, np.int64)
         tags = self._values(names.TAGS)
         codes[tags.row] = self._hashes(tags, np.zeros(len(tags.row), np.uint32))
         return codes
 
     def keys(self, heads: NDArray[np.uint32]) -> Keys:
-        """`heads`: for each row the hash of its topic and `#`, with which every key begins."""
+        """`heads`: for each row the hash of its topic and `#`, the start of every key."""
         unique, words = self._values(names.UNIQ_KEY), self._words_of(self._values(names.KEYS))
         both = Values(*(np.concatenate(column) for column in zip(unique, words, strict=True)))
         late = np.repeat([0, 1], [len(unique.row), len(words.row)])
@@ -86,7 +86,7 @@ class Texts:
         return Values(row[last], begin[last] + len(wanted), end[last])
 
     def _words_of(self, values: Values) -> Values:
-        """Each value cut at its blanks."""
+        """Each value split at its blanks."""
         if not len(values.row):
             return values
         blanks = np.flatnonzero(self._bytes[values.begin[0] : values.end[-1]] == _BLANK) + values.begin[0]
@@ -122,7 +122,7 @@ class Texts:
 
 
 def _hash_on(start: int, text: str) -> int:
-    """Java's hash of what led to `start` and this text."""
+    """Java's hash, continued from `start` with this text."""
     units = text.encode("utf-16-be", "surrogatepass")
     for i in range(0, len(units), 2):
         start = (31 * start + (units[i] << 8 | units[i + 1])) & 0xFFFF_FFFF

@@ -1,4 +1,4 @@
-"""Which topics the records of a file are of, by comparing all names of one length together."""
+"""Topics of the records of a file, by comparing all names of one length together."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from sandbox.pipeline.sources.places import Longs
 
 
 def topics_in(file: LogFile, found: Records) -> tuple[list[str], Longs]:
-    """Different topics, and the number of each record's."""
+    """Different topics, and the index of each record's."""
     topics: list[str] = []
     numbers = np.zeros(len(found), np.int64)
     for length, count in sorted(Counter(found.topic_bytes.tolist()).items()):

@@ -1,4 +1,4 @@
-"""From what the pieces found to the findings of a store: one for what happened, none for what follows from it."""
+"""From findings of pieces to findings of a store: one for each cause, none for its consequences."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_e
            "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "index_files_unread",
            "log_start", "log_end",
            "omitted")
-"""What `checked` counts; `log_start` and `log_end` are positions: the audit is true from here to there."""
+"""The counts of `checked`; `log_start` and `log_end` are positions: the audit covers what is between."""
 
 OF_UNITS = ("missing_unit", "wrong_unit", "orphan_unit", "two_records")
 
@@ -62,18 +62,17 @@ def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> V
         for begin, (units, entries) in part.into.items():
             before = into.get(begin, (0, 0))
             into[begin] = before[0] + units, before[1] + entries
-    told = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
-    lacking = {found.file for found in told if found.kind == "missing_unit"}
-    told += [found for found in place.around if found.kind != "file_sizes" or found.file not in lacking]
-    findings = sorted(joined(told), key=lambda found: (found.file, found.position))
+    collected = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
+    lacking = {found.file for found in collected if found.kind == "missing_unit"}
+    collected += [found for found in place.around if found.kind != "file_sizes" or found.file not in lacking]
+    findings = sorted(joined(collected), key=lambda found: (found.file, found.position))
     counts["omitted"] = sum(part.omitted for part in (*first, *second)) + max(0, len(findings) - MAX_FINDINGS)
     counts["log_start"] = StoreLog(place.root, place.logs).start
     return Verdict(place.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})
 
 
 def joined(findings: Iterable[Found]) -> list[Found]:
-    """Units of one kind side by side become one finding, wherever the pieces of work were cut: those of a file, and all
-    that are missing.
+    """Adjacent units of one kind become one finding, across pieces of work: those of a file, and all that are missing.
     """
     runs: list[Found] = []
     for found in sorted(findings, key=_by_queue):
@@ -88,7 +87,7 @@ def joined(findings: Iterable[Found]) -> list[Found]:
 
 
 def _goes_on(last: Found, found: Found) -> bool:
-    """Is it of the unit behind those of the last one?"""
+    """Whether it is of the unit after those of the last one."""
     if found.kind not in OF_UNITS or found.queue_offset is None or last.queue_offset is None:
         return False
     same = found.kind == "missing_unit" or found.file == last.file
@@ -136,14 +135,14 @@ def _leading(into: dict[int, tuple[int, int]], begin: int) -> str:
 
 
 def _beyond(place: Place, stops: Sequence[Stopped]) -> int | None:
-    """Where the log is over without a stop: it has no files at all, or its last one is full in a closed store."""
+    """End of the log without a stop: it has no files at all, or its last one is full in a closed store."""
     if not place.logs:
         return 0
     return None if place.open or (stops and stops[-1].resume is None) else place.logs[-1].end
 
 
 def _said(stop: Stopped, *, torn: bool, open_now: bool) -> tuple[str, str] | None:
-    """Kind and text; None for an end as it may be."""
+    """Kind and text; None for a normal end."""
     if stop.resume is not None:
         return "unreadable", unreadable_text(stop.why, stop.resume - stop.position)
     if torn:
@@ -154,7 +153,7 @@ def _said(stop: Stopped, *, torn: bool, open_now: bool) -> tuple[str, str] | Non
 
 
 def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
-    """Stops that are not explained by one before, ascending; and whether queues lead beyond the last."""
+    """Stops not explained by one before, ascending; and whether queues point beyond the last."""
     kept: list[Stopped] = []
     for stop in sorted((stop for part in parts for stop in part.stops), key=lambda one: one.position):
         if not kept or (kept[-1].resume is not None and stop.position >= kept[-1].resume):
@@ -165,7 +164,7 @@ def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
 
 
 def _rubbish_behind(place: Place, parts: Sequence[Part]) -> list[Stopped]:
-    """Files behind the end of a closed store's log that were never to be written yet, and are not empty."""
+    """Files after the end of a closed store's log that are not empty."""
     stops, _ = _ends(parts)
     if place.open or not stops or stops[-1].resume is not None:
         return []

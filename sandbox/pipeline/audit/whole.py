@@ -1,4 +1,4 @@
-"""The whole audit in this process, piece by piece: for tests, and to say what the parallel one must say."""
+"""The whole audit in this process, piece by piece: for tests, and as the reference of the parallel one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 
 def audit(stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None,
           index_slots: int | None = None) -> list[Verdict]:
-    """`index_slots`: of index files whose shape cannot be told from what they hold."""
+    """`index_slots`: of index files whose size cannot be recognised by their content."""
     places = places_of(stores, delay_levels_ms, index_slots)
     first = [piece.run() for piece in log_pieces(places)]
     lost = {place.name: lost_of(place, first) for place in places}

@@ -1,1 +1,1 @@
-"""What groups made of messages, as tables: stores and journals joined, for the jobs that ask about it."""
+"""Messages and their consumption as tables: stores and journals joined, for several jobs."""

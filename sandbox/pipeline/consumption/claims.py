@@ -1,4 +1,4 @@
-"""Which member held which queue for its own, from when to when, as intervals of time."""
+"""Queue ownership as intervals of time, by member."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ GONE = ("crashed", "stopped", "refused")
 
 
 def lives(states: "DataFrame", ends: "DataFrame") -> "DataFrame":
-    """sandbox, group, client_id, from_ms, to_ms: each running member; to where the journal ends, if it still runs.
+    """sandbox, group, client_id, from_ms, to_ms: each running member; to the end of the journal, if it still runs.
 
     `ends`: sandbox, `end_ms`.
     """
@@ -23,12 +23,12 @@ def lives(states: "DataFrame", ends: "DataFrame") -> "DataFrame":
             .select("sandbox", "group", "client_id", "from_ms", f.coalesce("_gone", "end_ms").alias("to_ms")))
 
 
-def claims(told: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "DataFrame":
-    """sandbox, group, client_id, topic, queue_key, from_ms, to_ms: what each member's last division said is its own."""
+def claims(entries: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "DataFrame":
+    """sandbox, group, client_id, topic, queue_key, from_ms, to_ms: the queues of each member by its last rebalance."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    said = told.where("event = 'QueuesAssigned'").select(
+    said = entries.where("event = 'QueuesAssigned'").select(
         "sandbox", "group", "client_id", "topic", "seq", "at_ms", "queues")
     nothing = f.array().cast("array<string>").alias("queues")
     gone = states.where(f.col("state").isin(*GONE)).select("sandbox", "group", "client_id", "seq", "at_ms").join(
@@ -41,7 +41,7 @@ def claims(told: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "DataFr
 
 
 def segments(intervals: "DataFrame", keys: Sequence[str]) -> "DataFrame":
-    """keys, from_ms, to_ms, `open`: how many intervals of the same keys are open, between any two edges."""
+    """keys, from_ms, to_ms, `open`: number of open intervals with the same keys, between any two edges."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -52,7 +52,7 @@ def segments(intervals: "DataFrame", keys: Sequence[str]) -> "DataFrame":
     in_time = Window.partitionBy(*keys).orderBy("from_ms")
     found = edges.select(*keys, "from_ms", f.lead("from_ms").over(in_time).alias("to_ms"),
                          f.sum("_step").over(in_time.rowsBetween(Window.unboundedPreceding, 0)).alias("open"))
-    # neighbours with the same number are one stretch: somebody gave way to somebody else in that moment
+    # neighbours with the same number are one interval: the queue changed hands in that moment
     changed = f.coalesce(f.lag("open").over(in_time) != f.col("open"), f.lit(True)).cast("int")
     numbered = found.where("to_ms is not null").withColumn("_changed", changed).withColumn(
         "_stretch", f.sum("_changed").over(in_time))

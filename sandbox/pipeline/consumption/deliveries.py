@@ -1,7 +1,7 @@
-"""Every call of a listener, message by message, and why a message was given again: from the journal alone.
+"""Every call of a listener, message by message, and the cause of a repetition: from the journal alone.
 
-A call is an entry MessagesConsumed, which is written when it has ended, whatever its end; who is still at work is not
-among them.  The engine counts the same causes by itself (`sandbox.cluster.actors.redelivery`).
+A call is an entry MessagesConsumed, which is written at its end, with any outcome; calls still running are not
+included.  The engine counts the same causes by itself (`sandbox.cluster.actors.redelivery`).
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FIELDS = ("offsets", "keys", "sharding", "outcome", "started_ms", "start_offset", "rows", "model")
 CALLS = ("MessagesConsumed", "QueueTaken", "OffsetsReset", "MemberJoined")
 STATES = ("MemberStateChanged",)
-DROPS = ("QueueDropped",)  # its `unfinished` is another type than that of MemberStateChanged
+DROPS = ("QueueDropped",)  # its `unfinished` has another type than that of MemberStateChanged
 
 RETRY, RESET, CRASH, HAND_OVER, UNKNOWN = "retry", "reset", "crash_before_commit", "rebalance_hand_over", "unknown"
 
@@ -23,33 +23,33 @@ MEMBER = ("sandbox", "group", "topic", "broker", "queue_id", "client_id")
 NO_HOLD = -1
 
 
-def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def deliveries(entries: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """PLACE (of the record), group, account, seq, at_ms, started_ms, client_id, outcome, key, sharding, and `hold`: the
-    number of the QueueTaken since which its member had the queue, NO_HOLD where that is not known.
+    seq of the QueueTaken since which its member had the queue, NO_HOLD if unknown.
 
-    `account` is the client id in a broadcasting group, whose members are given everything each; else empty.
+    `account` is the client id in a broadcasting group, whose members get all messages each; else empty.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    calls = told.where("event = 'MessagesConsumed'").select(
+    calls = entries.where("event = 'MessagesConsumed'").select(
         *MEMBER, f.col("started_ms").alias("_ms"), f.lit(1).alias("_turn"), "seq", "at_ms", "outcome",
         f.explode(f.arrays_zip("offsets", "keys", "sharding")).alias("_one"))
-    taken = holds(told, drops).select(
+    taken = holds(entries, drops).select(
         *MEMBER, f.col("at_ms").alias("_ms"), f.lit(0).alias("_turn"), f.col("hold").alias("seq"), "at_ms",
         f.lit(None).cast("string").alias("outcome"),
         f.lit(None).cast(calls.schema["_one"].dataType).alias("_one"), "hold", "earlier", "let_go")
     blank = [f.lit(None).cast("bigint").alias(name) for name in ("hold", "earlier", "let_go")]
-    # a call began before it was written down: it belongs to the hold its beginning lies in
+    # a call began before it was written: it belongs to the hold in which it began
     so_far = Window.partitionBy(*MEMBER).orderBy("_ms", "_turn", "seq").rowsBetween(Window.unboundedPreceding, 0)
     newest = f.last(f.when(f.col("_turn") == 0, f.struct("hold", "earlier", "let_go", f.col("_ms").alias("since_ms"))),
                     ignorenulls=True).over(so_far)
-    # it was given up before its end, and the newest hold was not: it began in the same moment, before that hold did
+    # the older hold ended before the call, the newest did not: the call began before that hold, in the same ms
     is_older = ((f.col("outcome") == "IGNORED") & (f.col("_newest.since_ms") == f.col("_ms"))
                 & f.col("_newest.earlier").isNotNull()
                 & f.coalesce(f.col("_newest.let_go") > f.col("seq"), f.lit(True)))
     hold = f.when(is_older, f.col("_newest.earlier")).otherwise(f.col("_newest.hold"))
-    broadcasting = told.where("event = 'MemberJoined' and model = 'BROADCASTING'").select(
+    broadcasting = entries.where("event = 'MemberJoined' and model = 'BROADCASTING'").select(
         "sandbox", "group", f.lit(True).alias("_all")).distinct()
     return (calls.select("*", *blank).union(taken).withColumn("_newest", newest).where("_turn = 1").select(
                 *MEMBER, f.col("_one.offsets").alias("queue_offset"), f.col("_ms").alias("started_ms"), "seq", "at_ms",
@@ -59,14 +59,14 @@ def deliveries(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
             .withColumn("account", f.when(f.col("_all"), f.col("client_id")).otherwise("")).drop("_all"))
 
 
-def holds(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
+def holds(entries: "DataFrame", drops: "DataFrame") -> "DataFrame":
     """MEMBER, `hold` (the seq of its QueueTaken), at_ms, `earlier` (the same member's hold before) and `let_go` (the
     seq of its QueueDropped; null: not yet, or its process crashed).
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    marks = (told.where("event = 'QueueTaken'").select(*MEMBER, "seq", "at_ms", f.lit(True).alias("_taken"))
+    marks = (entries.where("event = 'QueueTaken'").select(*MEMBER, "seq", "at_ms", f.lit(True).alias("_taken"))
              .union(drops.select(*MEMBER, "seq", "at_ms", f.lit(False))))
     of_member = Window.partitionBy(*MEMBER).orderBy("seq")
     before = of_member.rowsBetween(Window.unboundedPreceding, -1)
@@ -79,8 +79,8 @@ def holds(told: "DataFrame", drops: "DataFrame") -> "DataFrame":
 
 
 def numbered(calls: "DataFrame") -> "DataFrame":
-    """With `number` (which time its record was given), `again` (its message was given before), `in_hold` (which time in
-    this hold) and `before` (hold, started_ms, client_id): the newest earlier hold in which the record was given.
+    """With `number` (count of deliveries of its record), `again` (its message was delivered before), `in_hold` (count
+    in this hold) and `before` (hold, started_ms, client_id): the newest earlier hold in which the record was delivered.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -95,17 +95,17 @@ def numbered(calls: "DataFrame") -> "DataFrame":
     ).withColumn("again", (f.col("number") > 1) | f.col("topic").startswith(RETRY_PREFIX))
 
 
-def with_causes(calls: "DataFrame", told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
-    """What `numbered` gives, and `cause`: null for the first time.
+def with_causes(calls: "DataFrame", entries: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+    """The columns of `numbered`, and `cause`: null for the first time.
 
-    The first time of a copy, and a second time in one hold: it was not accepted (retry).  Else a reset went over it
-    since it was last given, or the process that had it crashed with the queue, or the queue is another's now.
+    The first time of a copy, and a second time in one hold: not accepted (retry).  Otherwise a reset covered it since
+    its last delivery, or the process that had it crashed with the queue, or the queue has a new owner.
     """
     from pyspark.sql import functions as f
 
     asked = calls.where("number > 1 and in_hold = 1").select(
         *PLACE, "group", "seq", "started_ms", "before", f.concat_ws("/", "topic", "broker", "queue_id").alias("_queue"))
-    reset, crashed = _resets(asked, told), _crashes(asked, told, states, drops)
+    reset, crashed = _resets(asked, entries), _crashes(asked, entries, states, drops)
     looked_up = (calls.join(reset, ["sandbox", "seq", "queue_offset"], "left")
                  .join(crashed, ["sandbox", "seq", "queue_offset"], "left"))
     cause = (f.when(~f.col("again"), None).when((f.col("number") == 1) | (f.col("in_hold") > 1), RETRY)
@@ -114,11 +114,11 @@ def with_causes(calls: "DataFrame", told: "DataFrame", states: "DataFrame", drop
     return looked_up.withColumn("cause", cause).drop("_reset", "_crashed")
 
 
-def _resets(asked: "DataFrame", told: "DataFrame") -> "DataFrame":
-    """(sandbox, seq, queue_offset) of calls before which a reset had gone over the message."""
+def _resets(asked: "DataFrame", entries: "DataFrame") -> "DataFrame":
+    """(sandbox, seq, queue_offset) of calls with a reset that covered the message before them."""
     from pyspark.sql import functions as f
 
-    rows = told.where("event = 'OffsetsReset'").select(
+    rows = entries.where("event = 'OffsetsReset'").select(
         f.col("sandbox").alias("_s"), f.col("group").alias("_g"), f.col("seq").alias("_seq"),
         f.col("at_ms").alias("_ms"), f.explode("rows").alias("_row")).withColumns(
             {"_q": f.col("_row._1"), "_to": f.col("_row._3")})
@@ -129,11 +129,12 @@ def _resets(asked: "DataFrame", told: "DataFrame") -> "DataFrame":
             "sandbox", "seq", "queue_offset", f.lit(True).alias("_reset")).distinct()
 
 
-def _crashes(asked: "DataFrame", told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
-    """(sandbox, seq, queue_offset) of calls whose record was last given by a process that crashed with the queue."""
+def _crashes(asked: "DataFrame", entries: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+    """(sandbox, seq, queue_offset) of calls whose record was last delivered to a process that crashed with the queue.
+    """
     from pyspark.sql import functions as f
 
-    ends = _crashed_holds(told, states, drops).select(
+    ends = _crashed_holds(entries, states, drops).select(
         f.col("sandbox").alias("_s"), f.col("hold").alias("_hold"), f.col("crash_seq"), f.col("crash_ms"))
     return asked.join(f.broadcast(ends), _all(
         f.col("sandbox") == f.col("_s"), f.col("before.hold") == f.col("_hold"), f.col("crash_seq") < f.col("seq"),
@@ -141,13 +142,13 @@ def _crashes(asked: "DataFrame", told: "DataFrame", states: "DataFrame", drops: 
             "sandbox", "seq", "queue_offset", f.lit(True).alias("_crashed")).distinct()
 
 
-def _crashed_holds(told: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
-    """Holds a crash ended: sandbox, hold, crash_seq, crash_ms."""
+def _crashed_holds(entries: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataFrame":
+    """Holds ended by a crash: sandbox, hold, crash_seq, crash_ms."""
     from pyspark.sql import functions as f
 
     crashed = states.where("state = 'crashed'").select(
         "sandbox", "group", "client_id", "seq", f.col("at_ms").alias("_ms"))
-    return (holds(told, drops).join(crashed, ["sandbox", "group", "client_id"]).where("seq > hold")
+    return (holds(entries, drops).join(crashed, ["sandbox", "group", "client_id"]).where("seq > hold")
             .groupBy("sandbox", "hold", "let_go").agg(f.min("seq").alias("crash_seq"), f.min("_ms").alias("crash_ms"))
             .where("let_go is null or let_go > crash_seq").drop("let_go"))
 

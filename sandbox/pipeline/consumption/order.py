@@ -1,4 +1,4 @@
-"""Messages that were accepted after a later one."""
+"""Messages accepted after a later one."""
 
 from typing import TYPE_CHECKING
 
@@ -7,10 +7,10 @@ if TYPE_CHECKING:
 
 
 def order_breaks(calls: "DataFrame") -> "DataFrame":
-    """Of each message the first acceptance, against those of later messages that came before it.
+    """The first acceptance of each message, compared with those of later messages before it.
 
-    `calls` with origins, as `verdicts.with_origin` gives them.  A row with a null `key` is about the whole queue.
-    What was accepted once more later is no break: that is a duplicate.
+    `calls` with origins, as `verdicts.with_origin` adds them.  A row with a null `key` concerns the whole queue.  A
+    later acceptance is no break: that is a duplicate.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

@@ -1,8 +1,8 @@
-"""The messages of all stores, and which of them are copies made to be tried again.
+"""The messages of all stores, and which of them are copies for a retry.
 
-A message that failed is stored anew: put off in SCHEDULE_TOPIC_XXXX, then in the group's retry topic, at last in its
-dead letters.  Each copy names its origin: by the offset id where the broker made it, by the unique key where the
-client sent it itself (spec broker-behaviour 2.2, client-behaviour 8).
+A failed message is stored again: delayed in SCHEDULE_TOPIC_XXXX, then in the group's retry topic, at last in its dead
+letters.  Each copy names its origin: by the offset id where the broker made it, by the unique key where the client sent
+it itself (spec broker-behaviour 2.2, client-behaviour 8).
 """
 
 from pathlib import Path
@@ -25,9 +25,9 @@ PLACE = (*QUEUE, "queue_offset")
 
 
 def names_of(source: Source) -> dict[str, tuple[str, str]]:
-    """Store → its sandbox and its broker: `payments-1/broker-a`; the slave `broker-a.1` holds what `broker-a` does.
+    """Store → its sandbox and its broker: `payments-1/broker-a`; the slave `broker-a.1` has the messages of `broker-a`.
 
-    A store alone is a sandbox and a broker of its own; beside one journal, a broker of that sandbox.
+    A store alone is a sandbox and a broker of its own; with one journal, a broker of that sandbox.
     """
     alone = next(iter(source.journals)) if len(source.journals) == 1 else None
     found = {}
@@ -44,7 +44,7 @@ def stored_messages(session: "SparkSession", source: Source) -> "DataFrame":
     """Every message once: PLACE, offset_id, unique_key, keys, tags, properties, born_ms, store_ms, and of a copy
     `origin` (an offset id or a unique key) and `copy_of` (its group).
 
-    Only what is there now: of what comes while a run is at work, its journals' entries tell nothing yet.
+    Only messages stored when the run starts: the journals' entries for later ones may not be read.
     """
     from pyspark.sql import functions as f
 
@@ -70,13 +70,13 @@ def stored_messages(session: "SparkSession", source: Source) -> "DataFrame":
 
 
 def end_of(root: Path) -> int:
-    """Where the log of a store ends now."""
+    """The current end of a store's log."""
     with StoreReader(root) as reader:
         return reader.max_physical_offset()
 
 
 def originals(stored: "DataFrame") -> "DataFrame":
-    """What applications sent, where consumers read it."""
+    """Messages sent by applications, in the topics of their consumers."""
     from pyspark.sql import functions as f
 
     topic = f.col("topic")
@@ -85,7 +85,7 @@ def originals(stored: "DataFrame") -> "DataFrame":
 
 def copies(stored: "DataFrame") -> "DataFrame":
     """Every copy with its origin: PLACE, group, `kind` (retry, delayed, dead) and origin_topic, origin_broker,
-    origin_queue_id, origin_offset; a copy whose origin is not stored any more is left out.
+    origin_queue_id, origin_offset; a copy whose origin is deleted is left out.
     """
     from pyspark.sql import functions as f
 
@@ -97,12 +97,12 @@ def copies(stored: "DataFrame") -> "DataFrame":
         "sandbox", f.explode(f.array_distinct(f.array("offset_id", "unique_key"))).alias("id"),
         f.col("topic").alias("origin_topic"), f.col("broker").alias("origin_broker"),
         f.col("queue_id").alias("origin_queue_id"), f.col("queue_offset").alias("origin_offset"))
-    # a unique key stands twice where a producer tried again: then the copy cannot say which it is of, and one is enough
+    # a producer's retry stores a unique key twice: the copy's origin is ambiguous, and one is enough
     return made.join(first, ["sandbox", "id"]).drop("id").dropDuplicates(list(PLACE))
 
 
 def offset_id(host: "Column", physical_offset: "Column") -> "Column":
-    """As `message.msg_id` makes it, of IPv4 hosts; null for others."""
+    """As `message.msg_id` makes it, for IPv4 hosts; null for others."""
     from pyspark.sql import functions as f
 
     port = f.substring_index(host, ":", -1).cast("int")

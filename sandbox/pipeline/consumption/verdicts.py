@@ -1,4 +1,4 @@
-"""Everything known of a message and a group, put together into one verdict."""
+"""The verdict on each message and group, from all known facts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +29,7 @@ class Evidence(NamedTuple):
 
 
 def with_origin(calls: "DataFrame", made: "DataFrame") -> "DataFrame":
-    """Calls with the place of the message they are of: a copy's origin, else (or where that is gone) their own."""
+    """Calls with their message's place: a copy's origin, else (or where that is deleted) their own."""
     from pyspark.sql import functions as f
 
     found = calls.join(made.where("kind = 'retry'").select(*PLACE, "group", *ORIGIN), [*PLACE, "group"], "left")
@@ -65,7 +65,7 @@ def messages_of(evidence: Evidence, *, heard: Sequence[str]) -> "DataFrame":
 
 
 def _records(evidence: Evidence) -> "DataFrame":
-    """Everything a group reads or could read: each original once for each of its topic's groups, and the copies."""
+    """All messages a group reads or could read: each original once per group of its topic, and the copies."""
     from pyspark.sql import functions as f
 
     first = originals(evidence.stored).join(f.broadcast(evidence.groups), ["sandbox", "topic"]).select(
@@ -78,7 +78,7 @@ def _records(evidence: Evidence) -> "DataFrame":
 
 
 def _with_progress(records: "DataFrame", evidence: Evidence, is_heard: "Column") -> "DataFrame":
-    """With what listeners did with each record, and what the group's offsets say of it."""
+    """With the listeners' outcomes of each record, and the group's offsets."""
     from pyspark.sql import functions as f
 
     moment = f.struct("started_ms", "seq", "cause")
@@ -100,7 +100,7 @@ def _with_progress(records: "DataFrame", evidence: Evidence, is_heard: "Column")
 
 
 def _in_scope(is_heard: "Column") -> "Column":
-    """Was it the group's to have?  It got it, or it asked for such and was there, or had begun before it."""
+    """Whether the group should have had it: it got it, or it subscribed at that time, or had started before it."""
     from pyspark.sql import functions as f
 
     given = (f.col("calls") > 0) | (f.col("handed") > 0)

@@ -1,4 +1,4 @@
-"""Which rows lie inside ranges: a sweep over both in order, so that no range is ever written out offset by offset."""
+"""Which rows are inside ranges: a sweep over both in order, so that ranges are never expanded offset by offset."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def within(rows: "DataFrame", position: str, ranges: "dict[str, DataFrame]", keys: Sequence[str]) -> "DataFrame":
-    """`rows` with a flag for each kind of range, true where one of the same `keys` covers `position`.
+    """`rows` with a flag for each kind of range, true where one with the same `keys` contains `position`.
 
-    `ranges`: by the flag's name, each with `keys`, `first` and `last` (both inside).
+    `ranges`: by the flag's name, each with `keys`, `first` and `last` (both inclusive).
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

@@ -1,4 +1,4 @@
-"""Was every message given to every group that wants it, how often, and why more than once?
+"""Was every message delivered to every group that wants it, how often, and why more than once?
 
 Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
 
@@ -10,11 +10,12 @@ Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
                   a later one of the same queue (key is null), or of the same sharding key
 
 Verdicts: `once`; `duplicate` with a cause (crash_before_commit, rebalance_hand_over, retry, reset, unknown); `waiting`:
-not given yet, or to come again; `lost`: the group has passed it by, and no call accepted it; `handed_over`: pulled by a
-member whose listener nobody hears, or, of a store alone, below what the group has committed; `unknown`: the journal's
-valve was closed, its segments of that time are gone, or only an SQL92 condition could say whether the group wants it.
-A copy in the retry topic is its origin's further delivery.  Not among the rows: what a group does not subscribe to, and
-what was stored before it began, unless it was given that too.  `deliveries` counts ended calls and hand-overs.
+not delivered yet, or to come again; `lost`: the group's offset has passed it, and no call accepted it; `handed_over`:
+pulled by an external member, whose listener is unknown, or, for a store alone, below the group's committed offset;
+`unknown`: the journal's valve was closed, its segments of that time are deleted, or an SQL92 condition decides whether
+the group wants it.  A copy in the retry topic is its origin's further delivery.  Not in the table: messages a group
+does not subscribe to, and those stored before it began, unless they were delivered too.  `deliveries` counts ended
+calls and hand-overs.
 """
 
 from collections.abc import Mapping
@@ -22,9 +23,9 @@ from typing import TYPE_CHECKING
 
 from sandbox.pipeline.consumption import deliveries as calls_of
 from sandbox.pipeline.consumption import progress
+from sandbox.pipeline.consumption.entries import entries_of, kept
 from sandbox.pipeline.consumption.order import order_breaks
 from sandbox.pipeline.consumption.stored import copies, stored_messages
-from sandbox.pipeline.consumption.told import kept, told
 from sandbox.pipeline.consumption.verdicts import RECORD, Evidence, messages_of, with_origin
 from sandbox.pipeline.consumption.within import within
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
@@ -54,14 +55,14 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
 
 def evidence_of(given: Given) -> Evidence:
-    """Everything known, read once and kept while the run lasts."""
+    """All facts, read once and kept during the run."""
     from pyspark.sql import functions as f
 
     session, source = given.session, given.source
-    stored = stored_messages(session, source)  # first: as far as the journals tell, and no further
-    heard = kept(told(given, *calls_of.CALLS, *progress.PROGRESS).select(
+    stored = stored_messages(session, source)  # first: the journals are read up to here only
+    heard = kept(entries_of(given, *calls_of.CALLS, *progress.PROGRESS).select(
         "sandbox", "seq", "at_ms", "event", *progress.FIELDS, *calls_of.FIELDS))
-    states, drops = kept(told(given, *calls_of.STATES)), kept(told(given, *calls_of.DROPS))
+    states, drops = kept(entries_of(given, *calls_of.STATES)), kept(entries_of(given, *calls_of.DROPS))
     stored = kept(stored.drop("properties"))
     skipped = progress.skipped(heard)
     calls = calls_of.with_causes(kept(calls_of.numbered(calls_of.deliveries(heard, drops))), heard, states, drops)
@@ -72,7 +73,8 @@ def evidence_of(given: Given) -> Evidence:
     return Evidence(
         stored=stored, copies=kept(copies(stored)), calls=calls, ends=ends,
         groups=progress.subscribed(heard, calls, ends), begun=progress.begun(heard, heard),
-        pulled=progress.pulled_by_strangers(heard, states), skipped=skipped, beginnings=progress.beginnings(heard))
+        pulled=progress.pulled_by_external_members(heard, states), skipped=skipped,
+        beginnings=progress.beginnings(heard))
 
 
 DELIVERY_AUDIT = Job(

@@ -1,7 +1,7 @@
-"""Which messages does a store hold, as a file any other tool reads?
+"""The messages of a store as files for other tools.
 
 `ndjson`: one line a message with the columns of the store source, the body as base64 (RFC 4648, without line breaks).
-`csv`: the same, properties as JSON.  `parquet`: as it is.  Of several stores the first column is `store`, their names.
+`csv`: the same, properties as JSON.  `parquet`: unchanged.  With several stores the first column is the store's name.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     else:
         rows = reader.option("stores", orjson.dumps(roots).decode()).load()
     if kind != "parquet":
-        rows = rows.withColumn("body", f.replace(f.base64("body"), f.lit("\r\n")))  # Spark's is MIME, line by line
+        rows = rows.withColumn("body", f.replace(f.base64("body"), f.lit("\r\n")))  # Spark adds MIME line breaks
     if kind == "csv":
         rows = rows.withColumn("properties", f.to_json("properties"))
     return {"messages": rows}

@@ -1,9 +1,9 @@
 """How unevenly are messages spread over the queues of a topic, and over its keys?
 
-`queues` and `keys` count exactly; of each topic the `top` fullest keys are listed.  `approximate` is what a sketch of
-fixed size says of the same key, null where it does not list it: so one sees what one may rely on where keys are too
-many to be counted.  In `skew`, `keys` is the exact number of different keys, `keys_approximate` what HyperLogLog++
-says, and `largest_share` the share of the fullest queue.
+`queues` and `keys` count exactly; of each topic the `top` most frequent keys are listed.  `approximate` is the count of
+a sketch of fixed size, null where it does not list the key: a comparison for topics with too many keys to count.  In
+`skew`, `keys` is the exact number of different keys, `keys_approximate` that of HyperLogLog++, and `largest_share` the
+share of the fullest queue.
 """
 
 from collections.abc import Mapping

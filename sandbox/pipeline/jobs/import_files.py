@@ -3,11 +3,10 @@
 `path` is a file or a directory of them, `names` the name servers, `topic` where all rows go (without it: where each
 row's column `topic` says).  A row's `body`, `keys`, `tags` and `properties` are the columns of these names, or those
 the options `body`, `keys`, `tags` and `properties` name instead.  In NDJSON and CSV a body is base64, as `export`
-writes it, or with `body_as=text` what stands there; in CSV, properties are JSON.
+writes it, or with `body_as=text` plain text; in CSV, properties are JSON.
 
-All rows are read before the first is sent: one that is none ends the run with its file and number, and nothing was
-sent.  What breaks later leaves a part behind, and says under which `run` the rest can be sent without sending anything
-twice.
+All rows are read before the first is sent: an invalid one ends the run with its file and number, and nothing was
+sent.  A later failure leaves a part sent, and names the `run` with which the rest can be sent without duplicates.
 """
 
 import base64
@@ -35,7 +34,7 @@ CELL_BYTES = 16 * 1024 * 1024  # more than a broker takes
 
 
 class ImportStopped(SandboxError):
-    """Some rows may be in the topic and others not; the sentence says how to go on."""
+    """Some rows may be in the topic and others not; the sentence says how to continue."""
 
 
 def run(given: Given) -> "Mapping[str, DataFrame]":
@@ -82,7 +81,7 @@ def _path(text: str | None) -> Path:
 
 
 def _read(given: Given, kind: str, path: Path, names: Mapping[str, str]) -> "DataFrame":
-    """With a column `BAD` where rows are texts."""
+    """With a column `BAD` for text formats."""
     reader = given.session.read.option("columnNameOfCorruptRecord", BAD)
     if kind == "parquet":
         return given.session.read.parquet(str(path))
@@ -96,7 +95,7 @@ def _read(given: Given, kind: str, path: Path, names: Mapping[str, str]) -> "Dat
 
 
 def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str) -> "DataFrame":
-    """Columns of a message, `_file`, and `_why` a row is none."""
+    """Columns of a message, `_file`, and `_why`: the error of an invalid row."""
     from pyspark.sql import functions as f
 
     types = {field.name: field.dataType.simpleString() for field in table.schema.fields}
@@ -123,20 +122,20 @@ def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str)
 
 
 def _local(address: str) -> Path:
-    """Spark names files by their address."""
+    """The path of a file URL, as Spark names files."""
     parsed = urlparse(address)
     return Path(unquote(parsed.path)) if parsed.scheme == "file" else Path(address)
 
 
 def _first_bad(kind: str, path: Path, names: Mapping[str, str], body_as: str) -> str:
-    """Spark knows the file; which row it is, is counted here."""
+    """The first invalid row: Spark knows the file, the row number is counted here."""
     whys = ((number, _why(row, kind, names, body_as)) for number, row in enumerate(_plain_rows(kind, path), 1))
     found = next((f"Row {number} of {path}: {why}" for number, why in whys if why is not None), None)
     return f"{found or f'A row of {path} cannot be read'}. Nothing was sent."
 
 
 def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
-    """None for a row that is none."""
+    """None for an invalid row."""
     if kind == "parquet":
         import pyarrow.parquet
 
@@ -158,7 +157,7 @@ def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
 
 
 def _why(row: Any, kind: str, names: Mapping[str, str], body_as: str) -> str | None:
-    """What is wrong with it; None: nothing that can be told without Spark."""
+    """Its error; None: none that can be found without Spark."""
     if not isinstance(row, dict):
         return "it has not as many columns as the header" if kind == "csv" else "it is no JSON object"
     body, pairs = row.get(names["body"]), row.get(names["properties"])

@@ -1,4 +1,4 @@
-"""What a job is: a question, what it may read, and the tables that answer it."""
+"""The type of a job: its input, its function and its result tables."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """Store roots by a name to show (`broker-a`), and journal directories by their sandbox; all directories."""
+    """Store roots by display name (`broker-a`), and journal directories by their sandbox; all directories."""
 
     stores: dict[str, Path]
     journals: dict[str, Path]
 
 
 class Given(NamedTuple):
-    """What one run has: `options` are the job's own, as texts; `true_to`: the last entry of each journal to read.
+    """Input of one run: `options` are the job's own, as texts; `true_to`: the last entry of each journal to read.
 
-    `is_to_end`: somebody wants it over; only what stays until then has to ask.
+    `is_to_end` returns True once the run is to end; only a job that follows must call it.
     """
 
     session: "SparkSession"
@@ -31,9 +31,9 @@ class Given(NamedTuple):
 
 
 class Job(NamedTuple):
-    """`run` gives tables by name; they are written and counted by who called it.
+    """`run` returns tables by name, which the caller writes and counts.
 
-    `publishes`: it gives none, and keeps its result by itself, batch by batch.
+    `publishes`: it returns none, and stores its result itself, batch by batch.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Job(NamedTuple):
 
 
 class WrongOption(ValueError):
-    """What was asked for makes no sense; the sentence says what would."""
+    """An invalid option; the sentence names valid ones."""
 
 
 def one_of(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:

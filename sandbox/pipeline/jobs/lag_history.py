@@ -1,12 +1,12 @@
-"""How far was each group behind, second by second?
+"""The lag of each group, second by second.
 
-Tables `seconds`, `tens` (10 s) and `fives` (5 min), one row for every group, queue and stretch of the sandbox's own
-time that has an end: sandbox, group, topic, queue, from_ms; produced (messages stored meanwhile), consumed (committed
+Tables `seconds`, `tens` (10 s) and `fives` (5 min), one row for every group, queue and finished interval of
+the sandbox's own time: sandbox, group, topic, queue, from_ms; produced (messages stored meanwhile), consumed (committed
 meanwhile); and at its end lag (messages stored and not committed, as the Board counts) and lag_ms (how long the oldest
-of them had waited).  Null is unknown, never zero (`lag.fold` says when).
+of them had waited).  Null is unknown, never zero (`lag.fold` has the rules).
 
-A stream: it goes on where its checkpoint ends, reads what is there and is through; with `follow` it stays, and takes up
-what comes every second.  Every row is in the result once, however often it was killed (`lag.kept`).
+A stream: it continues at its checkpoint and ends when all is read; with `follow` it stays, and reads new entries every
+second.  Every row is in the result once, however often it was killed (`lag.result_store`).
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ import orjson
 
 from sandbox.pipeline.carried import carried
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
-from sandbox.pipeline.lag import kept
+from sandbox.pipeline.lag import result_store
 from sandbox.pipeline.lag.batches import take
 from sandbox.pipeline.lag.fold import WANTED
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 MOST_BYTES = 64 << 20
-"""Of all journals, in one batch."""
+"""Bytes of all journals, in one batch."""
 
 EVERY_S = 1.0
 LOOK_EVERY_S = 1
@@ -36,7 +36,7 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         raise WrongOption("Lag is told by journals, and a store has none: name a sandbox with --sandbox.")
     follows = one_of(given.options, "follow", ("false", "true")) == "true"
     checkpoint = given.out / "checkpoint"
-    kept.begin_again_if_torn(given.out, checkpoint)
+    result_store.begin_again_if_torn(given.out, checkpoint)
     journals = {name: str(path) for name, path in given.source.journals.items()}
     entries = given.session.readStream.format("rocketmq-journal").options(
         journals=orjson.dumps(journals).decode(), linesOf=",".join(sorted(WANTED)), failOnDataLoss="false",
@@ -46,12 +46,12 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     writer = entries.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(taken)
     writer = writer.trigger(processingTime=f"{EVERY_S} seconds") if follows else writer.trigger(availableNow=True)
     _stay(writer, given)
-    kept.look_again(given.out, given.run)
+    result_store.look_again(given.out, given.run)
     return {}
 
 
 def _stay(writer: "DataStreamWriter", given: Given) -> None:
-    """Until it is through, or is to end.  Raises what ended it."""
+    """Wait until all is read, or it is to end.  Raises the stream's error."""
     query = writer.start()
     while not query.awaitTermination(LOOK_EVERY_S):
         if given.is_to_end():

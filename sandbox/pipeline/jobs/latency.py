@@ -1,18 +1,18 @@
-"""How long do messages take from birth to the store, to a listener, and to a committed offset?
+"""How long do messages take from creation to the store, to a listener, and to a committed offset?
 
     percentiles   sandbox, group, topic, stage, count, p50_ms, p90_ms, p99_ms, max_ms
 
 Stages: `born_to_stored` (of the topic, so `group` is null; two machines' clocks, so it may be negative),
-`stored_to_delivered` (to the beginning of the first listener's call), `delivered_to_committed` (to the first commit of
-the group that passes it, by its members alone), `born_to_committed`.  Copies made for a retry are no messages of their
-own, and of a store alone only the first stage is known.  Percentiles are exact up to 10 000 values.
+`stored_to_delivered` (to the start of the first listener's call), `delivered_to_committed` (to the first commit of the
+group beyond it, by its members only), `born_to_committed`.  Copies made for a retry are not counted, and for a store
+alone only the first stage is known.  Percentiles are exact up to 10 000 values.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from sandbox.pipeline.consumption.entries import entries_of, kept
 from sandbox.pipeline.consumption.stored import PLACE, QUEUE, originals, stored_messages
-from sandbox.pipeline.consumption.told import kept, told
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
     if not given.source.stores:
         raise WrongOption("Latency needs stores: name a sandbox that has a broker, or a store with --store.")
-    stored = stored_messages(given.session, given.source)  # first: as far as the journals tell, and no further
-    heard = kept(told(given, "MessagesConsumed", "OffsetCommitted"))
+    stored = stored_messages(given.session, given.source)  # first: the journals are read up to here only
+    heard = kept(entries_of(given, "MessagesConsumed", "OffsetCommitted"))
     messages = kept(originals(stored).select(*PLACE, "born_ms", "store_ms"))
     moments = committed_first(messages.join(delivered_first(heard), list(PLACE)), heard)
     later = {"stored_to_delivered": f.col("delivered_ms") - f.col("store_ms"),
@@ -59,7 +59,7 @@ def delivered_first(heard: "DataFrame") -> "DataFrame":
 def committed_first(messages: "DataFrame", heard: "DataFrame") -> "DataFrame":
     """With `committed_ms`: the earliest commit beyond each message; null where none came after its delivery.
 
-    One sweep from the end of each queue: a commit of offset n passes everything below n.
+    One sweep from the end of each queue: a commit of offset n covers everything below n.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

@@ -1,4 +1,4 @@
-"""How did queues move between members, when did members disagree about them, who had none, who waited for a lock?
+"""Queue moves between members, conflicting ownership, members without queues, waits for locks.
 
 Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
 
@@ -7,12 +7,12 @@ Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
     idle            sandbox, group, member, from_ms, to_ms
     lock_waits      sandbox, group, topic, queue, member, from_ms, to_ms
 
-A move is a queue taken: `why` is how the hold before it had ended (the reason of its QueueDropped, or crashed), `first`
-where there was none, `overlap` where it had not ended.  A disagreement is a stretch in which two members or more held a
-queue for their own by their last division, or, with no `members`, nobody while some lived; groups with members that are
-not in this process divide unheard, so of theirs only the former is known.  Groups that broadcast have no moves and no
-disagreements.  A member is idle while it runs without a queue (but for the retry topic's).  A wait for a lock ends when
-the member gets it, or with the last time it was denied.
+A move is a queue taken: `why` is the end of the ownership before (the reason of its QueueDropped, or crashed), `first`
+where there was none, `overlap` where it had not ended.  A disagreement is an interval in which several members owned a
+queue by their last rebalance, or, with no `members`, none while some were running; rebalances of external members are
+not in the journal, so for their groups only the former is known.  Broadcasting groups have no moves and no
+disagreements.  A member is idle while it runs without a queue (except the retry topic's).  A wait for a lock ends when
+the member gets it, or with the last refusal.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from sandbox.message.topic_names import RETRY_PREFIX
 from sandbox.pipeline.consumption.claims import GONE, claims, lives, segments
 from sandbox.pipeline.consumption.deliveries import MEMBER, holds
-from sandbox.pipeline.consumption.told import kept, told
+from sandbox.pipeline.consumption.entries import entries_of, kept
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
     if not given.source.journals:
         raise WrongOption("The history of rebalances is in the journal: name a sandbox.")
-    heard = kept(told(given, *HEARD))
-    states, drops = kept(told(given, "MemberStateChanged")), kept(told(given, "QueueDropped"))
+    heard = kept(entries_of(given, *HEARD))
+    states, drops = kept(entries_of(given, "MemberStateChanged")), kept(entries_of(given, "QueueDropped"))
     broadcasting = kept(heard.where("event = 'MemberJoined' and model = 'BROADCASTING'").select(
         "sandbox", "group").distinct())
     ends = kept(heard.select("sandbox", "at_ms").union(states.select("sandbox", "at_ms")).union(
@@ -45,7 +45,7 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     consumers = heard.where("event in ('QueuesAssigned', 'MemberJoined')").select("sandbox", "group").distinct()
     alive = kept(lives(states, ends).join(consumers, ["sandbox", "group"], "left_semi"))
     return {"moves": moves(heard, states, drops).join(broadcasting, ["sandbox", "group"], "left_anti"),
-            "disagreements": disagreements(held, alive, strangers(heard, states)).join(
+            "disagreements": disagreements(held, alive, external_groups(heard, states)).join(
                 broadcasting, ["sandbox", "group"], "left_anti"),
             "idle": idle(held, alive), "lock_waits": lock_waits(heard)}
 
@@ -73,8 +73,8 @@ def moves(heard: "DataFrame", states: "DataFrame", drops: "DataFrame") -> "DataF
         f.col("hold").alias("seq"), why.alias("why"))
 
 
-def strangers(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
-    """sandbox, group: groups somebody of another process is or was in."""
+def external_groups(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
+    """sandbox, group: groups with a member of another process, now or before."""
     return heard.where("event = 'MemberJoined'").select("sandbox", "group", "client_id").join(
         states.select("sandbox", "client_id").distinct(), ["sandbox", "client_id"], "left_anti").select(
             "sandbox", "group").distinct()
@@ -90,17 +90,17 @@ def disagreements(held: "DataFrame", alive: "DataFrame", unheard: "DataFrame") -
         *place, "from_ms", "to_ms").agg(f.array_sort(f.collect_set("client_id")).alias("members"))
     lived = alive.select("sandbox", "group", f.col("from_ms").alias("_from"), f.col("to_ms").alias("_to"))
     alone = found.where("open = 0").join(unheard, ["sandbox", "group"], "left_anti")
-    nobody = alone.join(lived, ["sandbox", "group"]).where("_from < to_ms and _to > from_ms").groupBy(
+    no_owner = alone.join(lived, ["sandbox", "group"]).where("_from < to_ms and _to > from_ms").groupBy(
         *place, "from_ms", "to_ms").agg(f.min("_from").alias("_first"), f.max("_to").alias("_last")).select(
             *place, f.greatest("from_ms", "_first").alias("from_ms"), f.least("to_ms", "_last").alias("to_ms"),
             f.array().cast("array<string>").alias("members"))
     parts = f.split("queue_key", "/")
-    return several.unionByName(nobody).select(
+    return several.unionByName(no_owner).select(
         "sandbox", "group", "topic", queue(parts[1], parts[2]), "from_ms", "to_ms", "members")
 
 
 def idle(held: "DataFrame", alive: "DataFrame") -> "DataFrame":
-    """Its life counts once and every queue it holds once more: where only one is open, it has none."""
+    """Its run time counts as one interval and each of its queues as another: with one open, it has no queue."""
     from pyspark.sql import functions as f
 
     member = ["sandbox", "group", "client_id"]

@@ -1,9 +1,9 @@
-"""Does a store agree with itself: are queues and index what its log says, and are the bodies what was sent?
+"""Verifies stores: queues and index against the log, and the checksums of bodies.
 
-Queues and index are derived from the log again and compared byte for byte.  That a store is written meanwhile, keeps
-its last hours only, or was killed, is no finding; `checked` says what was looked at, and from where to where in the
-log.  The work is handed out twice: files of the log first, then files of queues and index, which need to know what the
-log has lost.
+Queues and index are derived from the log again and compared byte for byte.  A store in use, with
+retention, or after a crash gives no finding for that; `checked` has the counts of what was read, and the range of the
+log.  The work is distributed twice: files of the log first, then files of queues and index, which need the lost parts
+of the log.
 """
 
 import pickle
@@ -45,7 +45,7 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
 
 
 def done(session: "SparkSession", pieces: Sequence[Piece]) -> list[Part]:
-    """All pieces, each in a task of its own as long as there are not too many."""
+    """All pieces, each in a task of its own up to a limit."""
 
     def work(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow
@@ -57,7 +57,7 @@ def done(session: "SparkSession", pieces: Sequence[Piece]) -> list[Part]:
 
     tasks = min(len(pieces), MAX_TASKS)
     rows = session.range(0, len(pieces), 1, tasks).mapInArrow(work, "part BINARY").collect() if pieces else []
-    return [pickle.loads(row.part) for row in rows]  # our own workers' words
+    return [pickle.loads(row.part) for row in rows]  # written by our own workers
 
 
 def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:

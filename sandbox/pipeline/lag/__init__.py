@@ -1,1 +1,1 @@
-"""How far groups were behind, second by second, folded from a journal's entries: plain Python, no Spark."""
+"""The lag of groups, second by second, computed from a journal's entries: plain Python, no Spark."""

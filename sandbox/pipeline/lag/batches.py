@@ -1,4 +1,4 @@
-"""One batch of the stream: every sandbox's new entries beside what its fold remembers, each sandbox in a task."""
+"""One batch of the stream: new entries of each sandbox folded with its saved state, one sandbox per task."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sandbox.pipeline.lag import kept, saved
-from sandbox.pipeline.lag.fold import Fold, Told
-from sandbox.pipeline.lag.kept import STATE, Place
+from sandbox.pipeline.lag import result_store, saved
+from sandbox.pipeline.lag.fold import Fold, JournalLine
+from sandbox.pipeline.lag.result_store import STATE, Place
 from sandbox.pipeline.lag.rows import COLUMNS, WIDTHS_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-TASKS = 8  # at most, of one batch; a sandbox is one task's
+TASKS = 8  # at most, of one batch; a sandbox belongs to one task
 TABLES = ("seconds", *WIDTHS_MS)
 
 ROWS = pa.schema([(name, pa.string() if name in ("sandbox", "group", "topic", "queue") else pa.int64())
@@ -27,14 +27,14 @@ STATES_DDL = "sandbox STRING, true_to BIGINT, state BINARY"
 
 
 def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: str, source: dict[str, Any]) -> None:
-    """The stream's next batch joins the result at `out`, unless it is in already."""
-    stream = kept.checkpoint_of(Path(checkpoint))
+    """The stream's next batch is added to the result at `out`, unless it was added before."""
+    stream = result_store.checkpoint_of(Path(checkpoint))
     assert stream is not None, "Spark writes it before the first batch"
     place = Place(stream, batch)
-    if kept.is_in(Path(out), place):
+    if result_store.is_in(Path(out), place):
         return
     session = entries.sparkSession
-    before = kept.state_before(Path(out), place)
+    before = result_store.state_before(Path(out), place)
     states = session.createDataFrame([], STATES_DDL) if before is None else session.read.parquet(str(before))
     tasks = max(1, min(TASKS, len(source["journals"])))
     made = entries.repartition(tasks, "sandbox").groupBy("sandbox").cogroup(
@@ -43,17 +43,17 @@ def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: st
     tables[STATE] = rows_of(made, STATE, STATES.names)
     true_to = {row["sandbox"]: row["true_to"] for row in tables[STATE].select(["sandbox", "true_to"]).to_pylist()
                if row["true_to"] is not None}
-    kept.add(Path(out), place, tables, job="lag_history", run=run, true_to=true_to, source=source)
+    result_store.add(Path(out), place, tables, job="lag_history", run=run, true_to=true_to, source=source)
 
 
 def folded(entries: pa.Table, states: pa.Table) -> pa.Table:
-    """One sandbox: its rows of all tables, and one that holds what is to be remembered."""
+    """One sandbox: its rows of all tables, and one with its saved state."""
     if entries.num_rows == 0:
         return _with_nulls(states, STATE)
     fold = saved.load(states.column(STATE)[0].as_py()) if states.num_rows else Fold()
     entries = entries.sort_by("seq")
     columns = [entries.column(name).to_pylist() for name in ("seq", "at_ms", "event", "fields")]
-    fold.take(map(Told, *columns))
+    fold.take(map(JournalLine, *columns))
     sandbox = entries.column("sandbox")[0].as_py()
     parts = [_rows(sandbox, name, fold) for name in TABLES]
     state = pa.table([[sandbox], [fold.true_to], [saved.dump(fold)]], schema=STATES)
@@ -75,7 +75,7 @@ def _rows(sandbox: str, name: str, fold: Fold) -> pa.Table:
 
 
 def _with_nulls(table: pa.Table, name: str) -> pa.Table:
-    """With the columns it has not, and the name of its table."""
+    """With missing columns added, and the name of its table."""
     count = table.num_rows
     arrays = [pa.array([name] * count, pa.string()) if field.name == "table"
               else table.column(field.name) if field.name in table.column_names

@@ -1,11 +1,11 @@
-"""Entries of one journal, in order, to rows: one for every group, queue and second, also where nothing happened.
+"""From entries of one journal, in order, to rows: one for every group, queue and second, also without changes.
 
-A second comes out when nothing that belongs to it can come any more.  Numbers rise with time, so that is so once
-everything of it has been *proven*: the valve holds flow back (`FlowSkipped` comes afterwards and names it), and a flow
-event that was written, a `FlowSkipped` or a keyframe shows that it holds back nothing older.  Facts wait until then.
-This is the watermark: each sandbox has its own, as it has its own clock.
+A second is emitted when no entry of it can come any more.  Seqs rise with time, so that is when everything in it is
+*proven*: the valve holds back flow events (`FlowSkipped` comes afterwards and names them), and a written flow event, a
+`FlowSkipped` or a keyframe shows that nothing older is held back.  Facts wait until then.  This is the watermark: each
+sandbox has its own, as it has its own clock.
 
-Unknown, never zero: what `FlowSkipped` covers, what a crash or a full journal took (numbers are missing), what a killed
+Unknown, never zero: what `FlowSkipped` covers, what a crash or a full journal lost (seqs are missing), what a killed
 broker has kept.  A keyframe, or the next commit and the next message, make it known again.
 """
 
@@ -32,17 +32,17 @@ from sandbox.journal.events import (
     SubscriptionChanged,
     TopicChanged,
 )
+from sandbox.pipeline.lag.group_state import GroupState, Key, Slot
 from sandbox.pipeline.lag.rows import SECOND_MS, WIDTHS_MS, Figures, Row
-from sandbox.pipeline.lag.standing import Key, Slot, Standing
 
 CARRY_AT_MOST_MS = 3_600_000
-"""Brokers say every 30 s that they live: a journal silent for longer than this was of a world without time."""
+"""Brokers write every 30 s that they run: a journal without entries for longer was of a stopped sandbox."""
 
 _Apply = Callable[["Fold", dict[str, Any], int], None]
 
 
-class Told(NamedTuple):
-    """An entry as the journal source gives it; `line`: only of events that are in `WANTED`."""
+class JournalLine(NamedTuple):
+    """An entry of the journal source; `line`: only for events in `WANTED`."""
 
     seq: int
     at_ms: int
@@ -51,7 +51,7 @@ class Told(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What waits until it is proven."""
+    """An entry that waits until it is proven."""
 
     at_ms: int
     event: str
@@ -59,19 +59,19 @@ class Held(NamedTuple):
 
 
 class Fold:
-    """One journal's.  `take` entries in order, then `rows` hold what came out, by table; empty them and go on."""
+    """Of one journal.  `take` entries in order, then `rows` has the emitted rows, by table; empty them and continue."""
 
     def __init__(self) -> None:
-        self.standing = Standing()
+        self.state = GroupState()
         self.seq: int | None = None  # of the last entry
-        self.at_ms = 0  # the time of it
+        self.at_ms = 0  # its time
         self.proven_ms = 0
         self.true_to: int | None = None  # the last entry that is in the rows
-        self.open_ms: int | None = None  # where the open second begins
+        self.open_ms: int | None = None  # start of the open second
         self.held: list[Held] = []
         self.rows: dict[str, list[Row]] = {"seconds": [], **{name: [] for name in WIDTHS_MS}}
 
-    def take(self, entries: Iterable[Told]) -> None:
+    def take(self, entries: Iterable[JournalLine]) -> None:
         for seq, at_ms, event, line in entries:
             if self.seq is not None and seq <= self.seq:
                 continue
@@ -80,42 +80,42 @@ class Fold:
                 self._begin(seq, at_ms)
             elif seq != self.seq + 1:
                 self._prove(at_ms, is_blind=True)
-                self.standing.lose_all()
+                self.state.lose_all()
             self.seq, self.at_ms = seq, at_ms
             if line is not None:
                 self.held.append(Held(at_ms, event, orjson.loads(line)))
             if event in PROVING:
                 self._prove(at_ms)
-        self.standing.trim()
+        self.state.trim()
 
-    # What is proven.
+    # Proof.
 
     def _begin(self, seq: int, at_ms: int) -> None:
         self.open_ms = at_ms - at_ms % SECOND_MS
         self.proven_ms = at_ms
         if seq == 0:
-            self.standing.is_known = self.standing.commits_are_known = True
+            self.state.is_known = self.state.commits_are_known = True
         else:
-            self.standing.lose_all()
+            self.state.lose_all()
 
     def _prove(self, at_ms: int, *, is_blind: bool = False) -> None:
-        """All that waits happened as it stands, but for what was held back or lost meanwhile."""
+        """All waiting entries are complete, except for entries held back or lost meanwhile."""
         held, self.held = self.held, []
         last = held[-1] if held else None
         skipped = last.fields if last is not None and last.event == "FlowSkipped" else None
         if is_blind:
-            self._pass(held, from_ms=self.proven_ms, to_ms=at_ms, lose=self.standing.lose_all)
+            self._pass(held, from_ms=self.proven_ms, to_ms=at_ms, lose=self.state.lose_all)
         elif skipped is not None:
             self._pass(held[:-1], from_ms=skipped["from_ms"], to_ms=at_ms, lose=lambda: self._skip(skipped))
             for key, _, end in skipped["stored"]:
-                self.standing.queue(_key(key)).ends_at(end + 1, counted=False)
+                self.state.queue(_key(key)).ends_at(end + 1, counted=False)
         else:
             self._pass(held, from_ms=None, to_ms=at_ms, lose=lambda: None)
         self.proven_ms = at_ms
         self.true_to = self.seq
 
     def _pass(self, held: list[Held], *, from_ms: int | None, to_ms: int, lose: Callable[[], None]) -> None:
-        """Apply in order; from `from_ms` on, every second begins with less known."""
+        """Apply in order; from `from_ms` on, every second begins with `lose`."""
         lost = False
         for entry in [*held, None]:
             at_ms = to_ms if entry is None else entry.at_ms
@@ -133,16 +133,16 @@ class Fold:
 
     def _skip(self, skipped: dict[str, Any]) -> None:
         for key, _, _ in skipped["stored"]:
-            queue = self.standing.queue(_key(key))
+            queue = self.state.queue(_key(key))
             queue.lose()
             queue.produced = None
-        if skipped["others"]:  # commits may be among them
-            self.standing.lose_commits()
+        if skipped["others"]:  # these may contain commits
+            self.state.lose_commits()
 
     # Seconds.
 
     def _advance(self, at_ms: int, begin: Callable[[], None]) -> None:
-        """Let the seconds out that are over then; `begin` each of those that follow."""
+        """Emit the seconds that are over then; call `begin` for each following one."""
         assert self.open_ms is not None
         if at_ms - self.open_ms > CARRY_AT_MOST_MS:
             self._leap(at_ms)
@@ -151,7 +151,7 @@ class Fold:
             begin()
 
     def _leap(self, at_ms: int) -> None:
-        """Time jumped: the open second is over, and what follows was never lived."""
+        """The clock jumped: the open second is over, and the skipped time has no rows."""
         assert self.open_ms is not None
         if at_ms - at_ms % SECOND_MS > self.open_ms:
             self._close()
@@ -161,7 +161,7 @@ class Fold:
     def _close(self) -> None:
         assert self.open_ms is not None
         begin, end = self.open_ms, self.open_ms + SECOND_MS
-        for slot, figures in self.standing.second(end):
+        for slot, figures in self.state.second(end):
             self._out("seconds", slot, begin, figures)
             for name, width_ms in WIDTHS_MS.items():
                 slot.rolls[name].add(begin - begin % width_ms, figures)
@@ -169,7 +169,7 @@ class Fold:
         self.open_ms = end
 
     def _flush(self, names: tuple[str, ...]) -> None:
-        for slot in self.standing.slots.values() if names else ():
+        for slot in self.state.slots.values() if names else ():
             for name in names:
                 roll = slot.rolls[name]
                 if roll.from_ms is not None:
@@ -182,50 +182,50 @@ class Fold:
     # Events.
 
     def _stored(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.queue(_place(row)).stored(row["first_offset"], row["count"], at_ms)
+        self.state.queue(_place(row)).stored(row["first_offset"], row["count"], at_ms)
 
     def _committed(self, row: dict[str, Any], at_ms: int) -> None:
-        slot = self.standing.slot(row["group"], _place(row), row["client_id"])
+        slot = self.state.slot(row["group"], _place(row), row["client_id"])
         slot.commits(row["offset"], row["previous"], row["by"])
 
     def _taken(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.slot(row["group"], _place(row), row["client_id"]).start = row["start_offset"]
+        self.state.slot(row["group"], _place(row), row["client_id"]).start = row["start_offset"]
 
     def _min_moved(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.queue(_place(row)).min_offset = row["offset"]
+        self.state.queue(_place(row)).min_offset = row["offset"]
 
     def _topic(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.topic(row["topic"], row["broker"], row["read_queues"], row["permission"], row["how"])
+        self.state.topic(row["topic"], row["broker"], row["read_queues"], row["permission"], row["how"])
 
     def _subscribed(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.subscribe(row["group"], row["topic"], on=row["replaced"] is None or bool(row["expression"]))
+        self.state.subscribe(row["group"], row["topic"], on=row["replaced"] is None or bool(row["expression"]))
 
     def _joined(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.models[row["group"]] = row["model"]
+        self.state.models[row["group"]] = row["model"]
 
     def _left(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.leave(row["group"], row["client_id"])
+        self.state.leave(row["group"], row["client_id"])
 
     def _group(self, row: dict[str, Any], at_ms: int) -> None:
         if row["changes"].get("deleted"):
-            self.standing.delete_group(row["group"], row["broker"])
+            self.state.delete_group(row["group"], row["broker"])
 
     def _stopped(self, row: dict[str, Any], at_ms: int) -> None:
         if row["broker_id"] == 0 and row["how"] != "clean":
-            self.standing.unclean.add(row["broker"])
-            self.standing.lose_broker(row["broker"])
+            self.state.unclean.add(row["broker"])
+            self.state.lose_broker(row["broker"])
 
     def _started(self, row: dict[str, Any], at_ms: int) -> None:
-        if row["broker_id"] == 0 and row["broker"] in self.standing.unclean:
-            self.standing.unclean.discard(row["broker"])
-            self.standing.lose_broker(row["broker"])
+        if row["broker_id"] == 0 and row["broker"] in self.state.unclean:
+            self.state.unclean.discard(row["broker"])
+            self.state.lose_broker(row["broker"])
 
     def _acted(self, row: dict[str, Any], at_ms: int) -> None:
-        if row["action"] == "PromoteSlave":  # its log and its offsets need not be its master's
-            self.standing.unclean.add(row["fields"]["broker"])
+        if row["action"] == "PromoteSlave":  # its log and its offsets may differ from its master's
+            self.state.unclean.add(row["fields"]["broker"])
 
     def _drawn(self, row: dict[str, Any], at_ms: int) -> None:
-        self.standing.draw(row["snapshot"])
+        self.state.draw(row["snapshot"])
 
 
 def _place(row: dict[str, Any]) -> Key:
@@ -245,6 +245,6 @@ APPLY: dict[str, _Apply] = {event.__name__: apply for event, apply in {
 }.items()}  # fmt: skip
 
 WANTED: frozenset[str] = frozenset(APPLY) | {FlowSkipped.__name__, ClockChanged.__name__}
-"""Events whose lines are needed; of the others it is enough to know that they were."""
+"""Events whose lines are needed; of the others only seq and time are."""
 
 PROVING: frozenset[str] = frozenset(event.__name__ for event in FLOW) | {FlowSkipped.__name__, Keyframe.__name__}

@@ -1,17 +1,17 @@
-"""One queue as the journal tells it: where it ends, and when its messages were stored."""
+"""One queue by the journal: its end, and the store times of its messages."""
 
 from bisect import bisect_right
 from typing import Any
 
 RUNS_KEPT = 4_096
-"""Turns of one queue whose time is remembered, from the oldest message a group still has to consume.
+"""Runs of one queue with a store time, from the oldest message a group has to consume.
 
-Above it neighbours are joined, so that a wait is told too long, by a thousandth of the longest at most.
+Beyond this number neighbours are joined, so that a wait is overestimated by at most a thousandth of the longest.
 """
 
 
 class QueueEnds:
-    """`min_offset`, `max_offset`, and `produced`: messages of the second that is open.  None is unknown."""
+    """`min_offset`, `max_offset`, and `produced`: messages of the open second.  None is unknown."""
 
     __slots__ = ("_first", "_joined_ms", "_stored_ms", "max_offset", "min_offset", "produced")
 
@@ -20,16 +20,16 @@ class QueueEnds:
         self.max_offset = max_offset
         self.produced: int | None = 0
         self._first: list[int] = []  # a run begins at this offset …
-        self._stored_ms: list[int | None] = []  # … and was stored then; None: nobody knows when
+        self._stored_ms: list[int | None] = []  # … and was stored then; None: unknown
         self._joined_ms = 1
 
     def stored(self, first: int, count: int, at_ms: int) -> None:
-        """A turn's messages.  Told twice (by a slave with the master's name), they count once."""
+        """A turn's messages.  Reported twice (by a slave with the master's name), they count once."""
         end = first + count
         known = self.max_offset
         if known is not None and end <= known:
             return
-        if known is not None and first > known:  # some in between were not told
+        if known is not None and first > known:  # some in between were not reported
             self.ends_at(first, counted=False)
         new = end - first if known is None else end - max(first, known)
         if self.produced is not None:
@@ -38,7 +38,7 @@ class QueueEnds:
         self._remember(end - new, at_ms)
 
     def ends_at(self, end: int, *, counted: bool) -> None:
-        """The queue ends there; when what is new was stored is unknown.  `counted`: so is how much of it just now."""
+        """The queue ends there; store times of new messages are unknown.  `counted`: also how many came just now."""
         if end != self.max_offset:
             if self.max_offset is None or end < self.max_offset:
                 self.forget_times()
@@ -48,7 +48,7 @@ class QueueEnds:
                 self.produced = None
 
     def lose(self) -> None:
-        """What was known of its end may be wrong now."""
+        """Its known end may be wrong now."""
         self.max_offset = None
         self.forget_times()
 
@@ -58,12 +58,12 @@ class QueueEnds:
         self._joined_ms = 1
 
     def stored_ms(self, offset: int) -> int | None:
-        """When the message there was stored; None: unknown."""
+        """Store time of the message; None: unknown."""
         at = bisect_right(self._first, offset) - 1
         return self._stored_ms[at] if at >= 0 else None
 
     def forget_below(self, offset: int) -> None:
-        """Nobody will ask for messages before this one."""
+        """Earlier messages are no longer needed."""
         at = bisect_right(self._first, offset) - 1
         if at > 0:
             del self._first[:at]
@@ -90,7 +90,7 @@ class QueueEnds:
             self._join()
 
     def _join(self) -> None:
-        """Coarser by half: of runs within the same stretch of time the first stands for all."""
+        """Halve the resolution: of runs within the same interval the first represents all."""
         self._joined_ms *= 2
         kept = [at for at, stored_ms in enumerate(self._stored_ms)
                 if at == 0 or not _same(self._stored_ms[at - 1], stored_ms, self._joined_ms)]

@@ -1,4 +1,4 @@
-"""The rows that come out: seconds, and seconds rolled to ten of them and to five minutes."""
+"""Result rows: seconds, and their sums over ten seconds and five minutes."""
 
 from typing import Any, NamedTuple
 
@@ -9,8 +9,9 @@ COLUMNS = ("sandbox", "group", "topic", "queue", "from_ms", "produced", "consume
 
 
 class Figures(NamedTuple):
-    """Of one group and queue.  Messages that came and were committed meanwhile; what was left, and how long the oldest
-    of it had waited, at the end.  None: unknown."""
+    """Of one group and queue.  Messages stored and committed meanwhile; the lag, and the wait of its oldest message, at
+    the end.  None: unknown.
+    """
 
     produced: int | None
     consumed: int | None
@@ -29,7 +30,7 @@ class Row(NamedTuple):
 
 
 class Roll:
-    """Seconds of one group and queue, put together; in and out are sums, what is left is as at the end."""
+    """Seconds of one group and queue, combined: produced and consumed are sums, the lag is that at the end."""
 
     __slots__ = ("figures", "from_ms")
 

@@ -1,26 +1,26 @@
-"""A fold as JSON, so that the next batch goes on where this one ended."""
+"""A fold as JSON, so that the next batch continues it."""
 
 import orjson
 
 from sandbox.pipeline.lag.fold import Fold, Held
+from sandbox.pipeline.lag.group_state import Slot
 from sandbox.pipeline.lag.queue_ends import QueueEnds
 from sandbox.pipeline.lag.rows import Roll
-from sandbox.pipeline.lag.standing import Slot
 
 
 def dump(fold: Fold) -> bytes:
-    """What has come out already is not part of it."""
-    standing = fold.standing
+    """Emitted rows are not part of it."""
+    state = fold.state
     return orjson.dumps({
         "seq": fold.seq, "at_ms": fold.at_ms, "proven_ms": fold.proven_ms, "true_to": fold.true_to,
         "open_ms": fold.open_ms, "held": [list(held) for held in fold.held],
-        "is_known": standing.is_known, "commits_are_known": standing.commits_are_known,
-        "misses_messages": standing.misses_messages, "misses_commits": standing.misses_commits,
-        "queues": [[*key, *queue.to_json()] for key, queue in standing.queues.items()],
-        "readable": [[*place, count] for place, count in standing.readable.items()],
-        "subscribed": sorted(standing.subscribed), "models": standing.models, "unclean": sorted(standing.unclean),
+        "is_known": state.is_known, "commits_are_known": state.commits_are_known,
+        "misses_messages": state.misses_messages, "misses_commits": state.misses_commits,
+        "queues": [[*key, *queue.to_json()] for key, queue in state.queues.items()],
+        "readable": [[*place, count] for place, count in state.readable.items()],
+        "subscribed": sorted(state.subscribed), "models": state.models, "unclean": sorted(state.unclean),
         "slots": [[slot.group, slot.key, slot.member, slot.committed, slot.consumed, slot.start,
-                   {name: roll.to_json() for name, roll in slot.rolls.items()}] for slot in standing.slots.values()],
+                   {name: roll.to_json() for name, roll in slot.rolls.items()}] for slot in state.slots.values()],
     })  # fmt: skip
 
 
@@ -30,17 +30,17 @@ def load(text: bytes | str) -> Fold:
     fold.seq, fold.at_ms, fold.proven_ms = value["seq"], value["at_ms"], value["proven_ms"]
     fold.true_to, fold.open_ms = value["true_to"], value["open_ms"]
     fold.held = [Held(*held) for held in value["held"]]
-    standing = fold.standing
-    standing.is_known, standing.commits_are_known = value["is_known"], value["commits_are_known"]
-    standing.misses_messages, standing.misses_commits = value["misses_messages"], value["misses_commits"]
-    standing.queues = {(topic, broker, queue_id): QueueEnds.from_json(rest)
-                       for topic, broker, queue_id, *rest in value["queues"]}
-    standing.readable = {(topic, broker): count for topic, broker, count in value["readable"]}
-    standing.subscribed = {(group, topic) for group, topic in value["subscribed"]}
-    standing.models, standing.unclean = value["models"], set(value["unclean"])
+    state = fold.state
+    state.is_known, state.commits_are_known = value["is_known"], value["commits_are_known"]
+    state.misses_messages, state.misses_commits = value["misses_messages"], value["misses_commits"]
+    state.queues = {(topic, broker, queue_id): QueueEnds.from_json(rest)
+                    for topic, broker, queue_id, *rest in value["queues"]}
+    state.readable = {(topic, broker): count for topic, broker, count in value["readable"]}
+    state.subscribed = {(group, topic) for group, topic in value["subscribed"]}
+    state.models, state.unclean = value["models"], set(value["unclean"])
     for group, (topic, broker, queue_id), member, committed, consumed, start, rolls in value["slots"]:
         slot = Slot(group, (topic, broker, queue_id), member, committed)
         slot.consumed, slot.start = consumed, start
         slot.rolls = {name: Roll.from_json(roll) for name, roll in rolls.items()}
-        standing.slots[group, slot.key, member] = slot
+        state.slots[group, slot.key, member] = slot
     return fold

@@ -1,1 +1,1 @@
-"""Where rows go: a topic of a running broker."""
+"""Spark sinks: a topic of a running broker."""

@@ -1,26 +1,25 @@
 """`df.write.format("rocketmq")` and `writeStream.format("rocketmq")`: rows become messages of a running broker.
 
-Options: `names` (name servers, `host:port;host:port`), `topic` (for rows whose column `topic` says none), `group` (of
-the producer), `accessKey` and `secretKey`, `run` and `ask` (below).  Columns: see `rows.KINDS`; those of the store
-source may be there as well, so that a store can be sent as it is.  Mode `append` only: no topic is overwritten.  Rows
+Options: `names` (name servers, `host:port;host:port`), `topic` (for rows without their own), `group` (of the
+producer), `accessKey` and `secretKey`, `run` and `ask` (below).  Columns: see `rows.KINDS`; those of the store
+source are allowed as well, so that a store can be sent unchanged.  Mode `append` only: no topic is overwritten.  Rows
 without a `queueId` go round the queues; those with one keep the order of their partition.
 
-What is promised.  Every row is stored at least once, or the write fails.  And at most once, because every row has a
-name (`rows.Naming`, its message's UNIQ_KEY), and whoever may come second asks the topic's brokers which names they have
-(QUERY_MESSAGE, by their index) and sends the others:
+Guarantees.  Every row is stored at least once, or the write fails.  And at most once, because every row has a name
+(`rows.Naming`, its message's UNIQ_KEY), and a repeated attempt queries the topic's brokers for existing names
+(QUERY_MESSAGE, by their index) and sends the others.  Repeated attempts are:
 
 * a stream whose last epoch was not committed, after its restart: same checkpoint, same query id, same names;
 * a task that Spark tries again, and a send whose answer did not come;
-* a batch with the option `run`, which is run again under the same `run` after it failed.
+* a batch with the option `run`, which is repeated with the same `run` after it failed.
 
-What it rests on.  The same rows come to the same partition again (in any order): true for files, stores and topics, and
-for a shuffle of the same width; not for values drawn anew at each try.  A broker whose index is off, that lost it in a
-crash, that has deleted what was sent, or that no name server knows any more cannot tell, and then a row may be there
-twice; one that is known but silent fails the write.  Rows are asked for once by a stream, in its first epoch after a
-start: with asynchronous progress tracking, which may repeat several, use `ask` = `always`; so, too, where executors are
-lost after a shuffle, since Spark then counts attempts from 0 again.  Speculative tasks must be off, as they are unless
-somebody turns them on.  A batch without `run` that fails has sent what it has sent.  Flushing and replication are as
-the broker does them: what it says it has stored counts.
+Conditions.  The same rows come to the same partition again (in any order): true for files, stores and topics, and for a
+shuffle of the same width; not for random values.  A broker whose index is off, that lost it in a crash, that has
+deleted the messages, or that no name server knows any more cannot answer, and then a row may be stored twice; a known
+one that does not answer fails the write.  A stream queries once, in its first epoch after a start: with asynchronous
+progress tracking, which may repeat several epochs, use `ask` = `always`; likewise where executors are lost after a
+shuffle, since Spark then counts attempts from 0 again.  Speculative tasks must be off, which is the default.  A failed
+batch without `run` leaves its sent rows.  Flushing and replication are the broker's: a confirmed message counts.
 """
 
 import asyncio
@@ -46,17 +45,17 @@ from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.transport.tcp_client import TcpConnector
 
-QUERY = "sql.streaming.queryId"  # what Spark calls its local properties
+QUERY = "sql.streaming.queryId"  # Spark's names of its local properties
 EPOCH = "streaming.sql.batchId"
 RUN_OF_QUERY = "spark.jobGroup.id"
 ASKS = ("first", "always")
 RUN_CHARACTERS = 16
-RUNS_REMEMBERED = 64  # of a worker process; who is forgotten asks once more
+RUNS_REMEMBERED = 64  # of a worker process; after that a run's rows are queried once more
 NUMBERS = itertools.count(1)
 
 
 class Target(NamedTuple):
-    """What the options say."""
+    """The options."""
 
     cluster: Cluster
     topic: str | None
@@ -81,14 +80,14 @@ class RocketSink(DataSource):
 
 
 class Sent(WriterCommitMessage):
-    """Of one partition: rows sent, and rows found there."""
+    """Of one partition: rows sent, and rows found in the topic."""
 
     def __init__(self, sent: int, found: int) -> None:
         self.sent, self.found = sent, found
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Commits nothing: what a broker has stored is there."""
+    """Its commit does nothing: messages are in the broker already."""
 
     def __init__(self, target: Target, run: str) -> None:
         self.target, self.run = target, run
@@ -116,20 +115,20 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return hand_over(self.target, naming, iterator, asks=asks)
 
     def commit(self, messages: Any, batchId: int) -> None:
-        """Nothing is left to do."""
+        """Nothing to do."""
 
     def abort(self, messages: Any, batchId: int) -> None:
-        """Nothing can be taken back; the epoch comes again, under the same names."""
+        """Nothing can be undone; the epoch is repeated, with the same names."""
 
 
 _first_epoch: dict[str, int] = {}
 
 
 def maybe_again(run: str, epoch: int) -> bool:
-    """Is this perhaps the epoch the query had begun when it ended?
+    """Whether this may be the epoch that was running when the query ended.
 
-    Only the first of a run can be.  A worker process that has worked at an earlier one of this run knows that it is
-    not; a new process cannot tell.
+    Only the first of a run can be.  A worker process that has executed an earlier one of this run knows that it is not;
+    a new process cannot know.
     """
     if run not in _first_epoch and len(_first_epoch) == RUNS_REMEMBERED:
         _first_epoch.clear()
@@ -137,7 +136,7 @@ def maybe_again(run: str, epoch: int) -> bool:
 
 
 def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
-    """Raises ValueError with a sentence for options or columns that make no sense."""
+    """Raises ValueError with a sentence for invalid options or columns."""
     if overwrite:
         raise ValueError("A topic cannot be overwritten: messages are only ever added to it. Use the mode append.")
     names = tuple(name.strip() for name in options.get("names", "").replace(",", ";").split(";") if name.strip())
@@ -160,7 +159,7 @@ def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
 
 
 def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch], *, asks: bool) -> Sent:
-    """All rows of one partition; nobody is connected to where there are none."""
+    """All rows of one partition; an empty one needs no connection."""
     loop = asyncio.new_event_loop()
     connector: TcpConnector | None = None
     sender: Sender | None = None

@@ -1,8 +1,8 @@
-"""Rows on their way to a topic: read from Arrow, and named so that the same row is known again.
+"""Rows for a topic: read from Arrow, and named so that the same row is recognised later.
 
-A row's name is its message's UNIQ_KEY, which brokers index: `Naming` makes it of the run, the epoch, the partition,
-what the row says, and how many equal rows came before it in its partition.  So neither another order of the rows nor
-two rows that say the same confuse it.
+A row's name is its message's UNIQ_KEY, which brokers index: `Naming` makes it from the run, the epoch, the partition,
+the row's content, and the number of equal rows before it in its partition.  So it works with another order of the rows
+and with equal rows.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ KINDS = {
     "queueId": ("int", "bigint"),
     "delayLevel": ("int", "bigint"),
 }
-"""What a row may say, and the Spark types that say it (`DataType.simpleString`); only `body` is needed."""
+"""Columns of a row with their Spark types (`DataType.simpleString`); only `body` is required."""
 SET_BY_OTHERS = frozenset({
     names.KEYS, names.TAGS, names.WAIT, names.DELAY, names.RETRY_TOPIC, names.REAL_TOPIC, names.REAL_QID,
     names.TRAN_MSG, names.PGROUP, names.MIN_OFFSET, names.MAX_OFFSET, names.ORIGIN_MESSAGE_ID, names.RECONSUME_TIME,
@@ -39,11 +39,11 @@ SET_BY_OTHERS = frozenset({
 RocketMQ: `MessageConst.STRING_HASH_SET`.
 """
 NAME_BYTES = 16
-TIME = slice(10, 14)  # of a UNIQ_KEY: milliseconds since the month began
+TIME = slice(10, 14)  # of a UNIQ_KEY: milliseconds since the start of the month
 
 
 class Row(NamedTuple):
-    """One message to be; no queue: any."""
+    """One message to send; no queue: any."""
 
     topic: str
     body: bytes
@@ -55,14 +55,14 @@ class Row(NamedTuple):
 
 
 class Naming:
-    """Names of the rows of one partition, as they come.  Keeps a count for each different row."""
+    """Names of the rows of one partition, in order.  Keeps a count for each distinct row."""
 
     def __init__(self, run: str, epoch: int, partition: int) -> None:
         self._begin = f"{run}\0{epoch}\0{partition}".encode()
         self._seen: Counter[bytes] = Counter()
 
     def name(self, row: Row) -> str:
-        """32 hex digits.  Their time says 0, the month's beginning: from there RocketMQ's tools look for it."""
+        """32 hex digits.  Their time is 0, the start of the month: RocketMQ's tools search from there."""
         said = hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES).digest()
         self._seen[said] += 1
         name = bytearray(hashlib.blake2b(b"%b\0%b\0%d" % (self._begin, said, self._seen[said]),
@@ -72,7 +72,7 @@ class Naming:
 
 
 def message(row: Row, name: str) -> Message:
-    """For the client library.  Keys and tags said twice: the column counts."""
+    """For the client library.  The columns for keys and tags win over `properties`."""
     made = Message.make(row.topic, row.body, keys=row.keys, tags=row.tags, delay_level=row.delay_level)
     made.properties.update(pair for pair in row.properties if pair[0] not in SET_BY_OTHERS)
     made.properties[names.UNIQ_KEY] = name
@@ -80,7 +80,7 @@ def message(row: Row, name: str) -> Message:
 
 
 def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
-    """Raises ValueError for a row without a body, or without a topic where the option `topic` names none."""
+    """Raises ValueError for a row without a body, or without a topic where the option `topic` is missing."""
     columns: dict[str, Sequence[Any]] = {
         name: batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
         for name in KINDS}
@@ -98,7 +98,7 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
 
 
 def check_columns(types: dict[str, str], also: frozenset[str]) -> None:
-    """Columns of a table by their Spark types; `also` are others that may be there.  Raises ValueError."""
+    """Columns of a table by their Spark types; `also` are further allowed ones.  Raises ValueError."""
     if unknown := sorted(set(types) - set(KINDS) - also):
         raise ValueError(f"Nothing of a message is called {', '.join(unknown)}. Columns are: {', '.join(KINDS)}.")
     if "body" not in types:

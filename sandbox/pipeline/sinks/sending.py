@@ -1,4 +1,4 @@
-"""Rows sent with our own client, each stored once: what may be there already is asked for before it is sent again."""
+"""Sends rows with our own client, each stored once: before a repeated send, the topic is queried for the row."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
@@ -21,20 +21,20 @@ from sandbox.remoting.channel import Connector
 from sandbox.remoting.codes import ResponseCode
 
 GROUP = "spark-sink"
-CHUNK_ROWS = 512  # on their way at once
+CHUNK_ROWS = 512  # sent concurrently
 PACKET_ROWS = 128  # sent as one batch
 PACKET_BYTES = 64 * 1024
-QUESTIONS = 64  # asked at once
-SETTLE_S = 1.0  # what a dead writer had on its way is stored and indexed by then
+QUESTIONS = 64  # concurrent queries
+SETTLE_S = 1.0  # messages of an ended writer are stored and indexed by then
 TRIES = 5
-PAUSE_S = 1.0  # before the second try; twice as long before each further one
-BUSY_TRIES = 60  # PAUSE_S apart: the broker says that it took nothing
+PAUSE_S = 1.0  # before the second try; doubled before each further one
+BUSY_TRIES = 60  # PAUSE_S apart: the broker refused
 BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.FLOW_CONTROL})
 DELAYED = "SCHEDULE_TOPIC_XXXX"  # where a delayed message waits
 
 
 class Cluster(NamedTuple):
-    """Where to send; keys for a cluster that checks who sends."""
+    """The target cluster; keys if it checks signatures."""
 
     name_servers: tuple[str, ...]
     group: str = GROUP
@@ -43,7 +43,7 @@ class Cluster(NamedTuple):
 
 
 class Sender:
-    """Of one partition.  `open`, `send` as often as there are rows, `close`, all on one loop.
+    """Of one partition.  `open`, `send` for each chunk of rows, `close`, all on one loop.
 
     `asks`: an earlier attempt may have sent some of these rows.
     """
@@ -55,7 +55,7 @@ class Sender:
         self._clock = clock
         self._asks = asks
         self.sent = 0
-        self.found = 0  # there already
+        self.found = 0  # stored before
         self._admin = Admin(cluster.name_servers, clock=clock, connector=connector,
                             access_key=cluster.access_key or None, secret_key=cluster.secret_key or None)
         config = ClientConfig(name_servers=cluster.name_servers, instance_name=instance_name,
@@ -79,7 +79,7 @@ class Sender:
             await self._clock.sleep(SETTLE_S)
 
     async def send(self, rows: Iterable[Row]) -> None:
-        """Returns when brokers have all of them.  Raises SandboxError with a sentence; then some may be there."""
+        """Returns when brokers have all of them.  Raises SandboxError with a sentence; then some may be stored."""
         chunk: list[Row] = []
         for row in rows:
             chunk.append(row)
@@ -111,7 +111,7 @@ class Sender:
             await self._deliver(queue, packet)
 
     async def _deliver(self, queue: MessageQueue, packet: list[Message]) -> None:
-        """Once, however often it takes."""
+        """Stored once, with any number of attempts."""
         doubts, busy = 0, 0
         while packet:
             try:
@@ -125,7 +125,7 @@ class Sender:
                 if no.code not in BUSY or busy == BUSY_TRIES:
                     raise _refused(queue, packet, no) from no
                 await self._clock.sleep(PAUSE_S)
-            except RemotingError as why:  # it may be there all the same
+            except RemotingError as why:  # it may be stored all the same
                 doubts += 1
                 if doubts == TRIES:
                     raise ConnectFailed(f"{queue.broker} does not take messages for {queue.topic}: {why}.") from why
@@ -141,7 +141,7 @@ class Sender:
             raise _refused(queue, packet, why) from why
 
     async def _missing(self, asked: list[Message]) -> list[Message]:
-        """Those no broker has.  Raises RemotingError when one of them cannot be asked."""
+        """Those no broker has.  Raises RemotingError when one of them cannot be queried."""
         turns = asyncio.Semaphore(QUESTIONS)
 
         async def is_there(made: Message) -> bool:
@@ -158,7 +158,7 @@ class Sender:
         return missing
 
     async def _learn(self, topic: str) -> None:
-        """Raises ClientError when nothing can be sent there."""
+        """Read the topic's queues.  Raises ClientError when it cannot be written to."""
         try:
             route = await self._admin.names.route(topic)
         except BrokerRefused as no:
@@ -172,7 +172,7 @@ class Sender:
         self._masters[topic] = sorted((await self._admin.names.masters_of(topic)).values())
 
     def _queue(self, topic: str, queue_id: int | None) -> MessageQueue:
-        """The next in turn.  Raises ClientError where there is none of that number."""
+        """The next in turn.  Raises ClientError for an unknown queue id."""
         queues = [queue for queue in self._queues[topic] if queue_id is None or queue.queue_id == queue_id]
         if not queues:
             most = max(queue.queue_id for queue in self._queues[topic])
@@ -182,9 +182,9 @@ class Sender:
 
 
 def packets(named: Iterable[tuple[Row, Message]]) -> Iterator[tuple[int | None, list[Message]]]:
-    """Messages that go together, with their queue: of one topic and queue, in their order, in sizes for one request.
+    """Messages sent together, with their queue: of one topic and queue, in order, in sizes for one request.
 
-    Delayed ones go alone, since a batch may not hold them, and large ones, since a batch is not compressed.
+    Delayed ones are sent alone, since a batch cannot contain them, and large ones, since a batch is not compressed.
     """
     open_ones: dict[tuple[str, int | None], list[Message]] = {}
     room: dict[tuple[str, int | None], int] = {}
@@ -214,9 +214,9 @@ def _refused(queue: MessageQueue, packet: list[Message], why: SandboxError) -> C
     return ClientError(f"{queue.broker} does not take {what} for {queue.topic}: {said.rstrip('.')}.")
 
 
-async def _all(stories: "Iterable[Coroutine[Any, Any, Any]]") -> list[Any]:
-    """Side by side; the first that fails ends the others, and is what it fails with."""
-    tasks = [asyncio.ensure_future(story) for story in stories]
+async def _all(coroutines: "Iterable[Coroutine[Any, Any, Any]]") -> list[Any]:
+    """Concurrently; the first error cancels the others and is raised."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         return await asyncio.gather(*tasks)
     except BaseException:

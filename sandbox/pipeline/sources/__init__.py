@@ -1,1 +1,1 @@
-"""Where rows come from, and where they go: a store directory, a journal, a topic of a running broker."""
+"""Spark sources: a store directory, a journal."""

@@ -1,4 +1,4 @@
-"""The columns of events, made from their classes: Arrow types, and the same as Spark spells them.
+"""The columns of events, made from their classes: Arrow types, and their Spark names.
 
     str → STRING · bool → BOOLEAN · int and Long → BIGINT · float → DOUBLE · `X | None` → X (every column may be null)
     tuple[X, ...] → ARRAY<X> · tuple[X, Y] → STRUCT<_1: X, _2: Y> · dict → STRING (its JSON)
@@ -15,10 +15,10 @@ import pyarrow as pa
 from sandbox.journal.events import BY_NAME
 
 HEAD = pa.schema([("sandbox", pa.string()), ("seq", pa.int64()), ("at_ms", pa.int64()), ("event", pa.string())])
-"""What every row begins with."""
+"""The first columns of every row."""
 
 FIELDS = pa.field("fields", pa.string())
-"""The entry's line, as it stands in the segment: the only other column where no events are named."""
+"""The entry's line in the segment: the only other column without named events."""
 
 PLAIN = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(), dict: pa.string()}
 NAMES = {pa.string(): "STRING", pa.bool_(): "BOOLEAN", pa.int64(): "BIGINT", pa.float64(): "DOUBLE"}
@@ -27,7 +27,7 @@ Convert = Callable[[Any], Any]
 
 
 class UnknownEvent(ValueError):
-    """There is no such event, or two of those asked for cannot share a table; the sentence says which."""
+    """No such event, or two requested ones cannot share a table; the sentence names them."""
 
 
 def schema_of(events: Sequence[str]) -> pa.Schema:
@@ -46,14 +46,14 @@ def schema_of(events: Sequence[str]) -> pa.Schema:
 
 @cache
 def columns_of(event: str) -> dict[str, tuple[pa.DataType, Convert | None]]:
-    """Field → its type, and what makes its JSON value one of that type (None: it is one).  Raises UnknownEvent."""
+    """Field → its type, and a converter from its JSON value (None: not needed).  Raises UnknownEvent."""
     if event not in BY_NAME:
         raise UnknownEvent(f"There is no event {event}. docs/events.md lists them.")
     return {name: _column(hint) for name, hint in get_type_hints(BY_NAME[event]).items()}
 
 
 def ddl(kind: pa.DataType) -> str:
-    """The type as Spark writes it."""
+    """The type's Spark name."""
     if pa.types.is_list(kind):
         return f"ARRAY<{ddl(kind.value_type)}>"
     if pa.types.is_struct(kind):

@@ -3,8 +3,8 @@
 Columns: sandbox, seq, at_ms, event, and the line itself as `fields`.  Options: `events` (names by commas: only those
 entries, and instead of `fields` the typed fields of their classes, see `event_types`), `linesOf` (names by commas: of
 other entries `fields` is null), `journals` (a JSON object, directory by sandbox, instead of a path).  Filters on
-sandbox, event, seq and at_ms are pushed down.  Entries the valve kept back are nowhere: `FlowSkipped` names their
-ranges, and what happened in them is unknown.  As a stream: `journal_stream`.
+sandbox, event, seq and at_ms are pushed down.  Entries held back by the valve are missing: `FlowSkipped` has their
+ranges, and their content is unknown.  As a stream: `journal_stream`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +52,7 @@ class JournalReader(DataSourceReader):
         self.journals, self.chosen, self.wanted = journals, chosen, Wanted()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Takes those it knows how to keep; gives back the others."""
+        """Takes the filters it can apply; returns the others."""
         for asked in filters:
             narrowed = narrow(self.wanted, asked, KEPT)
             if narrowed is None:
@@ -64,11 +64,11 @@ class JournalReader(DataSourceReader):
         return partitions_of(pieces_of(self.journals, self.wanted))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, JournalPartition):  # or Spark's own, when there was nothing to plan
+        if isinstance(partition, JournalPartition):  # or Spark's own, for an empty plan
             yield from batches(partition.pieces, self.chosen, self.wanted)
 
 
 KEPT = Columns({"sandbox": "sandboxes", "event": "events"},
                {"seq": ("from_seq", "to_seq"), "at_ms": ("from_ms", "to_ms")})
-"""The fields of `Wanted` that keep a column."""
+"""The fields of `Wanted` that filter a column."""
 

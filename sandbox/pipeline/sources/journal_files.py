@@ -1,7 +1,7 @@
-"""The segments of journals as rows, without Spark: which pieces of which files, and Arrow batches from their lines.
+"""The segments of journals as rows, without Spark: pieces of files, and Arrow batches of their lines.
 
-Whole lines only, as `journal.segments` promises.  A segment that is gone was trimmed: its rows are no longer of the
-journal, so they are no longer of the table.
+Complete lines only, as in `journal.segments`.  A deleted segment was trimmed: its rows are no longer part of the
+journal, nor of the table.
 """
 
 import re
@@ -21,11 +21,11 @@ BATCH_ROWS = 8_192
 LEAST, BEYOND = -(1 << 63), 1 << 63
 
 _BEGINNING = re.compile(rb'\{"seq":(\d+),"at_ms":(-?\d+),"type":"(\w+)"')
-"""How our writer begins every line: enough to leave most of them unparsed."""
+"""The start of every line of our writer: enough to skip parsing most of them."""
 
 
 class Wanted(NamedTuple):
-    """Rows to be kept; `to_` ends are exclusive, None is everything."""
+    """Filter of rows; `to_` ends are exclusive, None is no limit."""
 
     sandboxes: frozenset[str] | None = None
     events: frozenset[str] | None = None
@@ -63,7 +63,7 @@ def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
 
 
 def pieces_of(journals: Mapping[str, Path], wanted: Wanted) -> list[Piece]:
-    """Every segment that may hold a wanted row, as long as it is now."""
+    """Every segment that may contain a wanted row, with its current length."""
     found = []
     for sandbox, directory in sorted(journals.items()):
         if wanted.sandboxes is not None and sandbox not in wanted.sandboxes:
@@ -77,7 +77,7 @@ def pieces_of(journals: Mapping[str, Path], wanted: Wanted) -> list[Piece]:
 
 
 def size_of(path: Path) -> int:
-    """0 when it is gone."""
+    """0 when it is deleted."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -85,7 +85,7 @@ def size_of(path: Path) -> int:
 
 
 class Chosen(NamedTuple):
-    """What rows hold: typed fields of `events` (none: the line), and of no events the line of `lines_of` alone."""
+    """Columns of the rows: typed fields of `events` (none: the line), and `lines_of`: events that keep their line."""
 
     events: tuple[str, ...] = ()
     lines_of: frozenset[str] | None = None
@@ -121,7 +121,7 @@ def _lines(piece: Piece, wanted: Wanted, names: frozenset[str] | None) -> Iterat
         begun = _BEGINNING.match(line)
         if begun is not None:
             seq, at_ms, event = int(begun[1]), int(begun[2]), begun[3].decode()
-        else:  # not our writer's, and no less an entry for that
+        else:  # not of our writer, but a valid entry
             row = _parsed(line, piece)
             try:
                 seq, at_ms, event = int(row["seq"]), int(row["at_ms"]), str(row["type"])
@@ -133,7 +133,7 @@ def _lines(piece: Piece, wanted: Wanted, names: frozenset[str] | None) -> Iterat
 
 
 def whole_lines(piece: Piece) -> list[bytes]:
-    """Without their ends; what follows the last end of a line is still being written, or was torn by a crash."""
+    """Without line ends; an incomplete last line is still being written, or was cut by a crash."""
     try:
         with open(piece.path, "rb") as file:
             file.seek(piece.start)

@@ -1,7 +1,7 @@
-"""How far a stream has read a journal: a segment and a byte of it, always behind a whole line.
+"""How far a stream has read a journal: a segment and a byte of it, always after a complete line.
 
-Segments are only ever appended to or dropped, oldest first, so a position says exactly what was read.  As Spark's
-checkpoint keeps it: {sandbox: {"segment": first seq, "byte": n}}.
+Segments are only appended to or deleted, oldest first, so a position is exact.  In Spark's checkpoint: {sandbox:
+{"segment": first seq, "byte": n}}.
 """
 
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ BEGINNING = Position(0, 0)
 
 
 def end_of(directory: Path) -> Position:
-    """Behind the last whole line."""
+    """After the last complete line."""
     return onward(directory, BEGINNING, None)
 
 
 def onward(directory: Path, start: Position, most_bytes: int | None) -> Position:
-    """Behind the last whole line, or behind the one that fills `most_bytes`; `start` where there is no other."""
+    """After the last complete line, or after the one that reaches `most_bytes`; `start` where there is no other."""
     reached = start
     left = most_bytes
     for path in segments(directory):
@@ -54,7 +54,7 @@ def onward(directory: Path, start: Position, most_bytes: int | None) -> Position
 
 
 def between(sandbox: str, directory: Path, start: Position, end: Position, *, strict: bool) -> list[Piece]:
-    """What lies from `start` to `end`.  `strict`: raises StoreError when some of it was dropped unread."""
+    """The pieces from `start` to `end`.  `strict`: raises StoreError when some of it was deleted unread."""
     pieces = []
     found = {int(path.stem): path for path in segments(directory)}
     if strict:
@@ -88,7 +88,7 @@ def plain(positions: Mapping[str, Position]) -> dict[str, Any]:
 
 
 def _last_line_end(path: Path, begin: int, size: int) -> int:
-    """Behind the last line end in `[begin, size)`; `begin` when there is none."""
+    """After the last line end in `[begin, size)`; `begin` when there is none."""
     try:
         with path.open("rb") as file:
             high = size
@@ -105,7 +105,8 @@ def _last_line_end(path: Path, begin: int, size: int) -> int:
 
 
 def _line_end_about(path: Path, begin: int, wished: int) -> int:
-    """Behind the last line that ends before `wished`, else behind the first that ends after; `begin`: none is whole."""
+    """After the last line that ends before `wished`, else after the first that ends later; `begin`: none is complete.
+    """
     if (end := _last_line_end(path, begin, wished)) > begin:
         return end
     try:

@@ -1,8 +1,8 @@
-"""`spark.readStream.format("rocketmq-journal")`: entries as they are written, each exactly once by its checkpoint.
+"""`spark.readStream.format("rocketmq-journal")`: new entries of journals, each exactly once by its checkpoint.
 
 Options beside those of the batch, named as Spark's own sources name them: `startingOffsets` (`earliest`, or `latest`:
-behind what is there when the stream is first started), `maxBytesPerTrigger` (of all journals together, shared between
-those with news), `failOnDataLoss`.  The checkpoint rules once there is one; a journal it does not know begins at its
+after the entries at the stream's first start), `maxBytesPerTrigger` (of all journals together, shared between
+those with news), `failOnDataLoss`.  An existing checkpoint decides; a journal it does not contain begins at its
 first entry.
 """
 
@@ -31,7 +31,7 @@ from sandbox.pipeline.sources.store_options import is_strict, number_of
 
 
 class Asked(NamedTuple):
-    """What the options say."""
+    """The options."""
 
     journals: dict[str, Path]
     chosen: Chosen
@@ -53,7 +53,7 @@ def asked_of(options: Mapping[str, str]) -> Asked:
 
 
 class JournalPartition(InputPartition):
-    """Pieces of segments that one task reads."""
+    """Pieces of segments for one task."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         super().__init__(pieces)
@@ -61,12 +61,12 @@ class JournalPartition(InputPartition):
 
 
 def partitions_of(pieces: Iterable[Piece]) -> list[JournalPartition]:
-    """About a segment's bytes each, so a long journal is read side by side."""
+    """About a segment's bytes each, so a long journal is read in parallel."""
     return [JournalPartition(pack) for pack in packed(pieces, SEGMENT_BYTES)]
 
 
 class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process, from names and sizes anew each time; reads in the workers."""
+    """Plans in one process, from current names and sizes; reads in the workers."""
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
@@ -84,8 +84,8 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         if start == self._first:
-            # Spark writes down ends only: were the first end not where the stream began, one that began with `latest`
-            # and died in its first batch would begin later when started again.
+            # Spark stores ends only: without this first end, a stream with `latest` that was killed in its first
+            # batch would begin later when started again.
             self._first = None
             return start
         known = positions.position_of(start)

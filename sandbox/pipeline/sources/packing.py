@@ -1,4 +1,4 @@
-"""Pieces of files, put together to what one task reads."""
+"""Groups pieces of files for tasks."""
 
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
@@ -17,7 +17,7 @@ P = TypeVar("P", bound=Piece)
 
 
 def packed(pieces: Iterable[P], most_bytes: int) -> list[list[P]]:
-    """One after the other, small ones together up to `most_bytes`: a task has a price, whatever it reads."""
+    """In order, small ones together up to `most_bytes`: every task has a fixed cost."""
     groups: list[list[P]] = []
     room = 0
     for piece in pieces:

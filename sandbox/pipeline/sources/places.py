@@ -1,7 +1,7 @@
-"""Where the messages of a store lie: from its consume queues, by NumPy, without reading the log (spec store-format 4).
+"""Positions of a store's messages: from its consume queues, by NumPy, without reading the log (spec store-format 4).
 
-A queue is a run of 20-byte units in ascending physical order, so a log file's share of every queue is found by
-bisection: over blocks, because a unit may be damaged, and then it must not cost those around it.
+A queue is a sequence of 20-byte units in ascending physical order, so a log file's part of every queue is found by
+bisection: over blocks, because a unit may be damaged, which must not affect those around it.
 """
 
 import mmap
@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from sandbox.store.reader_listing import files_in, queues_in
 
 UNIT_BYTES = 20
-FILLER_BYTES = 0x7FFF_FFFF  # as length: a place before the first message of a queue that began in the middle
+FILLER_BYTES = 0x7FFF_FFFF  # as length: an entry before the first message of a queue that began in the middle
 UNIT = np.dtype([("physical", ">i8"), ("size", ">i4"), ("tags", ">i8")])
-BLOCK = 2_048  # units looked at together: most of them are right
-HOLE_BLOCKS = 4  # so many blocks of zeros may stand before more units
+BLOCK = 2_048  # units compared together: most of them are valid
+HOLE_BLOCKS = 4  # this many blocks of zeros may precede more units
 
 Longs = NDArray[np.int64]
 
 
 class Places(NamedTuple):
-    """Messages by ascending physical offset; `queue` counts into `queues`."""
+    """Messages by ascending physical offset; `queue` is an index of `queues`."""
 
     queues: list[tuple[str, int]]
     physical: Longs
@@ -38,12 +38,12 @@ class Places(NamedTuple):
         return len(self.physical)
 
     def part(self, chosen: Any) -> "Places":
-        """A slice, or those a mask chooses."""
+        """A slice, or the rows of a mask."""
         return Places(self.queues, *(column[chosen] for column in self[1:]))
 
 
 class Wanted(NamedTuple):
-    """What a reader asks for; None is everything.  Times are checked where the records are."""
+    """A reader's filter; None is no limit.  Times are checked at the records."""
 
     topics: frozenset[str] | None = None
     queue_ids: frozenset[int] | None = None
@@ -64,7 +64,7 @@ class Log(NamedTuple):
 
 
 def log_files(root: Path) -> list[Log]:
-    """Oldest first; none where there is no log."""
+    """Oldest first; empty without a log."""
     return [Log(file.path, file.start, file.end) for file in files_in(root / "commitlog")[0]]
 
 
@@ -81,7 +81,7 @@ def queues_of(root: Path, wanted: Wanted = EVERYTHING) -> list[tuple[str, int]]:
 
 
 class QueueFiles:
-    """The units of one queue, as they are on disk now."""
+    """The units of one queue, as on disk now."""
 
     def __init__(self, root: Path, topic: str, queue_id: int) -> None:
         self._files = [(file.path, file.start // UNIT_BYTES, (file.end - file.start) // UNIT_BYTES)
@@ -100,27 +100,27 @@ class QueueFiles:
                 yield first + begin + chosen, near[chosen]
 
     def slice(self, start: int, end: int) -> Iterator[tuple[Longs, NDArray[Any]]]:
-        """Every unit of `[start, end)` that there is, whatever stands in it, with their queue offsets."""
+        """Every existing unit of `[start, end)`, valid or not, with their queue offsets."""
         for first, units in self._mapped(start, end):
             low = max(start, first)
             part = units[low - first : end - first]
             yield np.arange(low, low + len(part)), part
 
     def _mapped(self, start: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Only files that have a part of the range: a mapped file holds a descriptor."""
+        """Only files with a part of the range: a mapped file needs a descriptor."""
         for path, first, count in self._files:
             if first < end and first + count > start and len(units := _mapped(path)):
                 yield first, units
 
 
 Part = tuple[int, Longs, NDArray[Any]]
-"""The number of a queue, queue offsets, and the units there."""
+"""The index of a queue, queue offsets, and their units."""
 
 
 def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | None = None) -> Places:
-    """Every message whose record begins in `[start, end)` of the log and that a queue knows.
+    """Every message whose record begins in `[start, end)` of the log and that is in a queue.
 
-    `bounds`: the offsets `[from, to)` to stay within by queue; no other queue is read then.
+    `bounds`: the offsets `[from, to)` by queue; other queues are not read then.
     """
     queues = queues_of(root, wanted)
     low = max(start, wanted.from_physical or 0)
@@ -137,7 +137,7 @@ def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | No
 def slice_places(root: Path, queues: list[tuple[str, int]], slices: list[tuple[int, int]]) -> tuple[Places, list[int]]:
     """Every unit in the slice `[start, end)` of each queue, and how many each had.
 
-    A unit without a length stands for no message, but counts: it is there.
+    A unit without a length has no message, but counts.
     """
     parts: list[Part] = []
     counts = [0] * len(queues)
@@ -180,7 +180,7 @@ def _block_at(units: NDArray[Any], physical: int) -> int:
 
 
 def _mapped(path: str) -> NDArray[Any]:
-    """The units of a file; none when it is gone by now.  An unlinked file stays readable while it is mapped."""
+    """The units of a file; empty when it is deleted.  A deleted file stays readable while it is mapped."""
     try:
         with open(path, "rb") as file:
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

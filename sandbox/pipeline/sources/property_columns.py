@@ -1,7 +1,7 @@
-"""Names and values of property texts as Arrow columns, cut at their separators all at once (spec store-format 2).
+"""Names and values of property texts as Arrow columns, split at their separators at once (spec store-format 2).
 
-A text is `name \\x01 value \\x02` again and again; RocketMQ 5 leaves out the last \\x02.  Texts that are something else
-(a name without a value, a \\x01 in a value, a name twice) are rare: their batch is read as `message.properties` reads.
+A text is `name \\x01 value \\x02` repeated; RocketMQ 5 leaves out the last \\x02.  Other texts (a name without a value,
+a \\x01 in a value, a repeated name) are rare: their batch is read by `message.properties`.
 """
 
 from functools import cached_property
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sandbox.message import properties
 
-MAX_PAIRS = 64  # of a text; one with more makes its batch be read pair by pair
+MAX_PAIRS = 64  # of a text; with more its batch is read pair by pair
 _NAME_END, _PAIR_END = 1, 2
 _SLOTS = 4  # of a pair: name, separator, value, separator
 
@@ -33,13 +33,13 @@ class Properties:
         self._texts = texts
 
     def column(self) -> pa.Array:
-        """A map of names and values a row."""
+        """A map of names and values per row."""
         if not self._is_plain or self._repeats_names:
             return pa.array([list(row.items()) for row in self._rows], pa.map_(pa.string(), pa.string()))
         return pa.MapArray.from_arrays(pa.array(self._first_pairs.astype(np.int32)), self._names, self._slots(2))
 
     def value(self, name: str) -> pa.Array:
-        """Of the property, null where there is none; the last one where there are several."""
+        """Of the property, null if missing; the last one of several."""
         if not self._is_plain:
             return pa.array([row.get(name) for row in self._rows], pa.string())
         text = name.encode()
@@ -53,7 +53,7 @@ class Properties:
         return self._pieces.take(pa.array(pairs * _SLOTS + 2, mask=missing if missing.any() else None))
 
     def _unended(self) -> Longs:
-        """Texts that are not empty and do not end with the end of a pair."""
+        """Texts that are not empty and have no separator at the end."""
         filled: Longs = np.flatnonzero(np.diff(self._offsets))
         found: Longs = filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
         return found
@@ -65,7 +65,7 @@ class Properties:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Nothing but pairs, each with a name and a value."""
+        """Only pairs, each with a name and a value."""
         found = self._separators
         kinds = self._data[found]
         return len(found) % 2 == 0 and bool(
@@ -92,7 +92,7 @@ class Properties:
 
     @cached_property
     def _first_pairs(self) -> Longs:
-        """Of each row, and one beyond the last: a text ends with the end of a pair."""
+        """The first pair of each row, and one beyond the last."""
         return np.searchsorted(self._ends, self._offsets)
 
     @cached_property
@@ -118,7 +118,7 @@ class Properties:
 
     @property
     def _repeats_names(self) -> bool:
-        """A row has a name twice."""
+        """Whether a row has a name twice."""
         first, last = self._data[self._starts], self._data[self._marks - 1]
         alike = (self._name_bytes << 16) | (first.astype(np.int64) << 8) | last
         if not self._repeats(alike):
@@ -126,7 +126,7 @@ class Properties:
         return self._repeats(self._names.dictionary_encode().indices.to_numpy())
 
     def _repeats(self, marks: NDArray[Any]) -> bool:
-        """Two pairs of a row have the same mark, or there are too many to look."""
+        """Whether two pairs of a row have the same mark, or there are too many to check."""
         rows = self._row_of
         most = int(np.diff(self._first_pairs).max(initial=0))
         return most > MAX_PAIRS or any(bool(((marks[apart:] == marks[:-apart]) & (rows[apart:] == rows[:-apart])).any())
@@ -138,7 +138,7 @@ class Properties:
 
 
 def _buffers(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Where texts begin and end, and their bytes.  The texts are a whole array, no slice of one."""
+    """Starts and ends of texts, and their bytes.  The texts are a whole array, no slice of one."""
     assert texts.offset == 0
     if not len(texts):
         return np.zeros(1, np.int32), np.empty(0, np.uint8)
@@ -147,7 +147,7 @@ def _buffers(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
 
 
 def _ended(texts: pa.Array, unended: Longs) -> pa.Array:
-    """With the end of a pair after those that have none."""
+    """With a separator added to those that have none at the end."""
     ends = np.zeros(len(texts), np.bool_)
     ends[unended] = True
     return pc.binary_join_element_wise(texts, pc.if_else(pa.array(ends), "\x02", ""), "")

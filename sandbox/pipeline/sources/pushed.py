@@ -1,4 +1,4 @@
-"""Filters that Spark pushes down, kept by a reader as sets of values and as bounds."""
+"""Filters that Spark pushes down, stored by a reader as sets of values and as bounds."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -9,9 +9,9 @@ W = TypeVar("W", bound=NamedTuple)
 
 
 class Columns(NamedTuple):
-    """Which field keeps what is said of a column: a frozenset of its values, or its bounds, the upper one exclusive.
+    """The field with the filter of a column: a frozenset of its values, or its bounds, the upper one exclusive.
 
-    A field that is None keeps everything.
+    A field that is None filters nothing.
     """
 
     sets: Mapping[str, str]
@@ -19,7 +19,7 @@ class Columns(NamedTuple):
 
 
 def narrow(wanted: W, asked: Filter, columns: Columns) -> W | None:
-    """With this filter kept as well; None: it is not one we can keep."""
+    """With this filter added; None: not supported."""
     column = ".".join(getattr(asked, "attribute", ()))
     value: Any = getattr(asked, "value", None)
     kept: dict[str, Any] = {}

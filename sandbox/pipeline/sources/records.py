@@ -24,9 +24,9 @@ from sandbox.pipeline.sources.places import EVERYTHING, Log, Places, log_files, 
 from sandbox.pipeline.sources.property_columns import Properties
 
 BATCH_ROWS = 8_192
-UNPACKED_BYTES = 16 << 20  # of the bodies of a batch where some are packed; one alone may be larger
+UNPACKED_BYTES = 16 << 20  # of the bodies of a batch where some are compressed; one alone may be larger
 BODY = "body"
-STORE = "store"  # the first column where several stores are read at once: the name of the one a message is in
+STORE = "store"  # the first column when several stores are read: the name of the message's store
 HEAD_BYTES = 88  # up to and with BODYLEN
 _HEAD = np.dtype([
     ("size", ">i4"), ("magic", ">i4"), ("crc", ">i4"), ("queue_id", ">i4"), ("flag", ">i4"), ("queue_offset", ">i8"),
@@ -40,15 +40,15 @@ SCHEMA = pa.schema([
     ("keys", pa.string()), ("tags", pa.string()), ("tagsCode", pa.int64()), ("body", pa.binary()),
     ("properties", pa.map_(pa.string(), pa.string())), ("bornTimestamp", pa.int64()), ("storeTimestamp", pa.int64()),
     ("bornHost", pa.string()), ("storeHost", pa.string()), ("reconsumeTimes", pa.int32()), ("sysFlag", pa.int32())])
-"""One row a message; times are milliseconds, `body` is as the application sent it."""
+"""One row per message; times in ms, `body` is the original one."""
 
 
 def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | None = None, to_ms: int | None = None,
             rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
     """Messages of one file, in the order of the log.
 
-    A place whose record is not there (cut off, overwritten, not of that queue) has no row: a broker would not serve it
-    either; `store_audit` is who tells.
+    A place without its record (truncated, overwritten, of another queue) has no row: a broker would not serve it
+    either; `store_audit` reports it.
     """
     if not len(found):
         return
@@ -62,7 +62,7 @@ def batches(log: Log, found: Places, columns: Sequence[str], *, from_ms: int | N
 
 
 def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """One batch, or more where bodies grow."""
+    """One batch, or more when bodies become large."""
     schema = pa.schema([SCHEMA.field(name) for name in columns])
     arrays = {name: _COLUMNS[name](piece) for name in columns if name != BODY}
     bodies = piece.bodies() if BODY in columns else iter([None])
@@ -75,19 +75,19 @@ def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def with_store(name: str | None, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    """With the name of the store where the columns have it, and those columns alone."""
+    """With the name of the store if the columns have it, and only those columns."""
     if STORE in columns:
         batch = batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
     return batch.select(columns)
 
 
 def of_message(columns: Sequence[str]) -> list[str]:
-    """Without `store`, and one at least, or nobody knew how many rows there are."""
+    """Without `store`, and at least one, as the number of rows is needed."""
     return [name for name in columns if name != STORE] or ["physicalOffset"]
 
 
 class _Piece:
-    """Records of one batch: their heads, and where their parts stand in the file."""
+    """Records of one batch: their heads, and the positions of their parts in the file."""
 
     def __init__(self, data: mmap.mmap, base: int, found: Places) -> None:
         self.data = data
@@ -109,7 +109,7 @@ class _Piece:
         self._read_lengths()
 
     def _read_lengths(self) -> None:
-        """Where body, topic and properties stand; an IPv6 host makes the head longer."""
+        """Positions of body, topic and properties; an IPv6 host makes the head longer."""
         head, at = self.head, self.at
         flags = head["sys_flag"].astype(np.int64)
         extra = V6_EXTRA_BYTES * (((flags & BORN_HOST_V6) != 0).astype(np.int64) + ((flags & STORE_HOST_V6) != 0))
@@ -117,7 +117,7 @@ class _Piece:
         self.long_hosts = np.flatnonzero(extra)
         self.store_ms = head["store_ms"].astype(np.int64)
         body_bytes = head["body_bytes"].astype(np.int64)
-        for row in self.long_hosts:  # few, if any
+        for row in self.long_hosts:  # few or none
             shift = V6_EXTRA_BYTES if flags[row] & BORN_HOST_V6 else 0
             self.store_ms[row] = self._int(int(at[row]) + 56 + shift, 8)
             body_bytes[row] = self._int(int(at[row]) + 84 + int(extra[row]), 4)
@@ -141,7 +141,7 @@ class _Piece:
         self._keep(self._is_of_its_topic(every))
 
     def _is_of_its_topic(self, every: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Where the record names the topic whose queue leads there."""
+        """Where the record has the topic of its queue."""
         numbers = {topic: number for number, (topic, _) in enumerate(self.found.queues)}
         topics = np.array([numbers[topic] for topic, _ in self.found.queues], np.int64)[self.found.queue]
         same = np.zeros(len(topics), np.bool_)
@@ -177,7 +177,7 @@ class _Piece:
         return pa.array(self.head[name].astype(kind))
 
     def pieces(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> pa.Array:
-        """Stretches of the file as binary values."""
+        """Parts of the file as binary values."""
         count = len(start)
         small = len(self.data) < 1 << 31
         offsets = np.empty(2 * count + 1, np.int32 if small else np.int64)
@@ -190,11 +190,11 @@ class _Piece:
 
     @cached_property
     def properties(self) -> Properties:
-        """Bytes that are no UTF-8 are replaced, as Java does."""
+        """Bytes that are not UTF-8 are replaced, as in Java."""
         return Properties(_text(self.pieces(self.properties_at, self.properties_end)))
 
     def bodies(self) -> Iterator[pa.Array]:
-        """As applications sent them, in parts of a size that memory can bear, however much they grow."""
+        """Original bodies, in parts of limited size, as decompression may make them large."""
         packed = self.pieces(self.body_at, self.body_end)
         if not (self.sys_flag & COMPRESSED).any():
             yield packed
@@ -211,7 +211,7 @@ class _Piece:
             yield pa.array(values, pa.binary())
 
     def host(self, name: str, at: int, v6: int) -> pa.Array:
-        """`ip:port`.  There are few different ones, and often one."""
+        """`ip:port`.  There are few distinct ones, often one."""
         values = np.ascontiguousarray(self.head[name]).view(np.int64)
         if not len(self.long_hosts) and len(values) and (values == values[0]).all():
             return pa.repeat(pa.scalar(host_text(values[0].tobytes())), len(values))
@@ -265,7 +265,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _unpacked(body: bytes) -> bytes:
-    """What zlib packed; what it did not, or what would grow without end, stays as it is."""
+    """The decompressed body; others, and those beyond the limit, stay unchanged."""
     inflate = zlib.decompressobj()
     try:
         plain = inflate.decompress(body, MAX_PLAIN_BYTES)

@@ -1,7 +1,7 @@
 """`spark.read.format("rocketmq-store").load(DIR)`: a store directory, ours or Apache's, one row a message.
 
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
-`store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source is not told which columns a query
+`store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source does not get the columns a query
 needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
 `endingOffsets` (`latest` or JSON, exclusive), `failOnDataLoss`.  Filters on store, topic, queueId, queueOffset,
 physicalOffset and storeTimestamp are pushed down.  A partition is a file of a log, a part of it, or many small ones.
@@ -36,8 +36,8 @@ from sandbox.pipeline.sources.store_stream import StoreStreamReader
 from sandbox.pipeline.sources.store_stream import asked_of as stream_of
 from sandbox.pipeline.sources.travel import reduced
 
-TASK_BYTES = 128 << 20  # of a log; a larger file is cut
-SMALL_TASK_BYTES = 16 << 20  # small files are put together up to this
+TASK_BYTES = 128 << 20  # of a log; a larger file is split
+SMALL_TASK_BYTES = 16 << 20  # small files are combined up to this
 
 
 class StoreSource(DataSource):
@@ -63,7 +63,7 @@ class StoreSource(DataSource):
 
 
 class Asked(NamedTuple):
-    """What the options say."""
+    """The options."""
 
     roots: list[Root]
     columns: list[str]
@@ -87,7 +87,7 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
 
 
 class Piece(NamedTuple):
-    """Messages whose records begin in `[start, end)` of a file of a log, within `bounds` of their queues."""
+    """Messages whose records begin in `[start, end)` of a log file, within `bounds` of their queues."""
 
     root: Root
     log: Log
@@ -105,13 +105,13 @@ class LogPartition(InputPartition):
 
 
 class StoreReader(DataSourceReader):
-    """Plans from names, sizes and the ends of queues; reads in the workers."""
+    """Plans by names, sizes and the ends of queues; reads in the workers."""
 
     def __init__(self, asked: Asked) -> None:
         self.asked, self.roots, self.wanted = asked, asked.roots, asked.wanted
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Takes those it knows how to keep; gives back the others."""
+        """Takes the filters it can apply; returns the others."""
         for asked in filters:
             if names := names_in(asked):
                 self.roots = [root for root in self.roots if root.name in names]
@@ -137,7 +137,7 @@ class StoreReader(DataSourceReader):
                         yield piece
 
     def _bounds(self, root: Root, found: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
-        """Messages that are whole now: what comes while we read is not in it."""
+        """Messages complete now: later ones are not included."""
         stores = frozenset([root.name or ""])
         start = offsets.resolved(self.asked.starting, found, stores, otherwise="earliest")
         begins = offsets.begins(start, found, fail_on_data_loss=self.asked.fail_on_data_loss)
@@ -146,7 +146,7 @@ class StoreReader(DataSourceReader):
                 for queue, extent in found.items()}
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, LogPartition):  # Spark's own, when there was nothing to plan
+        if not isinstance(partition, LogPartition):  # Spark's own, for an empty plan
             return
         for piece in partition.pieces:
             try:
@@ -158,15 +158,15 @@ class StoreReader(DataSourceReader):
                                      "the store again.") from None
 
     def _batches(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        """Raises FileNotFoundError when the file is gone."""
+        """Raises FileNotFoundError when the file is deleted."""
         found = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
-        os.stat(piece.log.path)  # a broker takes a file of the log away before units that lead there
+        os.stat(piece.log.path)  # a broker deletes a log file before units that point to it
         columns = of_message(self.asked.columns)
         yield from batches(piece.log, found, columns, from_ms=self.wanted.from_ms, to_ms=self.wanted.to_ms)
 
 
 def names_in(asked: Filter) -> frozenset[Any]:
-    """The stores a filter chooses; none if it is about something else."""
+    """The stores a filter selects; empty if it is about another column."""
     if getattr(asked, "attribute", ()) != (STORE,) or not isinstance(asked, EqualTo | In):
         return frozenset()
     return frozenset([asked.value]) if isinstance(asked, EqualTo) else frozenset(asked.value)
@@ -175,4 +175,4 @@ def names_in(asked: Filter) -> frozenset[Any]:
 KEPT = Columns({"topic": "topics", "queueId": "queue_ids"},
                {"queueOffset": ("from_offset", "to_offset"), "physicalOffset": ("from_physical", "to_physical"),
                 "storeTimestamp": ("from_ms", "to_ms")})
-"""The fields of `Wanted` that keep a column."""
+"""The fields of `Wanted` that filter a column."""

@@ -1,8 +1,8 @@
-"""Where a read of stores stands, queue by queue, and which slices come next: numbers only, taken from the disk anew.
+"""Positions of a read of stores, queue by queue, and the next slices: numbers only, computed from the disk each time.
 
-A position is what a stream's checkpoint holds: the next offset of every queue, as JSON `{topic: {"0": offset}}`,
-under the store's name where several are read.  What is new (a queue, a topic, a store) begins with its first message.
-A queue whose files are gone keeps its place: a broker that lost its queues makes them again from its log.
+A position is the content of a stream's checkpoint: the next offset of every queue, as JSON `{topic: {"0": offset}}`,
+under the store's name where several are read.  A new queue, topic or store begins with its first message.  A queue
+whose files are deleted keeps its position: a broker that lost its queues creates them again from its log.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from sandbox.store.reader_listing import queues_in
 from sandbox.store.reader_queue import is_filler
 
 EARLIEST, LATEST = -2, -1
-"""Offsets that mean a place, as the Kafka source has them."""
+"""Special offsets, as in the Kafka source."""
 
 
 class Queue(NamedTuple):
@@ -30,17 +30,17 @@ class Queue(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The next offset of each queue, and the stores that were looked into."""
+    """The next offset of each queue, and the stores that were read."""
 
     stores: frozenset[str]
     offsets: dict[Queue, int]
 
 
 class Extent(NamedTuple):
-    """What a queue has on disk: messages in `[first, end)`; units that cannot be trusted yet up to `written`.
+    """Content of a queue on disk: messages in `[first, end)`; units not verified yet up to `written`.
 
-    `first` is `end` where no message is left.  `began_there`: there was never a message below `first`.  `log_end`:
-    where the record of the last message ends in the log, 0 without one.
+    `first` is `end` without messages.  `began_there`: there was never a message below `first`.  `log_end`: end of the
+    last message's record in the log, 0 without one.
     """
 
     first: int
@@ -59,7 +59,7 @@ class Slice(NamedTuple):
 
 
 def extents(roots: Iterable[Root], wanted: Wanted) -> dict[Queue, Extent]:
-    """Every queue that has a directory.  Raises StoreError where a store is gone."""
+    """Every queue with a directory.  Raises StoreError where a store is missing."""
     found = {}
     for root in roots:
         with StoreReader(root.path) as reader:
@@ -81,7 +81,7 @@ def _extent(reader: StoreReader, topic: str, queue_id: int) -> Extent:
 
 
 def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool) -> dict[Queue, int]:
-    """Where reading goes on.  Raises StoreError when messages from there on were removed; else those are left out."""
+    """Where reading continues.  Raises StoreError when messages after that were deleted; else those are left out."""
     chosen = {}
     for queue, extent in found.items():
         start = position.offsets.get(queue)
@@ -115,7 +115,7 @@ def _name(queue: Queue) -> str:
 
 def advanced(position: Position, roots: Iterable[Root], start: Mapping[Queue, int], ends: Mapping[Queue, int],
              most: int | None) -> Position:
-    """As far as there is something, or `most` messages further: each queue its share of what waits."""
+    """All that exists, or `most` messages: each queue gets its share of what waits."""
     waiting = {queue: max(0, end - start[queue]) for queue, end in ends.items()}
     granted = waiting if most is None else shares(waiting, most)
     stores = position.stores | {root.name or "" for root in roots}
@@ -123,7 +123,7 @@ def advanced(position: Position, roots: Iterable[Root], start: Mapping[Queue, in
 
 
 def shares(waiting: Mapping[Queue, int], most: int) -> dict[Queue, int]:
-    """Proportional and whole; `most` in all, or everything where there is less."""
+    """Proportional integers; `most` in total, or everything where there is less."""
     total = sum(waiting.values())
     if total <= most:
         return dict(waiting)
@@ -137,13 +137,13 @@ def shares(waiting: Mapping[Queue, int], most: int) -> dict[Queue, int]:
 
 
 def slices(start: Mapping[Queue, int], end: Position) -> list[Slice]:
-    """What lies between; nothing of queues whose files are gone."""
+    """The slices between; none for queues whose files are deleted."""
     return [Slice(queue, begin, end.offsets[queue]) for queue, begin in sorted(start.items())
             if begin < end.offsets.get(queue, begin)]
 
 
 def packed(found: Iterable[Slice], most: int) -> list[list[Slice]]:
-    """Slices cut and put together to groups of `most` messages: a task has a price, whatever it reads."""
+    """Slices split and combined to groups of `most` messages: every task has a fixed cost."""
     groups: list[list[Slice]] = []
     room = 0
     for piece in found:
@@ -159,7 +159,7 @@ def packed(found: Iterable[Slice], most: int) -> list[list[Slice]]:
 
 
 def plain(position: Position, *, named: bool) -> dict[str, Any]:
-    """As JSON has it, in one order."""
+    """As JSON, in a fixed order."""
     stores: dict[str, dict[str, dict[str, int]]] = {name: {} for name in sorted(position.stores)}
     for queue, offset in sorted(position.offsets.items()):
         stores.setdefault(queue.store, {}).setdefault(queue.topic, {})[str(queue.queue_id)] = offset
@@ -167,7 +167,7 @@ def plain(position: Position, *, named: bool) -> dict[str, Any]:
 
 
 def position_of(value: Any, *, named: bool) -> Position:
-    """The reverse.  Raises ValueError for another shape."""
+    """The inverse of `plain`.  Raises ValueError for another shape."""
     stores = value if named else {"": value}
     offsets: dict[Queue, int] = {}
     for store, topics in _table(stores):
@@ -193,7 +193,7 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
 
 
 def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> None:
-    """Raises ValueError when the option names a queue, or a store, that is not there."""
+    """Raises ValueError when the option names an unknown queue or store."""
     if isinstance(asked, Position):
         there = {root.name or "": set(queues_in(root.path)[0]) for root in roots}
         for queue in sorted(asked.offsets):
@@ -204,7 +204,7 @@ def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> N
 
 def resolved(asked: str | Position, found: Mapping[Queue, Extent], stores: frozenset[str], *,
              otherwise: str) -> Position:
-    """What was asked for in numbers; queues it does not name stand at `otherwise`."""
+    """The requested position in numbers; queues it does not name get `otherwise`."""
 
     def at(queue: Queue, extent: Extent) -> int:
         place = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Position) else asked]

@@ -1,4 +1,4 @@
-"""What a reader of `rocketmq-store` was asked for, taken from its options; every mistake is one sentence."""
+"""Options of a reader of `rocketmq-store`; every error is one sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ class Root(NamedTuple):
 
 
 def roots_of(options: Mapping[str, str]) -> list[Root]:
-    """`load(DIR)`, or those of option `stores`.  Raises ValueError, and StoreError where there is no store."""
+    """`load(DIR)`, or those of option `stores`.  Raises ValueError, and StoreError for a directory without a store."""
     if (text := options.get("stores")) is None:
         if not options.get("path"):
             raise ValueError("Name the store: load(DIR), or several by option stores, as JSON {name: directory}.")
@@ -43,7 +43,7 @@ def roots_of(options: Mapping[str, str]) -> list[Root]:
 
 
 def store_at(path: Path) -> Path:
-    """Raises StoreError where there is no store."""
+    """Raises StoreError without a store there."""
     try:
         StoreReader(path).close()
     except StoreError:
@@ -57,14 +57,14 @@ NAMES = ("path", "stores", "columns", "topic", "queueId", "startingOffsets", "en
 
 
 def check_names(options: Iterable[str], known: Sequence[str]) -> None:
-    """Raises ValueError for an option there is not; like Spark's own they may be written in any case."""
+    """Raises ValueError for an unknown option; like Spark's own they are case-insensitive."""
     lower = {name.lower() for name in known}
     if unknown := sorted(name for name in options if name.lower() not in lower):
         raise ValueError(f"There is no option {', '.join(unknown)}. Options are: {', '.join(known)}.")
 
 
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
-    """Those of a schema, `store` among them; without one, what the options choose.  Raises ValueError."""
+    """Those of a schema, `store` included; without one, those of the options.  Raises ValueError."""
     if schema is None:
         return [STORE] * ("stores" in options) + columns_of(options)
     types = {name: DDL[SCHEMA.field(name).type] for name in SCHEMA.names} | ({STORE: "STRING"} if "stores" in options
@@ -79,7 +79,7 @@ def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[
 
 
 def columns_of(options: Mapping[str, str]) -> list[str]:
-    """Columns of a message, without `store`.  Raises ValueError for one there is not."""
+    """Columns of a message, without `store`.  Raises ValueError for an unknown one."""
     asked = [name for name in _listed(options, "columns") if name != STORE or "stores" not in options]
     if unknown := [name for name in asked if name not in SCHEMA.names]:
         raise ValueError(f"There is no column {', '.join(unknown)}. Columns are: {', '.join(SCHEMA.names)}.")
@@ -87,13 +87,13 @@ def columns_of(options: Mapping[str, str]) -> list[str]:
 
 
 def wanted_of(options: Mapping[str, str]) -> Wanted:
-    """Raises ValueError for a number that is none."""
+    """Raises ValueError for an invalid number."""
     ids = frozenset(number_of("queueId", number) for number in _listed(options, "queueId"))
     return Wanted(topics=frozenset(_listed(options, "topic")) or None, queue_ids=ids or None)
 
 
 def is_strict(options: Mapping[str, str]) -> bool:
-    """Option failOnDataLoss, true unless told otherwise.  Raises ValueError."""
+    """Option failOnDataLoss, default true.  Raises ValueError."""
     text = options.get("failOnDataLoss", "true").strip().lower()
     if text not in ("true", "false"):
         raise ValueError(f"Option failOnDataLoss has to be true or false, and {text} is neither.")
@@ -101,7 +101,7 @@ def is_strict(options: Mapping[str, str]) -> bool:
 
 
 def most_per_trigger(options: Mapping[str, str]) -> int | None:
-    """Option maxOffsetsPerTrigger: messages of all queues together; None without one.  Raises ValueError."""
+    """Option maxOffsetsPerTrigger: messages of all queues together; None if missing.  Raises ValueError."""
     text = options.get("maxOffsetsPerTrigger")
     if text is None:
         return None

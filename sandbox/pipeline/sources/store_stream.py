@@ -1,8 +1,8 @@
-"""`spark.readStream.format("rocketmq-store")`: messages of stores as they come, each exactly once by its checkpoint.
+"""`spark.readStream.format("rocketmq-store")`: new messages of stores, each exactly once by its checkpoint.
 
 Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where -2
 is earliest and -1 latest), `maxOffsetsPerTrigger`, `failOnDataLoss`.  They are named as the Kafka source names them.
-The checkpoint rules once there is one.
+An existing checkpoint decides.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ MESSAGES_PER_TASK = 65_536
 
 
 class Asked(NamedTuple):
-    """What the options say."""
+    """The options."""
 
     roots: list[Root]
     columns: list[str]
@@ -49,13 +49,13 @@ class Asked(NamedTuple):
 
     @property
     def begins_late(self) -> bool:
-        """Where it begins depends on when it is asked."""
+        """Whether its start depends on the time of the call."""
         asked = self.starting
         return offsets.LATEST in asked.offsets.values() if isinstance(asked, Position) else asked == "latest"
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
-    """Raises ValueError, and StoreError where there is no store."""
+    """Raises ValueError, and StoreError for a directory without a store."""
     check_names(options, NAMES)
     if "endingOffsets" in options:
         raise ValueError("A stream has no end: option endingOffsets is for reading once.")
@@ -73,7 +73,7 @@ class SlicePartition(InputPartition):
 
 
 class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process, from the disk anew each time; reads in the workers."""
+    """Plans in one process, from the current files; reads in the workers."""
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
@@ -95,8 +95,8 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         if start == self._first:
-            # Spark writes down ends only.  Were the first end not where the stream began, a stream that began with
-            # `latest` and died in its first batch would begin later when started again.
+            # Spark stores ends only: without this first end, a stream with `latest` that was killed in its first
+            # batch would begin later when started again.
             self._first = None
             return start
         position = offsets.position_of(start, named=self.asked.is_named)
@@ -158,7 +158,7 @@ def rows(root: Path, pieces: Sequence[Slice], columns: Sequence[str], *,
 
 
 def by_file(logs: list[Log], found: Places) -> Iterator[tuple[Log, Places]]:
-    """What lies in each file of the log; what lies in none is in no part."""
+    """The messages in each file of the log; those in none are left out."""
     for log in logs:
         low, high = np.searchsorted(found.physical, [log.start, log.end])
         if low < high:
@@ -166,7 +166,7 @@ def by_file(logs: list[Log], found: Places) -> Iterator[tuple[Log, Places]]:
 
 
 def _removed(pieces: Sequence[Slice], part: Places) -> Exception:
-    """The first of them, in words."""
+    """An error that names the first of them."""
     number = int(part.queue[0])
     own = part.queue_offset[part.queue == number]
     return offsets.lost(pieces[number].queue, int(own.min()), int(own.max()) + 1)

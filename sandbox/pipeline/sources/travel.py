@@ -1,7 +1,7 @@
-"""How a source reaches a process that was not given our code.
+"""Makes a source readable in a process without our code.
 
-A Spark Connect server plans a stream in a process of its own, which is handed the source, pickled, and nothing of what
-the session brought along (`PythonStreamingSourceRunner`, 4.3).  What pickles it has our code, so it says where.
+A Spark Connect server plans a stream in a process of its own, which gets the pickled source, but not the session's
+archives (`PythonStreamingSourceRunner`, 4.3).  The process that pickles it has our code, so it adds the path.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from typing import Any
 
 
 def reduced(source: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """For `__reduce__` of a data source: it is made again from its options, wherever that is."""
-    def made(root: str, module: str, name: str, options: Any) -> Any:  # travels by value: none of our names is needed
+    """For `__reduce__` of a data source: it is created again from its options in any process."""
+    def made(root: str, module: str, name: str, options: Any) -> Any:  # pickled by value: none of our names is needed
         import importlib
         import importlib.util
         import sys

@@ -24,6 +24,6 @@ def plan(cluster: Cluster, question: PlanCrash) -> Row:
 
 def _rows(cluster: Cluster, member: ConsumerActor) -> list[Row]:
     view, now_ms = GroupView(cluster, member.group), cluster.clock.now_ms()
-    found = [(mq, *redelivered_of(view, member, mq, now_ms)) for mq, _ in member.holds()]
+    found = [(mq, *redelivered_of(view, member, mq, now_ms)) for mq, _ in member.owned_queues()]
     return [{"group": member.group, "topic": mq.topic, "queue": mq.row, "done": done, "begun": begun}
             for mq, done, begun in sorted(found) if done + begun]

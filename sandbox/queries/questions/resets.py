@@ -66,7 +66,7 @@ def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
     for actor in view.actors:
         if actor.state != "running":
             continue
-        low, high = actor.work.work_ms if actor.work is not None else (0, 0)
+        low, high = actor.listener.work_ms if actor.listener is not None else (0, 0)
         orderly = actor.settings.listener == "orderly"
         hands = max(1, queues // len(view.actors)) if orderly else actor.settings.threads
         can_per_s += hands * 1000 / max(1.0, (low + high) / 2)

@@ -13,7 +13,7 @@ from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster import console
 from sandbox.cluster.actors.actors import Actor
 from sandbox.cluster.actors.consumer_actor import ConsumerActor, GroupMember
-from sandbox.cluster.actors.producing import producer_group
+from sandbox.cluster.actors.sending import producer_group
 from sandbox.cluster.cluster import Cluster
 from sandbox.queries.client_lives import ClientLife
 from sandbox.queries.rows.groups import GroupView

@@ -68,7 +68,7 @@ def _queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: st
     held = view.holder(mq)
     if held is not None and held[0].consumer is not None:
         actor, pq = held
-        working = actor.work.working.get(mq) if actor.work is not None else None
+        working = actor.listener.working.get(mq) if actor.listener is not None else None
         if working is not None:
             consuming = {"client_id": actor.client_id, "thread": working.thread, "offset": str(working.offset),
                          "key": working.key}

@@ -6,7 +6,7 @@ from sandbox.broker.config import BrokerConfig
 from sandbox.cluster import console
 from sandbox.cluster.actors.actors import Actor
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
-from sandbox.cluster.actors.producing import producer_group
+from sandbox.cluster.actors.sending import producer_group
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.nodes import NameServerNode

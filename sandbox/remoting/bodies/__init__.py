@@ -1,4 +1,4 @@
-"""Bodies of requests and answers, as values (spec remoting 3).
+"""Bodies of requests and answers as values (spec remoting 3).
 
 `encode` writes strict JSON, which every RocketMQ reads; `decode` also reads fastjson's dialect and what C++ clients
 write, and raises Malformed for anything else.  A queue is the tuple topic, broker name, queue id.

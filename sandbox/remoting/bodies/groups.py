@@ -13,7 +13,7 @@ _FROM_WHERE = ("CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_LAST_OFFSET_AND_FROM_MI
 
 
 class SubscriptionData(NamedTuple):
-    """What a group wants of a topic.  `codes` are the Java hashes of `tags`; both empty for `*`."""
+    """A group's subscription to a topic.  `codes` are the Java hashes of `tags`; both empty for `*`."""
 
     topic: str
     sub_string: str
@@ -81,7 +81,7 @@ class HeartbeatData(NamedTuple):
 
 
 class CheckClientBody(NamedTuple):
-    """46: may this group subscribe so?"""
+    """46: may this group use this subscription?"""
 
     client_id: str
     group: str
@@ -100,7 +100,7 @@ class CheckClientBody(NamedTuple):
 
 
 class ConsumerList(NamedTuple):
-    """The answer to 38: who is in the group."""
+    """The answer to 38: the members of a group."""
 
     client_ids: tuple[str, ...]
 
@@ -132,7 +132,7 @@ class Connection(NamedTuple):
 
 
 class ConsumerConnection(NamedTuple):
-    """The answer to 203: a group as its broker sees it."""
+    """The answer to 203: a group as seen by its broker."""
 
     connections: tuple[Connection, ...]
     consume_type: str
@@ -172,7 +172,7 @@ class ProducerConnection(NamedTuple):
 
 
 class LockBatchBody(NamedTuple):
-    """41 and 42: queues one client wants, or gives back."""
+    """41 and 42: queues a client wants to lock or unlock."""
 
     group: str
     client_id: str
@@ -191,7 +191,7 @@ class LockBatchBody(NamedTuple):
 
 
 class LockedQueues(NamedTuple):
-    """The answer to 41: exactly the asked queues that the client holds now."""
+    """The answer to 41: exactly the requested queues that the client has locked now."""
 
     queues: tuple[Queue, ...]
 

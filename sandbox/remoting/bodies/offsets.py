@@ -38,7 +38,7 @@ class TopicStats(NamedTuple):
 class GroupOffset(NamedTuple):
     """One queue of a group, as 208 answers it; `last_ms` is the store time of the last consumed message.
 
-    `pull_offset`, how far the broker has given messages out, is told by 5.x only.
+    `pull_offset`, the next offset to deliver, is reported by 5.x only.
     """
 
     broker_offset: int
@@ -84,12 +84,12 @@ class ConsumeStats(NamedTuple):
 
 
 class ResetOffsetBody(NamedTuple):
-    """220, and the answer to 222: where to go on."""
+    """220, and the answer to 222: the new offsets."""
 
     offsets: dict[Queue, int]
 
     def encode(self) -> bytes:
-        """RocketMQ's own form, queues without quotes: Go's client 2.1 takes strict JSON for gson's and dies of it."""
+        """RocketMQ's own form, keys without quotes: Go's client 2.1 reads strict JSON as gson's and crashes."""
         rows = ",".join(f"{queue_key(queue)}:{offset}" for queue, offset in self.offsets.items())
         return b'{"offsetTable":{%s}}' % rows.encode()
 
@@ -109,7 +109,7 @@ class ResetOffsetBody(NamedTuple):
 
 
 class ConsumerStatusBody(NamedTuple):
-    """221 answers with the offsets of one client (`queues`), 223 with those of all (`clients`)."""
+    """The answer to 221 has the offsets of one client (`queues`), to 223 those of all (`clients`)."""
 
     queues: dict[Queue, int]
     clients: dict[str, dict[Queue, int]]

@@ -7,12 +7,12 @@ from sandbox.remoting.bodies.topics import DataVersion, RegisterBrokerBody, Topi
 from sandbox.remoting.fields import Malformed
 from sandbox.remoting.json_body import dumps, reading
 
-MAX_PLAIN_BYTES = 1024 * 1024  # what a body may grow to: some fifteen thousand topics
+MAX_PLAIN_BYTES = 1024 * 1024  # limit of a decompressed body: some fifteen thousand topics
 _LENGTH = struct.Struct(">i")
 
 
 def pack(body: RegisterBrokerBody) -> bytes:
-    """What a topic's line does not hold (sys flag, order) is lost, as it is there."""
+    """Fields that a topic's line does not have (sys flag, order) are lost, as in RocketMQ."""
     version, topics = body.table
     parts = [_counted(version.encode()), _LENGTH.pack(len(topics))]
     parts += [_counted(f"{t.topic} {t.read_queues} {t.write_queues} {t.permission} {t.filter_type}".encode())
@@ -21,7 +21,7 @@ def pack(body: RegisterBrokerBody) -> bytes:
 
 
 def unpack(data: bytes) -> RegisterBrokerBody:
-    """Raises Malformed.  Lines that are no topic are left out."""
+    """Raises Malformed.  Invalid topic lines are left out."""
     with reading("packed registration"):
         plain = _Plain(_inflated(data))
         version = DataVersion.decode(plain.piece())
@@ -30,7 +30,7 @@ def unpack(data: bytes) -> RegisterBrokerBody:
 
 
 class _Plain:
-    """Pieces with their length in front, one after the other."""
+    """Strings with their length in front, one after the other."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""Bodies about where things are."""
+"""Bodies about routes and clusters."""
 
 from typing import Any, NamedTuple, Self
 

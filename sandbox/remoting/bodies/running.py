@@ -1,4 +1,4 @@
-"""What a member says of itself when an administrator asks (307)."""
+"""A member's running info, requested by an administrator (307)."""
 
 from typing import Any, NamedTuple, Self
 
@@ -9,9 +9,9 @@ from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_key, q
 class QueueRunningInfo(NamedTuple):
     """One queue in the memory of its member.  RocketMQ: `ProcessQueueInfo`.
 
-    `cached`: pulled and waiting, the offsets 0 when nothing is; `taken`: in the hands of an orderly listener.
-    `committed_offset` is what the member would commit now, -1: nothing yet.  Times in ms; one that never came is 0, or
-    when the member took the queue.
+    `cached`: pulled and waiting, the offsets 0 when nothing is; `taken`: being processed by an orderly listener.
+    `committed_offset` is what the member would commit now, -1: nothing yet.  Times in ms; a time that has not occurred
+    is 0, or when the member got the queue.
     """
 
     committed_offset: int
@@ -34,7 +34,7 @@ class QueueRunningInfo(NamedTuple):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        """What a client leaves out is 0 or false."""
+        """A missing field is 0 or false."""
         read: dict[str, Any] = {name: value.get(key) is True if name in _FLAGS else number(value.get(key) or 0)
                                 for name, key in zip(cls._fields, _QUEUE_KEYS, strict=True)}
         return cls(**read)
@@ -47,7 +47,7 @@ _FLAGS = frozenset({"locked", "dropped"})
 
 
 class TopicRunningStatus(NamedTuple):
-    """Means of the last minutes, of one topic of the member.  RocketMQ: `ConsumeStatus`."""
+    """Averages over the last minutes, of one topic of the member.  RocketMQ: `ConsumeStatus`."""
 
     pull_rt_ms: float
     pull_tps: float
@@ -70,9 +70,9 @@ _STATUS_KEYS = ("pullRT", "pullTPS", "consumeRT", "consumeOKTPS", "consumeFailed
 
 
 class RunningInfo(NamedTuple):
-    """The answer to 307.  RocketMQ: `ConsumerRunningInfo`.  `stacks`: of its threads, if it was asked for them.
+    """The answer to 307.  RocketMQ: `ConsumerRunningInfo`.  `stacks`: of its threads, if requested.
 
-    Of a pull or lite pull consumer the queues are missing, of clients in other languages mostly everything but them.
+    Pull and lite pull consumers send no queues; clients in other languages mostly send only them.
     """
 
     properties: dict[str, str]

@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 from sandbox.remoting.fields import Malformed
 
-MAX_SETTINGS_BYTES = 65_536  # of one request; all of a broker's are a tenth of it
+MAX_SETTINGS_BYTES = 65_536  # of one request; all settings of a broker are a tenth of it
 
 _PAIR = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
@@ -13,7 +13,7 @@ _MEANT = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 
 
 class Settings(NamedTuple):
-    """Texts by name, in the order of the lines; of a name met twice the last counts."""
+    """Texts by name, in the order of the lines; of equal names the last is used."""
 
     values: dict[str, str]
 
@@ -31,7 +31,7 @@ class Settings(NamedTuple):
 
 
 def _lines(text: str) -> list[str]:
-    """Lines that say something; one that ends with an odd number of backslashes goes on in the next."""
+    """Lines with content; one that ends with an odd number of backslashes continues in the next."""
     lines: list[str] = []
     goes_on = False
     for raw in re.split(r"\r\n|\r|\n", text):

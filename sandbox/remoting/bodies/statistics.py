@@ -1,4 +1,4 @@
-"""Bodies about what went through a broker: spans of queues, counters, units of a queue."""
+"""Bodies of broker statistics: time spans of queues, counters, queue entries."""
 
 from typing import Any, NamedTuple, Self
 
@@ -9,7 +9,7 @@ from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_json, 
 
 
 class QueueTimeSpan(NamedTuple):
-    """One queue in the answer to 303, in milliseconds; a time of -1: there is no such message."""
+    """One queue in the answer to 303, in ms; a time of -1: there is no such message."""
 
     queue: Queue
     min_ms: int
@@ -18,7 +18,7 @@ class QueueTimeSpan(NamedTuple):
     delay_ms: int
 
     def to_json(self, utc_offset_minutes: int) -> dict[str, Any]:
-        """RocketMQ's own text forms of the times come along."""
+        """With RocketMQ's own text forms of the times."""
         named = {"minTimeStamp": self.min_ms, "maxTimeStamp": self.max_ms, "consumeTimeStamp": self.consumed_ms}
         texts = {f"{name}Str": _human(at_ms, utc_offset_minutes) for name, at_ms in named.items()}
         return {"messageQueue": queue_json(self.queue), "delayTime": self.delay_ms, **named, **texts}
@@ -44,7 +44,7 @@ class ConsumeTimeSpans(NamedTuple):
 
 
 class StatsSpan(NamedTuple):
-    """One span of one counter: `sum` in it, mean per second, mean per call.  RocketMQ: `BrokerStatsItem`."""
+    """One time span of one counter: its `sum`, mean per second, mean per call.  RocketMQ: `BrokerStatsItem`."""
 
     sum: int = 0
     tps: float = 0.0
@@ -107,7 +107,7 @@ class QueueEntry(NamedTuple):
 
 
 class QueueEntries(NamedTuple):
-    """The answer to 321.  `filter_data` is a text: what the broker knows of the asking group's SQL filter."""
+    """The answer to 321.  `filter_data` is a text: the broker's data of the group's SQL filter."""
 
     min_offset: int
     max_offset: int

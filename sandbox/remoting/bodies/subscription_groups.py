@@ -1,4 +1,4 @@
-"""What a broker allows each consumer group, as administrators write it (200) and read it (201, 352)."""
+"""A broker's settings of a consumer group, as administrators write (200) and read them (201, 352)."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -9,7 +9,7 @@ from sandbox.remoting.json_body import dumps, loads, reading, table
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionGroupConfig:
-    """RocketMQ: `SubscriptionGroupConfig`; what 5.x adds to it is not read."""
+    """RocketMQ: `SubscriptionGroupConfig`; fields of 5.x are not read."""
 
     group: str
     consume_enable: bool = True
@@ -26,9 +26,9 @@ class SubscriptionGroupConfig:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "SubscriptionGroupConfig":
-        """Unknown keys are left alone, missing ones keep their default.
+        """Unknown keys are ignored, missing ones keep their default.
 
-        Raises ValueError without a group name, TypeError for a value of another kind than RocketMQ's.
+        Raises ValueError without a group name, TypeError for a value of another type than RocketMQ's.
         """
         group = values.get("groupName")
         if not isinstance(group, str) or not group:

@@ -1,4 +1,4 @@
-"""Bodies about topics, and what a broker registers."""
+"""Bodies about topics, and a broker's registration."""
 
 from typing import Any, NamedTuple, Self
 
@@ -6,7 +6,7 @@ from sandbox.remoting.json_body import dumps, loads, number, reading, rows, tabl
 
 
 class DataVersion(NamedTuple):
-    """Which state of a table somebody has seen: compared for equality, never for order."""
+    """Version of a table: compared for equality, never for order."""
 
     counter: int = 0
     timestamp: int = 0
@@ -56,7 +56,7 @@ class TopicConfig(NamedTuple):
 
 
 class TopicConfigTable(NamedTuple):
-    """The answer to 21, and the heart of a registration.  RocketMQ: `TopicConfigSerializeWrapper`."""
+    """The answer to 21, and the main part of a registration.  RocketMQ: `TopicConfigSerializeWrapper`."""
 
     version: DataVersion
     topics: dict[str, TopicConfig]

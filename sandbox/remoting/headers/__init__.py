@@ -1,7 +1,7 @@
-"""Custom headers: what stands in the ext fields of a request or an answer, as values (spec remoting 2.2 to 2.5).
+"""Custom headers: the ext fields of requests and answers, as values (spec remoting 2.2 to 2.5).
 
-Each has `from_ext`, which raises Malformed when something needed is missing, and `to_ext`.  Codes that are not
-listed have no header of their own.
+Each has `from_ext`, which raises Malformed when a required field is missing, and `to_ext`.  Codes that are not listed
+have no header of their own.
 """
 
 from sandbox.remoting.headers.groups import (

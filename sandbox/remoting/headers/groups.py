@@ -6,7 +6,7 @@ from sandbox.remoting.fields import Ext, int64, is_true, text, text_or_none, wri
 
 
 class GroupHeader(NamedTuple):
-    """38, 40, 203: a consumer group and nothing else."""
+    """38, 40, 203: a consumer group only."""
 
     group: str
 
@@ -19,7 +19,7 @@ class GroupHeader(NamedTuple):
 
 
 class UnregisterClientHeader(NamedTuple):
-    """35.  An empty group is no group: C++ sends one beside the other (spec remoting 7)."""
+    """35.  An empty group is no group: C++ sends one with the other (spec remoting 7)."""
 
     client_id: str
     producer_group: str | None = None
@@ -49,7 +49,7 @@ class ConsumeStatsHeader(NamedTuple):
 
 
 class TopicGroupHeader(NamedTuple):
-    """221, 223 and 303: a topic and a group.  `client_address` is empty or missing for: all members."""
+    """221, 223 and 303: a topic and a group.  An empty or missing `client_address` means all members."""
 
     topic: str
     group: str
@@ -115,9 +115,10 @@ class DeleteGroupHeader(NamedTuple):
 
 
 class CloneOffsetsHeader(NamedTuple):
-    """314: give one group the positions of another, in one topic or in all.  RocketMQ: `CloneGroupOffsetRequestHeader`.
+    """314: copy the offsets of one group to another, in one topic or in all.  RocketMQ:
+    `CloneGroupOffsetRequestHeader`.
 
-    Unless `offline`, a topic the source is online for without subscribing to it is left alone.
+    Unless `offline`, topics that an online source group does not subscribe to are left out.
     """
 
     source: str

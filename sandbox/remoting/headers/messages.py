@@ -1,4 +1,4 @@
-"""Headers of what carries messages: send, pull, query, view, send back, end a transaction."""
+"""Headers of send, pull, query, view, send back, end of a transaction."""
 
 from operator import itemgetter
 from typing import NamedTuple, Self
@@ -22,7 +22,7 @@ _V1 = ("producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queue
 _V2 = ("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n")
 V2_NAMES = dict(zip(_V2, _V1, strict=True))
 _usual = itemgetter("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "m", "n")
-_header = tuple.__new__  # half of what the NamedTuple's own constructor costs, for every message sent
+_header = tuple.__new__  # half the cost of the NamedTuple's own constructor, for every message sent
 
 
 class SendHeader(NamedTuple):
@@ -48,14 +48,14 @@ class SendHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        """Either form: a V2 header has `b` where the old one has `topic`."""
+        """Both forms: a V2 header has `b` where the old one has `topic`."""
         if ext and "b" in ext:
             return cls.from_v2(ext)
         return cls._tolerant(ext, _V1)
 
     @classmethod
     def from_v2(cls, ext: dict[str, str]) -> Self:
-        """The common case in one breath; anything unusual is read field by field."""
+        """The common case at once; others are read field by field."""
         try:
             a, b, c, d, e, f, g, h, i, j, k, m, n = _usual(ext)
             if (d + e + f + g + h + j).isdecimal() and "l" not in ext:
@@ -201,7 +201,7 @@ class QueryMessageResponseHeader(NamedTuple):
 
 
 class ViewMessageHeader(NamedTuple):
-    """33: one record by its place in the log.  Only 5.x asks with the topic, too."""
+    """33: one record by its log offset.  Only 5.x also sends the topic."""
 
     physical_offset: int
     topic: str | None = None
@@ -264,7 +264,7 @@ class EndTransactionHeader(NamedTuple):
 
 
 class CheckTransactionHeader(NamedTuple):
-    """39: what became of this transaction?  The offsets are those of the half message as it stands now."""
+    """39: the state of this transaction?  The offsets are those of the half message now."""
 
     half_queue_offset: int
     physical_offset: int

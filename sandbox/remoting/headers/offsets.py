@@ -1,4 +1,4 @@
-"""Headers that ask for, answer with, or change one offset of one queue."""
+"""Headers about one offset of one queue: query, answer, change."""
 
 from typing import NamedTuple, Self
 
@@ -37,7 +37,7 @@ class SearchOffsetHeader(NamedTuple):
 
 
 class QueryOffsetHeader(NamedTuple):
-    """14: what a group has committed.  `set_zero_if_not_found` is sent by 5.x only; a 4.9 broker ignores it."""
+    """14: the committed offset of a group.  `set_zero_if_not_found` is sent by 5.x only; a 4.9 broker ignores it."""
 
     group: str
     topic: str
@@ -88,7 +88,7 @@ class OffsetResponseHeader(NamedTuple):
 
 
 class TimestampResponseHeader(NamedTuple):
-    """The answer to 32; -1 when the queue holds nothing."""
+    """The answer to 32; -1 when the queue is empty."""
 
     timestamp_ms: int
 

@@ -1,4 +1,4 @@
-"""The header of a reply on its way to who asked (spec remoting 2.3, 6)."""
+"""The header of a reply on its way to the requester (spec remoting 2.3, 6)."""
 
 from typing import NamedTuple, Self
 
@@ -36,7 +36,7 @@ class PushReplyHeader(NamedTuple):
 
     @classmethod
     def of(cls, sent: SendHeader, properties: str, *, born_host: str, store_host: str, store_ms: int) -> Self:
-        """What the replier sent, with what its broker knows."""
+        """The header of the replier's send, with the broker's fields."""
         return cls(sent.group, sent.topic, sent.default_topic, sent.default_topic_queues, sent.queue_id, sent.sys_flag,
                    sent.born_ms, sent.flag, properties, sent.reconsume_times, sent.unit_mode, born_host, store_host,
                    store_ms)

@@ -1,4 +1,4 @@
-"""Headers of questions about statistics."""
+"""Headers of statistics requests."""
 
 from typing import NamedTuple, Self
 
@@ -33,7 +33,7 @@ class AllConsumeStatsHeader(NamedTuple):
 
 
 class QueueEntriesHeader(NamedTuple):
-    """321.  What is missing is 0, as in Java's own fields.  RocketMQ: `QueryConsumeQueueRequestHeader`."""
+    """321.  Missing fields are 0, as in Java.  RocketMQ: `QueryConsumeQueueRequestHeader`."""
 
     topic: str
     queue_id: int
@@ -52,7 +52,7 @@ class QueueEntriesHeader(NamedTuple):
 
 
 class CorrectionOffsetHeader(NamedTuple):
-    """308.  `filter_groups` do not count.  RocketMQ: `QueryCorrectionOffsetHeader`."""
+    """308.  `filter_groups` are left out.  RocketMQ: `QueryCorrectionOffsetHeader`."""
 
     topic: str
     compare_group: str

@@ -6,7 +6,7 @@ from sandbox.remoting.fields import Ext, int32, int32_or_none, int64, is_true, t
 
 
 class TopicHeader(NamedTuple):
-    """202, 215, 300: a topic and nothing else."""
+    """202, 215, 300: a topic only."""
 
     topic: str
 
@@ -19,7 +19,7 @@ class TopicHeader(NamedTuple):
 
 
 class RouteHeader(NamedTuple):
-    """105.  `standard_json` asks for quoted keys, which we always answer with."""
+    """105.  `standard_json` asks for quoted keys, which our answers always have."""
 
     topic: str
     standard_json: bool = False
@@ -94,7 +94,7 @@ class RegisterBrokerHeader(NamedTuple):
 
 
 class RegisterBrokerResponseHeader(NamedTuple):
-    """What a slave learns of its master; empty for masters."""
+    """The master's addresses for a slave; empty for masters."""
 
     ha_address: str | None = None
     master_address: str | None = None
@@ -108,7 +108,7 @@ class RegisterBrokerResponseHeader(NamedTuple):
 
 
 class UnregisterBrokerHeader(NamedTuple):
-    """104, and 322, which asks after the version of a table."""
+    """104, and 322, which queries the version of a table."""
 
     broker: str
     address: str
@@ -125,7 +125,7 @@ class UnregisterBrokerHeader(NamedTuple):
 
 
 class BrokerNameHeader(NamedTuple):
-    """205, 327: take or give back the write permission of a broker's topics."""
+    """205, 327: remove or restore the write permission of a broker's topics."""
 
     broker: str
 

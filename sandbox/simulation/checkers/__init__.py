@@ -1,6 +1,6 @@
-"""What must hold, each a pure function of what was seen: `Observed` in, `Violation`s out.
+"""The invariants, each a pure function: `Observed` in, `Violation`s out.
 
-docs/simulation.md names the promise behind each and where RocketMQ makes it.
+docs/simulation.md names the guarantee behind each and its source in RocketMQ.
 """
 
 from sandbox.simulation.checkers.calm import check_calm

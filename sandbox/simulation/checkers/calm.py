@@ -1,4 +1,4 @@
-"""Nobody makes a mistake that somebody else has to catch."""
+"""No request handler fails with an unexpected exception."""
 
 from sandbox.journal.events import HandlerFailed
 from sandbox.simulation.observed import Observed
@@ -6,6 +6,6 @@ from sandbox.simulation.violation import Violation
 
 
 def check_calm(observed: Observed) -> list[Violation]:
-    """A handler that failed answered SYSTEM_ERROR and left this fact; errors of tasks end the run by themselves."""
+    """A handler that failed answered SYSTEM_ERROR and wrote this fact; errors of tasks end the run by themselves."""
     return [Violation("calm", f"{entry.event.node} failed at request {entry.event.request_code}: {entry.event.remark}")
             for entry in observed.entries if isinstance(entry.event, HandlerFailed)]

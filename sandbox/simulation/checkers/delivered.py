@@ -1,18 +1,19 @@
-"""At least once: what is stored and wanted has succeeded, or was buried, or somebody skipped it by name."""
+"""At least once: a stored message that a group wants has succeeded, is in the dead letters, or was skipped by a reset.
+"""
 
 from sandbox.journal.events import MessagesConsumed
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.simulation.checkers.progress import SENT_BACK, Book
 from sandbox.simulation.observed import Observed, Place, Stored, wants
-from sandbox.simulation.stage import TOPIC, GroupShape
+from sandbox.simulation.setup import TOPIC, GroupShape
 from sandbox.simulation.violation import Violation
 
 JUST_DUE_MS = 5_000
 
 
 def check_delivered(observed: Observed) -> list[Violation]:
-    """For every clustering group, after rest (spec client-behaviour 8.1; seed rows 0.7 and 2.x)."""
+    """For every clustering group, at the end of the run (spec client-behaviour 8.1; seed rows 0.7 and 2.x)."""
     book = Book(observed)
     for entry in observed.entries:
         book.take(entry)
@@ -20,7 +21,7 @@ def check_delivered(observed: Observed) -> list[Violation]:
     found = _not_due(observed)
     found += [Violation("at least once", f"without any trouble there was no end of {what}")
               for what in observed.final.unfinished if not any(f"/{broker}/" in what for broker in diverged)]
-    for group in observed.stage.counting:
+    for group in observed.setup.counting:
         succeeded, elsewhere = _succeeded(observed, group), _buried_or_lost(observed, group)
         for place, stored in _readable(observed, group).items():
             queue, offset = place
@@ -35,7 +36,7 @@ def check_delivered(observed: Observed) -> list[Violation]:
 
 
 def _readable(observed: Observed, group: GroupShape) -> dict[Place, Stored]:
-    """What the group should have had, as it is stored in the end."""
+    """The messages the group should have received, as stored at the end."""
     final = observed.final
     return {place: stored for inventory in final.masters.values() for place, stored in inventory.messages.items()
             if place[0].topic in (TOPIC, f"%RETRY%{group.name}")
@@ -44,7 +45,7 @@ def _readable(observed: Observed, group: GroupShape) -> dict[Place, Stored]:
 
 
 def _succeeded(observed: Observed, group: GroupShape) -> set[str]:
-    """Unique keys of all that succeeded, wherever it lay."""
+    """Unique keys of all messages that succeeded, in whatever topic."""
     places = observed.places()
     keys: set[str] = set()
     for entry in observed.entries:
@@ -57,7 +58,7 @@ def _succeeded(observed: Observed, group: GroupShape) -> set[str]:
 
 
 def _buried_or_lost(observed: Observed, group: GroupShape) -> set[str]:
-    """Unique keys in the dead letters, and of copies a power cut took or garbled.
+    """Unique keys in the dead letters, and of copies that a power cut removed or damaged.
 
     A message sent back is stored without waiting for the disk (WAIT=false; spec broker-behaviour 2.2 and 11).
     """
@@ -70,7 +71,7 @@ def _buried_or_lost(observed: Observed, group: GroupShape) -> set[str]:
 
 
 def _not_due(observed: Observed) -> list[Violation]:
-    """Delayed messages whose time came and that lie nowhere."""
+    """Delayed messages that are due and not in their topic."""
     arrived = {(queue.topic, stored.unique_key) for (queue, _), known in observed.places().items() for stored in known}
     return [Violation("at least once", f"{_name(stored)} was due at {stored.due_ms} and never came to "
                                        f"{stored.real_topic}")

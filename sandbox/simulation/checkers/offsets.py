@@ -1,10 +1,10 @@
-"""Committed never passes what is unfinished, and ends inside its queue."""
+"""The committed offset never passes an unfinished message, and is inside its queue at the end."""
 
 from sandbox.journal.events import OffsetCommitted
 from sandbox.message.queue import MessageQueue
 from sandbox.simulation.checkers.progress import Book
 from sandbox.simulation.observed import Observed
-from sandbox.simulation.stage import TOPIC
+from sandbox.simulation.setup import TOPIC
 from sandbox.simulation.violation import Violation
 
 BY_HAND = ("reset", "admin")
@@ -37,7 +37,7 @@ def _outside(observed: Observed) -> list[Violation]:
     final = observed.final
     for inventory in final.masters.values():
         for queue, ends in inventory.ends.items():
-            for group in observed.stage.counting:
+            for group in observed.setup.counting:
                 if queue.topic not in (TOPIC, f"%RETRY%{group.name}") or ends.high == 0:
                     continue
                 if queue.queue_id >= final.read_queues.get((queue.topic, queue.broker), 0):

@@ -1,4 +1,4 @@
-"""In order, nobody overtakes: a message is begun when everything before it has succeeded."""
+"""Orderly consumption: a message begins when all before it have succeeded."""
 
 from sandbox.journal.events import Entry, MessagesConsumed, SandboxWoken
 from sandbox.message.queue import MessageQueue
@@ -6,16 +6,16 @@ from sandbox.simulation.checkers.progress import SUCCESS, Book
 from sandbox.simulation.observed import Observed
 from sandbox.simulation.violation import Violation
 
-ENDED, BEGUN = 0, 1  # at one moment, what ended counts before what began
+ENDED, BEGUN = 0, 1  # at equal times, ends count before begins
 
 
 def check_order(observed: Observed) -> list[Violation]:
-    """Begins and ends of batches in the order they happened (spec client-behaviour 8.2)."""
-    orderly = {group.name for group in observed.stage.groups if group.kind == "orderly"}
+    """Begins and ends of batches in time order (spec client-behaviour 8.2)."""
+    orderly = {group.name for group in observed.setup.groups if group.kind == "orderly"}
     if not orderly:
         return []
     moments: list[tuple[int, int, int, int, Entry]] = []
-    life = 0  # of the sandbox: its time may go back when its process was killed
+    life = 0  # process number of the sandbox: its time may go back after a kill
     for entry in observed.entries:
         life += isinstance(entry.event, SandboxWoken)
         moments.append((life, entry.at_ms, ENDED, entry.seq, entry))

@@ -1,4 +1,4 @@
-"""No queue has two owners under lock."""
+"""No queue has two owners with a lock."""
 
 from bisect import bisect_right
 from typing import NamedTuple
@@ -8,12 +8,13 @@ from sandbox.message.queue import MessageQueue
 from sandbox.simulation.observed import Observed
 from sandbox.simulation.violation import Violation
 
-TRUSTED_MS = 30_000  # rocketmq.client.rebalance.lockMaxLiveTime: so long a member trusts a lock it heard of
-ANSWER_MS = 3_000  # a member counts from the answer, which may take as long as a call may
+TRUSTED_MS = 30_000  # rocketmq.client.rebalance.lockMaxLiveTime: how long a member uses a lock it was granted
+ANSWER_MS = 3_000  # a member counts from the answer, which may take as long as a call's timeout
 FORGETFUL_MS = TRUSTED_MS + ANSWER_MS
-"""A broker that ends forgets its locks, and the first who asks the next one gets them, while the old owner trusts its
-own for as long as this (spec broker-behaviour 6: locks live in memory, a restart loses all).  So does a broker whose
-wall clock jumps: it counts the 60 s of a lock on that clock."""
+"""A broker that ends loses its locks, and the next client to ask gets them, while the old owner still uses its own for
+this long (spec broker-behaviour 6: locks live in memory, a restart loses all).  The same after a jump of a broker's
+clock: it counts the 60 s of a lock on that clock.
+"""
 
 
 class _Grant(NamedTuple):
@@ -23,7 +24,7 @@ class _Grant(NamedTuple):
 
 
 def check_owners(observed: Observed) -> list[Violation]:
-    """As we saw members trust, and as they worked."""
+    """By the members' lock state, and by the messages they processed."""
     stops = [(entry.at_ms, entry.event.broker) for entry in observed.entries
              if isinstance(entry.event, BrokerStopped) and entry.event.broker_id == 0]
     stops += [(step.at_ms, step.fields["broker"]) for step in observed.played if step.action == "SkewClock"]
@@ -37,8 +38,8 @@ def _trusting(observed: Observed, stops: list[tuple[int, str]]) -> list[Violatio
 
 
 def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation]:
-    """Whoever began a message in order had the lock, had it renewed, and nobody had got it since."""
-    orderly = {group.name for group in observed.stage.groups if group.kind == "orderly"}
+    """Each member that began a message in order had the lock, had renewed it, and no other got it since."""
+    orderly = {group.name for group in observed.setup.groups if group.kind == "orderly"}
     grants: dict[tuple[str, MessageQueue], list[_Grant]] = {}
     found: list[Violation] = []
     for entry in observed.entries:

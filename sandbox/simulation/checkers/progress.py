@@ -1,4 +1,4 @@
-"""How far a group has got in each queue, told by the journal's events alone, one after the other."""
+"""Progress of each group in each queue, computed from the journal's events in order."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -14,32 +14,32 @@ from sandbox.journal.events import (
 )
 from sandbox.message.queue import MessageQueue
 from sandbox.simulation.observed import Ack, Inventory, Observed, Place, PowerLoss, wants
-from sandbox.simulation.stage import TOPIC, GroupShape
+from sandbox.simulation.setup import TOPIC, GroupShape
 
 SUCCESS, SENT_BACK, SKIPPED = "success", "sent back", "skipped"
 ENDLESS = 1 << 62
 
 
 class Progress:
-    """One group in one queue: what was done with each offset, and the first that is still to be done."""
+    """One group in one queue: what happened to each offset, and the first that is still open."""
 
     def __init__(self, group: GroupShape, queue: MessageQueue, holds: Inventory | None) -> None:
         self._group = group
         self._queue = queue
-        self.holds = holds  # what the queue has, until the next power cut
+        self.holds = holds  # the queue's messages, until the next power cut
         self._open = 0
-        self.unpromised_from = ENDLESS  # whoever reads a slave that has diverged may miss anything from here on
+        self.unpromised_from = ENDLESS  # from here on a reader of a slave that has diverged may miss messages
         self._skipped_to = 0
         self.pulled = 0
         self.done: dict[int, str] = {}
 
     def handle(self, offset: int, how: str) -> None:
-        """What was skipped stays so: who finishes it now finishes a message that is not there any more."""
+        """A skipped offset stays skipped: a later success belongs to a message that no longer exists."""
         if self.done.get(offset) not in (SUCCESS, SKIPPED):
             self.done[offset] = how
 
     def skip_to(self, offset: int) -> None:
-        """Everything below is not the group's affair any more."""
+        """Offsets below are no longer open for the group."""
         self._skipped_to = max(self._skipped_to, offset)
 
     def how(self, offset: int) -> str | None:
@@ -47,12 +47,12 @@ class Progress:
         return self.done.get(offset, None if promised else SKIPPED)
 
     def is_visible(self, offset: int) -> bool:
-        """Does the group want it?  What the inventory has not counts as wanted."""
+        """Whether the group subscribes to it; unknown offsets count as wanted."""
         stored = self.holds.messages.get((self._queue, offset)) if self.holds is not None else None
         return stored is None or wants(self._group, self._queue.topic, stored.tags)
 
     def first_open(self, beside: frozenset[int] = frozenset()) -> int:
-        """The smallest offset with nothing done; those `beside` count as done."""
+        """The smallest open offset; those in `beside` count as done."""
         at = self._open = self._passed(self._open, frozenset())
         return self._passed(at, beside) if beside else at
 
@@ -64,10 +64,10 @@ class Progress:
 
 
 class Book:
-    """All clustering groups' progress, kept up by `take` in the order of the journal."""
+    """Progress of all clustering groups, updated by `take` in journal order."""
 
     def __init__(self, observed: Observed) -> None:
-        self._groups = {group.name: group for group in observed.stage.counting}
+        self._groups = {group.name: group for group in observed.setup.counting}
         self._by_key: dict[str, list[Place]] = {}
         for place, known in observed.places().items():
             for stored in known:
@@ -80,7 +80,7 @@ class Book:
         for loss in reversed(self._losses):
             self._holds.setdefault(loss.node, []).insert(0, loss.before)
         self._diverged = {slave.partition(".")[0] for slave in observed.diverged()}
-        self._diverging: dict[str, PowerLoss] = {}  # broker → the first cut since which its slave may have diverged
+        self._diverging: dict[str, PowerLoss] = {}  # broker → first cut that its slave may have diverged by
         self.pages: dict[tuple[str, MessageQueue], Progress] = {}
 
     def page(self, group: str, queue: MessageQueue) -> Progress | None:
@@ -98,13 +98,13 @@ class Book:
         return found[0] if found else None
 
     def _unpromised_from(self, queue: MessageQueue) -> int:
-        """Where a power cut left the queue's master with less than its slave."""
+        """The offset where a power cut left the queue's master with less than its slave."""
         loss = self._diverging.get(queue.broker)
         ends = loss.after.ends.get(queue) if loss is not None else None
         return ENDLESS if loss is None else ends.high if ends is not None else 0
 
     def take(self, entry: Entry) -> None:
-        """Note what this event says was done, and what was promised elsewhere before it."""
+        """Record what this event says was done, and the acknowledgements before it."""
         while self._retries and self._retries[0].at_ms <= entry.at_ms:
             self._sent_to_retry_topic(self._retries.pop(0))
         while self._losses and self._losses[0].at_ms <= entry.at_ms:
@@ -141,7 +141,7 @@ class Book:
                 page.handle(offset, how)
 
     def _sent_to_retry_topic(self, ack: Ack) -> None:
-        """The second way of a failed message: sent like any other, so only the wire tells (spec client-behaviour 8)."""
+        """The second way to retry a message: a normal send, visible only on the wire (spec client-behaviour 8)."""
         group = ack.queue.topic.removeprefix("%RETRY%")
         for queue, offset in self._by_key.get(ack.unique_key, ()):
             page = self.page(group, queue)
@@ -149,10 +149,10 @@ class Book:
                 page.handle(offset, SENT_BACK)
 
     def _given_back(self, loss: PowerLoss) -> None:
-        """Offsets a power cut gave back are given again, and who had pulled them goes on behind them.
+        """Offsets lost in a power cut are assigned again, and consumers that had pulled them continue behind them.
 
-        RocketMQ's consumers count offsets, not messages; an offset above the queue's end is corrected only while it
-        is above (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
+        RocketMQ's consumers count offsets, not messages; an offset above the queue's end is corrected only while it is
+        above (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
         """
         if loss.node in self._diverged:
             self._diverging.setdefault(loss.node, loss)

@@ -1,16 +1,16 @@
-"""A reset nothing else disturbs does what it says."""
+"""A reset without faults around it reaches its target."""
 
 from sandbox.journal.events import Entry, MessagesConsumed, OffsetCommitted, OffsetsReset
 from sandbox.message.queue import MessageQueue
 from sandbox.simulation.observed import Observed, Played, wants
-from sandbox.simulation.stage import TOPIC
+from sandbox.simulation.setup import TOPIC
 from sandbox.simulation.violation import Violation
 
-CARRIED_OUT_MS = 45_000  # 10 s of waiting at each member, a round of dividing, a round of commits
+CARRIED_OUT_MS = 45_000  # 10 s of waiting at each member, one rebalance, one round of commits
 
 
 def check_resets(observed: Observed) -> list[Violation]:
-    """Back: the group gets every message again.  Forward: it goes on from there (spec client-behaviour 9)."""
+    """Backward: the group gets every message again.  Forward: it continues from there (spec client-behaviour 9)."""
     found: list[Violation] = []
     for step in observed.played:
         if step.kind == "calm reset":

@@ -1,4 +1,4 @@
-"""What was acknowledged is stored, as safely as the flush mode promises."""
+"""Acknowledged messages are stored, as durably as the flush mode guarantees."""
 
 from sandbox.journal.events import UnflushedLost
 from sandbox.simulation.observed import Ack, Inventory, Observed, PowerLoss
@@ -8,9 +8,9 @@ SEND_OK = 0
 
 
 def check_stored(observed: Observed) -> list[Violation]:
-    """Every answer that said stored, and every power cut (spec broker-behaviour 2 and 11, store-format 7)."""
+    """Every answer that confirmed a message, and every power cut (spec broker-behaviour 2 and 11, store-format 7)."""
     found = [violation for loss in observed.losses
-             for violation in (*_cut_too_deep(observed, loss), *_told_otherwise(observed, loss))]
+             for violation in (*_cut_too_deep(observed, loss), *_check_report(observed, loss))]
     found += _not_replicated(observed)
     for ack in observed.acks:
         inventory = observed.final.masters.get(ack.queue.broker)
@@ -24,13 +24,13 @@ def check_stored(observed: Observed) -> list[Violation]:
 
 
 def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
-    """What was flushed survives a power cut, and with SYNC_FLUSH what got SEND_OK was flushed."""
+    """Flushed bytes survive a power cut, and with SYNC_FLUSH a message with SEND_OK was flushed."""
     found = [Violation("stored", (
         f"{stored.key} ({stored.queue.key}@{stored.offset}) was flushed to {loss.before.flushed_to} and lost when "
         f"{loss.node}'s power went at {loss.at_ms}"))
         for stored in (*loss.lost(), *loss.torn())
         if stored.physical_offset + stored.store_bytes <= loss.before.flushed_to]
-    if observed.stage.flush == "SYNC_FLUSH":
+    if observed.setup.flush == "SYNC_FLUSH":
         found += [Violation("stored", (
             f"{_name(ack)} got SEND_OK with SYNC_FLUSH and was lost when {loss.node}'s power went at {loss.at_ms}"))
             for ack in observed.acks if ack.node == loss.node and ack.code == SEND_OK and ack.at_ms <= loss.at_ms
@@ -38,38 +38,39 @@ def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
     return found
 
 
-def _told_otherwise(observed: Observed, loss: PowerLoss) -> list[Violation]:
-    """`UnflushedLost` says exactly what the next start does not find, and counts those that had got their OK."""
-    told = next((entry.event for entry in observed.entries if isinstance(entry.event, UnflushedLost)
+def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
+    """`UnflushedLost` lists exactly the messages missing at the next start, and counts those acknowledged with SEND_OK.
+    """
+    reported = next((entry.event for entry in observed.entries if isinstance(entry.event, UnflushedLost)
                  and entry.event.broker == loss.node and entry.at_ms == loss.at_ms), None)
-    if told is None:
-        return [Violation("stored", f"nothing was told of the power cut of {loss.node} at {loss.at_ms}")]
+    if reported is None:
+        return [Violation("stored", f"no UnflushedLost for the power cut of {loss.node} at {loss.at_ms}")]
     gone = loss.lost()
-    codes = {ack.physical_offset: ack.code for ack in observed.acks  # the last: a cut before gave positions again
+    codes = {ack.physical_offset: ack.code for ack in observed.acks  # the last: positions may be assigned again
              if ack.node == loss.node and ack.at_ms <= loss.at_ms}
     answered = sum(codes.get(stored.physical_offset) == SEND_OK for stored in gone)
-    outside = [stored for stored in gone if not told.from_offset <= stored.physical_offset < told.to_offset]
-    if told.messages != len(gone) or told.answered < answered or outside:
+    outside = [stored for stored in gone if not reported.from_offset <= stored.physical_offset < reported.to_offset]
+    if reported.messages != len(gone) or reported.answered < answered or outside:
         return [Violation("stored", (
             f"{loss.node} lost {len(gone)} messages at {loss.at_ms}, {answered} of them with SEND_OK, {len(outside)} "
-            f"outside the range told; told were {told}"))]
+            f"outside the range reported; reported were {reported}"))]
     return []
 
 
 def _not_replicated(observed: Observed) -> list[Violation]:
     """SYNC_MASTER and SEND_OK: a slave has it too (spec broker-behaviour 12).
 
-    Looked at when the master's power goes, and in the end.  Not after a slave lost its own page cache, which it had
-    acknowledged from, and not of a slave that has more than its master (see `Observed.diverged`).
+    Checked when the master loses power, and at the end.  Not after a slave lost its own page cache, from which it had
+    acknowledged, and not for a slave that has more than its master (see `Observed.diverged`).
     """
     diverged = observed.diverged()
-    if observed.stage.replication != "SYNC_MASTER":
+    if observed.setup.replication != "SYNC_MASTER":
         return []
     found: list[Violation] = []
-    looks = [(loss.node, loss.at_ms, loss.slaves) for loss in observed.losses if loss.node in observed.stage.slaves]
+    looks = [(loss.node, loss.at_ms, loss.slaves) for loss in observed.losses if loss.node in observed.setup.slaves]
     looks += [(name, observed.final.at_ms, tuple(slave for slave in observed.final.slaves.values()
                                                  if slave.node not in diverged and slave.node.startswith(f"{name}.")))
-              for name in observed.stage.slaves]
+              for name in observed.setup.slaves]
     for name, at_ms, slaves in looks:
         began_ms = max((loss.at_ms for loss in observed.losses if loss.node.partition(".")[0] == name
                         and loss.at_ms < at_ms), default=0)
@@ -80,8 +81,9 @@ def _not_replicated(observed: Observed) -> list[Violation]:
 
 
 def _holds(inventory: Inventory, ack: Ack) -> bool:
-    """Where the answer said: for a delayed or half message that is the offset in the queue where it waits, beside the
-    queue it was sent to.  Retention may have taken it: then its place in the log is gone."""
+    """Whether the message is where the answer said: for a delayed or half message that is the offset in the queue where
+    it waits, beside the queue it was sent to.  Retention may have deleted it: then its place in the log is gone.
+    """
     if ack.physical_offset < inventory.log_begins:
         return True
     stored = inventory.by_position.get(ack.physical_offset)

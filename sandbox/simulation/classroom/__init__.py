@@ -1,1 +1,1 @@
-"""A whole class at its sandboxes, made by the engine in virtual time: what jobs over many students are tried on."""
+"""Sandboxes of a simulated class, made by the engine in virtual time: test data for jobs over many students."""

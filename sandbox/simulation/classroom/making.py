@@ -1,4 +1,4 @@
-"""Directories of a class, each as a sandbox's own: `sandbox.json`, `journal/`, a store for each broker."""
+"""Directories of a class, each like a sandbox's own: `sandbox.json`, `journal/`, a store for each broker."""
 
 import logging
 import multiprocessing
@@ -21,13 +21,13 @@ from sandbox.simulation.classroom.student import TEMPLATES, Student
 from sandbox.simulation.world import BEGIN_MS, SLUG, World
 
 CONFIG = HostConfig(sandbox_limits=replace(COURSE_LIMITS, actions_per_s=1_000))
-KILLED_SHARE = 0.1  # of the students whose server is killed at the end instead of falling asleep
+KILLED_SHARE = 0.1  # of the students: their server is killed at the end instead of closed
 AHEAD = 2  # students waiting for each process
 PIECE_BYTES = 4_096
 
 
 class Lesson(NamedTuple):
-    """Who is in the class, for how long, and the luck they have."""
+    """The students' names, the duration in s, and the seed."""
 
     students: int
     minutes: float
@@ -39,7 +39,7 @@ class Lesson(NamedTuple):
 
 
 class Made(NamedTuple):
-    """One student's work; `killed`: as a server leaves it that was killed."""
+    """One student's result; `killed`: left as by a killed server."""
 
     name: str
     template: str
@@ -52,7 +52,7 @@ class Made(NamedTuple):
 def make_class(lesson: Lesson, out: Path, *, processes: int) -> Iterator[Made]:
     """Students as they are ready, in any order.  Raises OSError where `out` cannot be written."""
     with tempfile.TemporaryDirectory(prefix=".feeds-", dir=out) as shared:
-        prepare_flights(Path(shared))  # sorting it anew for each student would take longer than the lesson
+        prepare_flights(Path(shared))  # sorting it for each student would take longer than the lesson
         yield from _made(lesson, out, Path(shared), processes)
 
 
@@ -76,9 +76,9 @@ def _made(lesson: Lesson, out: Path, shared: Path, processes: int) -> Iterator[M
 
 
 def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = None) -> Made:
-    """The same for the same seed and name, whoever else is in the class.  The directory appears when it is whole.
+    """The result depends on seed and name only.  The directory appears when it is complete.
 
-    `shared`: a home whose feeds are ready.
+    `shared`: a home whose feeds are prepared.
     """
     chance = Chance(f"class {lesson.seed}").fork(name)
     template, killed = chance.choice(TEMPLATES), chance.random() < KILLED_SHARE
@@ -110,7 +110,7 @@ def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = Non
 
 
 def write_sparse(path: Path, data: bytes) -> None:
-    """Stretches of zeros take no room, as with the mapped files of a broker."""
+    """Ranges of zeros take no disk blocks, as in a broker's mapped files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     nothing = bytes(PIECE_BYTES)
     with path.open("wb") as file:
@@ -123,6 +123,6 @@ def write_sparse(path: Path, data: bytes) -> None:
 
 
 def _be_quiet() -> None:
-    """Troubles are what students make; who interrupts means the parent."""
+    """Ignore SIGINT: the parent handles it.  Warnings are off, as students cause many."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger("sandbox").setLevel(logging.CRITICAL)

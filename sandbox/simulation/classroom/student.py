@@ -1,4 +1,4 @@
-"""One student at one sandbox: what they do there is drawn from a seed, as they would click it."""
+"""One simulated student: actions in one sandbox, drawn from a seed."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -9,17 +9,17 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.world import World
 
 TEMPLATES = ("orders", "payments", "flights", "cluster", "retries", "shrink")
-TEMPOS_S = (15.0, 30.0, 60.0)  # between two steps, on the average: some try everything, some look on
+TEMPOS_S = (15.0, 30.0, 60.0)  # mean seconds between two steps, one of them per student
 FIRST_S = 5.0
-MOST_MEMBERS = 6  # of a group; who has as many adds no more
-NO_NEWS = (404, 409, 422)  # it cannot be done now: a student hears so and goes on
+MOST_MEMBERS = 6  # of a group; a student adds none beyond
+NO_NEWS = (404, 409, 422)  # not possible now: the student continues
 USUAL_MS = (100, 600)
 SLOW_MS = ((600, 1_500), (2_000, 4_000), (5_000, 9_000))
 TAGS = ("paid", "late", "")
 
 
 class Todo(NamedTuple):
-    """An action at a moment; `number` keeps those of one moment in their order."""
+    """An action at a time; `number` orders actions of equal time."""
 
     at_s: float
     number: int
@@ -28,13 +28,13 @@ class Todo(NamedTuple):
 
 
 class Student:
-    """`play` for so many seconds; `done` counts what was carried out."""
+    """`play` runs for some seconds; `done` counts the actions executed."""
 
     def __init__(self, world: World, chance: Chance) -> None:
         self._world = world
         self._chance = chance
         self._tempo_s = chance.choice(TEMPOS_S)
-        self._liked = [step for step, weight in DEEDS for _ in range(chance.below(weight + 1))] or [_crash]
+        self._liked = [step for step, weight in ACTIONS for _ in range(chance.below(weight + 1))] or [_crash]
         self._todo: list[Todo] = []
         self._number = 0
         self._now_s = 0.0
@@ -72,7 +72,7 @@ class Student:
             if why.status not in NO_NEWS:
                 raise
 
-    # What there is to choose from, looked up as a page shows it.
+    # Choices, read as a page shows them.
 
     def soon(self, low_s: float, high_s: float) -> float:
         return self._chance.between(low_s, high_s)
@@ -168,8 +168,8 @@ def _kill_broker(student: Student) -> None:
     student.plan(student.soon(3.0, 40.0), "StartBroker", **where)
 
 
-DEEDS: tuple[tuple[Step, int], ...] = (
+ACTIONS: tuple[tuple[Step, int], ...] = (
     (_crash, 5), (_slow, 4), (_reset, 4), (_burst, 4), (_stop, 3), (_add, 3), (_hang, 3), (_fail, 3), (_remove, 2),
     (_divide, 1), (_kill_broker, 1),
 )
-"""With how much a student may like each at most."""
+"""Upper bound of each action's weight."""

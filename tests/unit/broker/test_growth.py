@@ -12,7 +12,7 @@ from sandbox.broker.subscription_groups import MAX_SYSTEM_GROUPS
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import MAX_GROUP_LENGTH
 from sandbox.namesrv import route_info
-from sandbox.remoting import body_walls
+from sandbox.remoting import body_limits
 from sandbox.remoting.codes import RequestCode
 from sandbox.store import message_store
 from tests.unit.broker.stage import NAME_SERVER, Stage
@@ -231,7 +231,7 @@ def test_a_body_that_takes_long_to_read_is_not_read(stage: Stage, what: str) -> 
     answer = stage.client().call(code, None, body)
     assert answer.code == 1
     assert (answer.remark or "").startswith(f"a body of {len(body)} bytes")
-    assert len(body) > body_walls.MAX_LOOSE_BYTES
+    assert len(body) > body_limits.MAX_LOOSE_BYTES
 
 
 def test_a_batch_of_a_million_messages_is_not_counted_to_its_end(stage: Stage) -> None:

@@ -3,7 +3,7 @@
 import json
 
 from sandbox.cluster.actors.group_stats import GroupStats
-from sandbox.cluster.actors.redelivery import CRASH, HAND_OVER, RESET, RETRY, UNKNOWN, Hold
+from sandbox.cluster.actors.redelivery import CRASH, HAND_OVER, RESET, RETRY, UNKNOWN, Ownership
 from sandbox.kernel.clock import ScaledClock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
@@ -85,27 +85,27 @@ def ledger_of(loop: SimLoop) -> GroupStats:
     return GroupStats(ScaledClock(loop, start_ms=BEGIN_MS))
 
 
-FIRST, SECOND, THIRD = Hold("10.0.0.11@1", 1_000), Hold("10.0.0.12@2", 2_000), Hold("10.0.0.13@3", 3_000)
+FIRST, SECOND, THIRD = Ownership("10.0.0.11@1", 1_000), Ownership("10.0.0.12@2", 2_000), Ownership("10.0.0.13@3", 3_000)
 
 
 def test_what_a_crashed_process_had_been_given_comes_again_because_of_the_crash() -> None:
     with SimLoop() as loop:
         stats = ledger_of(loop)
         for offset in range(4):
-            stats.delivered(QUEUE, message(offset), hold=FIRST)
+            stats.delivered(QUEUE, message(offset), ownership=FIRST)
         stats.crashed([(QUEUE, FIRST)])
         for offset in range(2, 6):
-            stats.delivered(QUEUE, message(offset), hold=SECOND)
+            stats.delivered(QUEUE, message(offset), ownership=SECOND)
         assert stats.again_by_cause == {CRASH: 2}
 
 
 def test_a_queue_let_go_before_the_crash_was_handed_over() -> None:
     with SimLoop() as loop:
         stats = ledger_of(loop)
-        stats.delivered(QUEUE, message(0), hold=FIRST)
-        stats.delivered(QUEUE, message(0), hold=SECOND)
+        stats.delivered(QUEUE, message(0), ownership=FIRST)
+        stats.delivered(QUEUE, message(0), ownership=SECOND)
         stats.crashed([(MessageQueue("orders", "broker-a", 1), FIRST)])
-        stats.delivered(QUEUE, message(0), hold=THIRD)
+        stats.delivered(QUEUE, message(0), ownership=THIRD)
         assert stats.again_by_cause == {HAND_OVER: 2}
 
 
@@ -113,7 +113,7 @@ def test_in_the_same_hold_only_what_was_not_accepted_comes_again() -> None:
     with SimLoop() as loop:
         stats = ledger_of(loop)
         for _ in range(3):
-            stats.delivered(QUEUE, message(7), hold=FIRST)
+            stats.delivered(QUEUE, message(7), ownership=FIRST)
         assert stats.again_by_cause == {RETRY: 2}
 
 
@@ -121,25 +121,25 @@ def test_a_reset_explains_what_it_went_over_and_the_crash_the_rest() -> None:
     with SimLoop() as loop:
         stats = ledger_of(loop)
         for offset in range(4):
-            stats.delivered(QUEUE, message(offset), hold=FIRST)
+            stats.delivered(QUEUE, message(offset), ownership=FIRST)
         stats.crashed([(QUEUE, FIRST)])
         stats.reset(QUEUE, 2)
         for offset in range(1, 4):
-            stats.delivered(QUEUE, message(offset), hold=SECOND)
+            stats.delivered(QUEUE, message(offset), ownership=SECOND)
         assert stats.again_by_cause == {RESET: 2, CRASH: 1}
         stats.crashed([(QUEUE, SECOND)])
-        stats.delivered(QUEUE, message(3), hold=THIRD)
+        stats.delivered(QUEUE, message(3), ownership=THIRD)
         assert stats.again_by_cause == {RESET: 2, CRASH: 2}, "a reset explains one time, not all that follow"
 
 
 def test_what_comes_again_after_the_server_was_killed_comes_because_of_the_kill() -> None:
     with SimLoop() as loop:
         before = ledger_of(loop)
-        before.delivered(QUEUE, message(0), hold=FIRST)
+        before.delivered(QUEUE, message(0), ownership=FIRST)
         for crashed, cause in ((True, CRASH), (False, HAND_OVER)):
             after = ledger_of(loop)
             after.restore(json.loads(json.dumps(before.record())), crashed=crashed)
-            after.delivered(QUEUE, message(0), hold=SECOND)
+            after.delivered(QUEUE, message(0), ownership=SECOND)
             assert after.again_by_cause == {cause: 1}
 
 

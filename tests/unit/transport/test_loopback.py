@@ -136,7 +136,7 @@ def test_open_answers_in_a_later_turn(loop: SimLoop, network: LoopbackNetwork) -
 
 def test_an_address_is_listened_at_once(network: LoopbackNetwork) -> None:
     network.listen(BROKER, Node())
-    with pytest.raises(ValueError, match=f"somebody listens at {BROKER} already"):
+    with pytest.raises(ValueError, match=f"something listens at {BROKER} already"):
         network.listen(BROKER, Node())
     network.unlisten(BROKER)
     network.listen(BROKER, Node())

@@ -124,7 +124,7 @@ async def test_refusals_are_told_five_times_a_second_and_counted_all() -> None:
             client.send(b"\xff" * 8)
             await client.closed()
             await client.close()
-        assert (port.guard.refused["protocol"], len(port.told), port.guard.untold) == (12, 5, 7)
+        assert (port.guard.refused["protocol"], len(port.told), port.guard.unreported) == (12, 5, 7)
         port.clock.jump_to(port.clock.now_ms() + 1_000)
         client = await port.client()
         client.send(b"\xff" * 8)

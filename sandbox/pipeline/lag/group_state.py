@@ -1,8 +1,8 @@
-"""A sandbox as its journal tells it: queues, who consumes them, and how far each group has committed.
+"""The state of a sandbox by its journal: queues, their consumers, and each group's commits.
 
-The lag is the Board's (`queries.snapshot.board.lag_of`), messages stored and not committed; only that here a queue
-without a stored offset counts whole.  Broadcasting members have rows of their own, `broker-a:0@client id`: what they
-commit is in a file of theirs, up to five seconds behind what the Board reads from their memory.
+The lag is the Board's (`queries.snapshot.board.lag_of`), messages stored and not committed; but here a queue without a
+stored offset counts completely.  Broadcasting members have rows of their own, `broker-a:0@client id`: their commits are
+in a local file, up to five seconds behind the Board, which reads their memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ Key = tuple[str, str, int]  # topic, broker, queue id
 
 
 class Slot:
-    """One group on one queue: what it has committed, and in the open second."""
+    """One group on one queue: its commit, and the open second."""
 
     __slots__ = ("committed", "consumed", "group", "key", "member", "rolls", "start")
 
@@ -29,28 +29,28 @@ class Slot:
         self.group, self.key, self.member = group, key, member
         self.committed = committed  # or UNKNOWN, NO_RECORD
         self.consumed: int | None = 0
-        self.start: int | None = None  # where a member began that found no record
+        self.start: int | None = None  # where a member began without a record
         self.rolls = {name: Roll() for name in WIDTHS_MS}
 
     @property
     def queue(self) -> str:
-        """As the Board names its rows."""
+        """As in the Board's rows."""
         _, broker, queue_id = self.key
         return f"{broker}:{queue_id}@{self.member}" if self.member else f"{broker}:{queue_id}"
 
     def commits(self, offset: int, previous: int | None, by: str) -> None:
         before = self.start if previous is None else previous
-        if by not in ("reset", "admin") and self.consumed is not None:  # those move, and consume nothing
+        if by not in ("reset", "admin") and self.consumed is not None:  # these move, and consume nothing
             self.consumed = None if before is None else self.consumed + max(0, offset - before)
         self.committed = offset
 
     def figures(self, queue: QueueEnds, end_ms: int) -> Figures:
-        """At the end of a second, which begins anew with it."""
+        """At the end of a second; starts the next one."""
         consumed, self.consumed = self.consumed, 0
         return Figures(queue.produced, consumed, *self._lag(queue, end_ms))
 
     def _lag(self, queue: QueueEnds, end_ms: int) -> tuple[int | None, int | None]:
-        if queue.max_offset == 0:  # nothing to be behind of, whoever committed what
+        if queue.max_offset == 0:  # no messages, so no lag
             return 0, 0
         begin = queue.min_offset if self.committed == NO_RECORD else self.committed
         if queue.max_offset is None or begin is None or begin == UNKNOWN:
@@ -62,8 +62,8 @@ class Slot:
         return lag, None if stored_ms is None else max(0, end_ms - stored_ms)
 
 
-class Standing:
-    """Everything above.  `is_known`: what no entry has told of is not there, rather than unknown."""
+class GroupState:
+    """All of the above.  `is_known`: without an entry a value does not exist, rather than being unknown."""
 
     def __init__(self) -> None:
         self.is_known = False
@@ -74,11 +74,11 @@ class Standing:
         self.readable: dict[tuple[str, str], int] = {}  # topic, broker: read queues
         self.subscribed: set[tuple[str, str]] = set()  # group, topic
         self.models: dict[str, str] = {}
-        self.unclean: set[str] = set()  # brokers that were killed, or are to be another node
+        self.unclean: set[str] = set()  # brokers that were killed, or will become another node
         self.slots: dict[tuple[str, Key, str], Slot] = {}
         self._shown: list[Slot] | None = None
 
-    # What events tell.
+    # Changes by events.
 
     def topic(self, topic: str, broker: str, read_queues: int, permission: int, how: str) -> None:
         self._shown = None
@@ -97,14 +97,14 @@ class Standing:
             self.subscribed.discard((group, topic))
 
     def leave(self, group: str, client_id: str) -> None:
-        """A broadcasting member takes its rows along."""
+        """A broadcasting member's rows leave with it."""
         if self.models.get(group) == BROADCASTING:
             self._shown = None
             for name in [name for name in self.slots if name[0] == group and name[2] == client_id]:
                 del self.slots[name]
 
     def delete_group(self, group: str, broker: str) -> None:
-        """Whether its offsets went with it is not told."""
+        """Whether its offsets were deleted is unknown."""
         self.subscribed = {pair for pair in self.subscribed if pair[0] != group}
         for slot in self.slots.values():
             if slot.group == group and slot.key[1] == broker:
@@ -125,7 +125,7 @@ class Standing:
         return slot
 
     def draw(self, snapshot: dict[str, Any]) -> None:
-        """A keyframe: all of it, but for brokers that are down."""
+        """A keyframe: everything except brokers that are down."""
         self._shown = None
         was_known, self.is_known, self.commits_are_known = self.is_known, True, True
         for row in snapshot["topics"]:
@@ -150,10 +150,10 @@ class Standing:
         self.subscribed = {pair for pair in self.subscribed if pair[0] in names}
         self.slots = {name: slot for name, slot in self.slots.items() if name[0] in names}
 
-    # What is not known any more.
+    # Values that become unknown.
 
     def lose_broker(self, broker: str) -> None:
-        """It starts again with what its disk has kept, which no event tells."""
+        """It starts again with its files' content, which no event contains."""
         for key, queue in self.queues.items():
             if key[1] == broker:
                 queue.lose()
@@ -188,13 +188,13 @@ class Standing:
         self.misses_messages = self.misses_commits = False
 
     def shown(self) -> list[Slot]:
-        """Those of groups that subscribe or have committed, on queues that can be read; sorted."""
+        """Those of groups that subscribe or have committed, on readable queues; sorted."""
         if self._shown is None:
             self._shown = self._listed()
         return self._shown
 
     def trim(self) -> None:
-        """Forget when messages were stored that every group is through with."""
+        """Drop store times of messages that every group has consumed."""
         lowest: dict[Key, int] = {}
         for slot in self.shown():
             begin = self.queue(slot.key).min_offset if slot.committed == NO_RECORD else slot.committed

@@ -1,4 +1,4 @@
-"""How much of a request's body is read as JSON: who sends it chooses its length, and reading it holds everybody up."""
+"""Limits of request bodies read as JSON: the sender chooses the length, and reading blocks the loop."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,20 +12,20 @@ from sandbox.remoting.fields import Malformed
 
 MAX_BODY_BYTES = 512 * 1024  # of a request that carries no message
 MAX_REGISTRATION_BYTES = 4 * 1024 * 1024  # of a broker's topics, some 25 000 of them
-MAX_LOOSE_BYTES = 64 * 1024  # what is no strict JSON is read letter by letter; no client writes that so long
+MAX_LOOSE_BYTES = 64 * 1024  # what is no strict JSON is read character by character; no client sends that much of it
 
 UNREAD = frozenset({
     RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE,
     RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2, RequestCode.PULL_MESSAGE,
     RequestCode.LITE_PULL_MESSAGE})  # fmt: skip
-"""Their bodies are messages, which have a limit of their own, or nobody looks at them."""
+"""Their bodies are messages, which have a limit of their own, or are not read."""
 
 Answer = TypeVar("Answer")
 Handler = Callable[[RemotingCommand, Channel], Answer]
 
 
 def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
-    """Raises Malformed for one that takes too long to read."""
+    """Raises Malformed for a body that takes too long to read."""
     if body is None or len(body) <= MAX_LOOSE_BYTES:
         return
     if len(body) > most:
@@ -37,12 +37,12 @@ def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
             raise Malformed(f"a body of {len(body)} bytes is read as strict JSON only: {why}") from None
 
 
-def walled(handlers: dict[int, Handler[Answer]]) -> dict[int, Handler[Answer]]:
-    """The same handlers; those that read a body do not see one that is too long."""
-    return {code: handler if code in UNREAD else _walled(code, handler) for code, handler in handlers.items()}
+def limited(handlers: dict[int, Handler[Answer]]) -> dict[int, Handler[Answer]]:
+    """The same handlers; those that read a body do not get one that is too long."""
+    return {code: handler if code in UNREAD else _limited(code, handler) for code, handler in handlers.items()}
 
 
-def _walled(code: int, handler: Handler[Answer]) -> Handler[Answer]:
+def _limited(code: int, handler: Handler[Answer]) -> Handler[Answer]:
     most = MAX_REGISTRATION_BYTES if code == RequestCode.REGISTER_BROKER else MAX_BODY_BYTES
 
     def checked(c: RemotingCommand, channel: Channel) -> Answer:

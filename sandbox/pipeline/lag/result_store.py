@@ -1,11 +1,11 @@
-"""A result that grows: each batch of the stream makes it anew, in a directory of its own, and then one step shows it.
+"""A growing result: each batch of the stream writes it to a directory of its own, then publishes it atomically.
 
     <out>/batches/<checkpoint>-<batch>/{seconds,tens,fives,state}/*.parquet      files of earlier batches are links
     <out>/manifest.json          names that directory, and in `source.stream` the checkpoint and the batch
 
-Spark repeats a batch whose end it has not written down.  It has the same number and the same entries then, and the
-manifest says whether it is in already; a directory no manifest ever named is made again.  So each row is there once,
-whatever was killed when.  What reads goes by the manifest, as with every result (`pipeline.results`).
+Spark repeats a batch whose end is not in its checkpoint, with the same number and the same entries, and the manifest
+shows whether it is in the result already; a directory that is in no manifest is created again.  So each row is there
+once, after any kill.  Readers use the manifest, as with every result (`pipeline.results`).
 """
 
 import os
@@ -22,14 +22,14 @@ from sandbox.kernel.clock import wall_ms
 from sandbox.pipeline import results
 
 FILES_AT_MOST = 48
-"""Of one table; then they are put into one."""
+"""Files of one table; beyond, they are merged."""
 
 STATE = "state"
 DIRECTORY = "batches"
 
 
 class Place(NamedTuple):
-    """Where a stream stands: its checkpoint's own name, and the last batch that is in the result."""
+    """Position of a stream: its checkpoint's id, and the last batch in the result."""
 
     checkpoint: str
     batch: int
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def checkpoint_of(directory: Path) -> str | None:
-    """What Spark calls the stream that writes its checkpoint there; None before the first."""
+    """Spark's id of the stream with this checkpoint directory; None before the first batch."""
     try:
         return str(orjson.loads((directory / "metadata").read_bytes())["id"])
     except (FileNotFoundError, orjson.JSONDecodeError, KeyError, TypeError):
@@ -48,20 +48,20 @@ def checkpoint_of(directory: Path) -> str | None:
 
 
 def place_of(manifest: results.Manifest | None) -> Place | None:
-    """None: no stream has made this result."""
+    """None: the result is not from a stream."""
     stream = None if manifest is None else manifest.source.get("stream")
     return None if stream is None else Place(stream["checkpoint"], stream["batch"])
 
 
 def begin_again_if_torn(out: Path, checkpoint: Path) -> None:
-    """A checkpoint without the result it belongs to, or beside another's, is of no use: all is read from the start."""
+    """A checkpoint without its result, or with another's, is useless: everything is read from the start."""
     place = place_of(results.manifest_of(out))
     if place is None or place.checkpoint != checkpoint_of(checkpoint):
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def state_before(out: Path, place: Place) -> Path | None:
-    """Where the batch before left what it remembers; None for the first."""
+    """The state saved by the batch before; None for the first."""
     before = place_of(results.manifest_of(out))
     return out / before.directory / STATE if before is not None and before.checkpoint == place.checkpoint else None
 
@@ -73,11 +73,11 @@ def is_in(out: Path, place: Place) -> bool:
 
 def add(out: Path, place: Place, tables: Mapping[str, pa.Table], *, job: str, run: str, true_to: dict[str, int],
         source: dict[str, Any]) -> None:
-    """These rows join the result, all tables in one step.  `STATE` replaces what was there."""
+    """Add these rows to the result, all tables in one step.  `STATE` replaces the old state."""
     manifest = results.manifest_of(out)
     before = place_of(manifest)
     if before is not None and before.checkpoint != place.checkpoint:
-        before = manifest = None  # another stream's: this one begins
+        before = manifest = None  # another stream's: start again
     directory = out / place.directory
     shutil.rmtree(directory, ignore_errors=True)
     made = {}
@@ -96,14 +96,14 @@ def add(out: Path, place: Place, tables: Mapping[str, pa.Table], *, job: str, ru
 
 
 def look_again(out: Path, run: str) -> None:
-    """There was nothing new: the result is this run's all the same."""
+    """No new entries: the result belongs to this run all the same."""
     manifest = results.manifest_of(out)
     if manifest is not None and manifest.run != run:
         results.publish(out, manifest._replace(run=run, made_ms=wall_ms()))
 
 
 def _take_over(old: Path, new: Path) -> None:
-    """Its files, as links; when they have become many, as one file."""
+    """Its files, as links; many files are merged into one."""
     files = sorted(old.glob("*.parquet"))
     if len(files) >= FILES_AT_MOST:
         pq.write_table(pa.concat_tables(pq.read_table(file) for file in files), new / files[-1].name)
@@ -116,7 +116,7 @@ def _take_over(old: Path, new: Path) -> None:
 
 
 def _sweep(out: Path, kept: set[str]) -> None:
-    """Whoever reads the result before this one may go on reading; older ones go."""
+    """Readers of the previous result may continue; older ones are deleted."""
     for directory in (out / DIRECTORY).iterdir():
         if f"{DIRECTORY}/{directory.name}" not in kept:
             shutil.rmtree(directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Entries of the journals, up to the one the result is true to."""
+"""Entries of the journals, up to the last one of the result."""
 
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def kept(table: "DataFrame") -> "DataFrame":
-    """Made now and kept while the run needs it: plans that build on it begin here, however often they read it.
+    """Computed now and kept for the run: later plans start from it, however often they read it.
 
     In files where the run has a place for them (`session.keep_in_files`), else in memory.
     """
@@ -28,8 +28,8 @@ def kept(table: "DataFrame") -> "DataFrame":
     return session.read.parquet(path)
 
 
-def told(given: "Given", *events: str) -> "DataFrame":
-    """sandbox, seq, at_ms, event and the fields of these events; no rows where there is no journal."""
+def entries_of(given: "Given", *events: str) -> "DataFrame":
+    """sandbox, seq, at_ms, event and the fields of these events; no rows without a journal."""
     from pyspark.sql import functions as f
 
     journals = given.source.journals

@@ -1,4 +1,4 @@
-"""Producers of the sandbox: messages made up at a rate, given as rows, or taken from a feed."""
+"""How in-process producers send: generated messages at a rate, given rows, or rows of a feed."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
@@ -18,14 +18,14 @@ from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 from sandbox.store.totals import Rate
 
-LATE_S = 1.0  # a producer that fell behind by more does not make up for it
-IDLE_LOOK_S = 0.5  # how often a producer at rate 0 looks whether it has one again
+LATE_S = 1.0  # a producer that is late by more does not catch up
+IDLE_LOOK_S = 0.5  # how often a producer at rate 0 checks its rate
 
 SELECTORS: dict[str, QueueSelector | None] = {"round_robin": None, "avoid_faulty": None, "hash": by_key, "queue": None}
 
 
-class Sending:
-    """One producer process's outgoing side, with its counts; a half message counts as sent, however it ends."""
+class MessageSender:
+    """Sends the messages of one producer process and counts them; a half message counts as sent, however it ends."""
 
     def __init__(self, clock: Clock, wall: Clock, pace: SendRateLimit, producer: Producer, label: str) -> None:
         self._clock = clock
@@ -34,13 +34,14 @@ class Sending:
         self._producer = producer
         self._label = label
         self._rate = Rate()
-        self.transact: Callable[[Message], Awaitable[TransactionSendResult]] | None = None  # instead of a plain send
+        self.transact: Callable[[Message], Awaitable[TransactionSendResult]] | None = None  # transactional
         self.sent = 0
         self.failed = 0
 
     async def send(self, message: Message, *, selector: QueueSelector | None = None,
                    queue: MessageQueue | None = None) -> bool:
-        """Send one within the sandbox's pace; False when it failed after all retries (the journal says how)."""
+        """Send one within the sandbox's rate limit; False when it failed after all retries (the journal has the cause).
+        """
         wait_s = self._pace.wait_s(self._label)
         if wait_s > 0:
             await self._wall.sleep(wait_s)
@@ -60,8 +61,8 @@ class Sending:
         return self._rate.per_s(int(self._clock.monotonic()))
 
 
-class AtARate:
-    """The story of a producer that makes messages up."""
+class RateSource:
+    """Generates messages at a rate."""
 
     def __init__(self, settings: StartProducer, clock: Clock, chance: Chance, sent_before: int) -> None:
         self.settings = settings
@@ -69,7 +70,7 @@ class AtARate:
         self._chance = chance
         self._number = sent_before
 
-    async def run(self, sending: Sending) -> None:
+    async def run(self, sender: MessageSender) -> None:
         due_s = self._clock.monotonic()
         while True:
             rate = self.settings.rate_per_s
@@ -80,7 +81,7 @@ class AtARate:
             due_s = max(due_s + 1 / rate, self._clock.monotonic() - LATE_S)
             if due_s > self._clock.monotonic():
                 await self._clock.sleep(due_s - self._clock.monotonic())
-            await sending.send(self._next(), selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
+            await sender.send(self._next(), selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
 
     def _next(self) -> Message:
         self._number += 1
@@ -90,8 +91,8 @@ class AtARate:
                             tags=settings.tag)
 
 
-class FromFeed:
-    """The story of a producer that plays a table, `speed` times as fast as it happened."""
+class FeedSource:
+    """Sends the rows of a table, `speed` times as fast as they happened."""
 
     def __init__(self, settings: StartProducer, clock: Clock, table: Path, position: int) -> None:
         self.settings = settings
@@ -102,7 +103,7 @@ class FromFeed:
     def position(self) -> int:
         return self._feed.position
 
-    async def run(self, sending: Sending) -> None:
+    async def run(self, sender: MessageSender) -> None:
         due_s = self._clock.monotonic()
         for row in self._feed.rows():
             while self.settings.speed <= 0:
@@ -112,17 +113,17 @@ class FromFeed:
             if due_s > self._clock.monotonic():
                 await self._clock.sleep(due_s - self._clock.monotonic())
             message = Message.make(self.settings.topic, row.body, keys=row.key, tags=row.tag)
-            await sending.send(message, selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
+            await sender.send(message, selector=SELECTORS[self.settings.selector], queue=queue_of(self.settings))
 
 
 def changed(settings: StartProducer, change: ChangeActor) -> StartProducer:
-    """The settings with what a `ChangeActor` may change of a producer."""
+    """The settings with the fields that a `ChangeActor` may change of a producer."""
     given = {name: getattr(change, name) for name in ("rate_per_s", "speed") if getattr(change, name) is not None}
     return replace(settings, **given)
 
 
 def messages_of(action: SendMessages) -> Iterator[Message]:
-    """What a `SendMessages` sends, one by one."""
+    """The messages of a `SendMessages`, one by one."""
     if action.rows:
         for row in action.rows:
             message = Message.make(action.topic, row.body.encode(), keys=row.key, tags=row.tag,
@@ -137,7 +138,7 @@ def messages_of(action: SendMessages) -> Iterator[Message]:
 
 
 def queue_of(settings: StartProducer) -> MessageQueue | None:
-    """The one queue a producer was told to send to; None: its selector chooses."""
+    """The one queue that a producer sends to; None: its selector chooses."""
     if settings.queue is None:
         return None
     broker, _, number = settings.queue.rpartition(":")
@@ -145,7 +146,7 @@ def queue_of(settings: StartProducer) -> MessageQueue | None:
 
 
 def numbered(pattern: str, number: int) -> str:
-    """`order-{n}` with its number; a pattern without a place for it stays as it is.
+    """`order-{n}` with its number; a pattern without `{n}` stays as it is.
 
     >>> numbered("order-{n}", 7)
     'order-7'
@@ -154,7 +155,7 @@ def numbered(pattern: str, number: int) -> str:
 
 
 def padded(text: str, size: int) -> bytes:
-    """The text, made `size` bytes long with dots (cut when it is longer)."""
+    """The text, filled with dots to `size` bytes, or cut to them."""
     return text.encode().ljust(size, b".")[:size]
 
 

@@ -1,4 +1,4 @@
-"""What a run is played on: brokers, name servers, topics, groups and producers, drawn from a seed."""
+"""The setup of a run: brokers, name servers, topics, groups and producers, drawn from a seed."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from sandbox.simulation.world import BEGIN_MS, SLUG
 TOPIC = "orders"
 TAGS = ("paid", "sent")
 KEYS = tuple(f"customer-{n:02}" for n in range(12))
-QUICK, USUAL, UNEVEN = (1, 20), (20, 200), (5, 1_500)  # ms of work; uneven: later messages are done before earlier ones
+QUICK, USUAL, UNEVEN = (1, 20), (20, 200), (5, 1_500)  # ms of work; uneven: later messages finish before earlier ones
 SMALL_FILES: dict[str, object] = {
     "commit_log_file_bytes": 128 * 1024, "consume_queue_file_entries": 100, "index_slots": 97, "index_entries": 400}
 NODE_PORT, PORT_STEP = 20_000, 4
@@ -22,11 +22,11 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 MIXTURES: tuple[tuple[str, ...], ...] = (
     ("concurrent",), ("orderly",), ("concurrent", "orderly"), ("concurrent", "retrying"), ("orderly", "broadcasting"),
     ("concurrent", "orderly", "broadcasting"))
-"""Groups on one stage, by their kinds; `retrying` is concurrent and fails often."""
+"""Groups of one setup, by their kinds; `retrying` is concurrent and fails often."""
 
 
 class GroupShape(NamedTuple):
-    """A group's members are labelled `name.1`, `name.2`, …; one alone bears the name."""
+    """A group's members are labelled `name.1`, `name.2`, …; a single one has the name itself."""
 
     name: str
     kind: str  # concurrent, orderly, broadcasting, pull, lite_pull
@@ -45,17 +45,18 @@ class GroupShape(NamedTuple):
 
     @property
     def pushed(self) -> bool:
-        """Its members have listeners.  Only they hear of a reset (spec client-behaviour 9)."""
+        """Its members have listeners; only they receive a reset (spec client-behaviour 9)."""
         return self.kind in ("concurrent", "orderly", "broadcasting")
 
     @property
     def counts(self) -> bool:
-        """It shares queues and commits what it has finished.  A lite pull consumer that commits by itself commits what
-        it gave out, finished or not (spec client-behaviour 10.2), so nothing is promised to it."""
+        """It shares queues and commits what it has finished.  A lite pull consumer with automatic commits commits what
+        it returned, finished or not (spec client-behaviour 10.2), so it has no guarantee.
+        """
         return self.kind in ("concurrent", "orderly", "pull")
 
 
-class Stage(NamedTuple):
+class Setup(NamedTuple):
     """`slaves`: names of brokers that have one."""
 
     brokers: tuple[str, ...]
@@ -73,7 +74,7 @@ class Stage(NamedTuple):
 
     @property
     def counting(self) -> tuple[GroupShape, ...]:
-        """Groups to which at least once is promised."""
+        """Groups with an at-least-once guarantee."""
         return tuple(group for group in self.groups if group.counts)
 
     @property
@@ -91,12 +92,12 @@ class Stage(NamedTuple):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Brokers as actions name them, slaves included."""
+        """Brokers by their names in actions, slaves included."""
         return (*self.brokers, *(f"{name}.1" for name in self.slaves))
 
 
-def draw_stage(chance: Chance, profile: str) -> Stage:
-    """The shape of the cluster and who works in it."""
+def draw_setup(chance: Chance, profile: str) -> Setup:
+    """Draw cluster, groups and workload."""
     brokers = ("broker-a", "broker-b") if chance.random() < 0.5 else ("broker-a",)
     tagged = chance.random() < 0.3
     kinds = FAMILIES.get(profile) or chance.choice(MIXTURES)
@@ -105,7 +106,7 @@ def draw_stage(chance: Chance, profile: str) -> Stage:
     if profile == "mixed":
         groups += _draw_pulling(chance.fork("pulling"), tagged=tagged)
     replication = "SYNC_MASTER" if slaves == brokers and chance.random() < 0.6 else "ASYNC_MASTER"
-    return Stage(
+    return Setup(
         brokers=brokers, slaves=slaves, name_servers=("ns-1", "ns-2") if chance.random() < 0.4 else ("ns-1",),
         flush=chance.choice(("ASYNC_FLUSH", "ASYNC_FLUSH", "SYNC_FLUSH")), replication=replication,
         queues=chance.choice((2, 3, 4, 4, 8)), groups=tuple(groups),
@@ -139,9 +140,9 @@ def _draw_pulling(chance: Chance, *, tagged: bool) -> list[GroupShape]:
         fail_percent=10.0 if kind == "pull" and chance.random() < 0.3 else 0.0)]
 
 
-def record_of(stage: Stage, seed: int, config: HostConfig) -> SandboxRecord:
-    """The stage on paper: small files, so that a few minutes fill several of each kind."""
-    changes = {**SMALL_FILES, "flush": stage.flush, "replication": stage.replication}
+def record_of(setup: Setup, seed: int, config: HostConfig) -> SandboxRecord:
+    """The sandbox's record: small files, so that a few minutes fill several of each kind."""
+    changes = {**SMALL_FILES, "flush": setup.flush, "replication": setup.replication}
     record = new_record(SLUG, "empty", preset="sandbox", seed=seed, changes=changes, limits=None, config=config,
                         ports_taken=set(), now_ms=BEGIN_MS)
     ports = iter(range(NODE_PORT, NODE_PORT + 100, PORT_STEP))
@@ -149,30 +150,30 @@ def record_of(stage: Stage, seed: int, config: HostConfig) -> SandboxRecord:
     def node(kind: str, name: str, broker_id: int) -> NodeRecord:
         return NodeRecord(kind, name, broker_id, f"{config.node_host}:{next(ports)}")
 
-    record.nodes = [*(node("broker", name, 0) for name in stage.brokers),
-                    *(node("broker", name, 1) for name in stage.slaves),
-                    *(node("name_server", name, 0) for name in stage.name_servers)]
+    record.nodes = [*(node("broker", name, 0) for name in setup.brokers),
+                    *(node("broker", name, 1) for name in setup.slaves),
+                    *(node("name_server", name, 0) for name in setup.name_servers)]
     return record
 
 
-def setting_up(stage: Stage) -> list[Action]:
-    """What builds the stage, in order."""
-    actions: list[Action] = [CreateTopic(topic=TOPIC, write_queues=stage.queues, read_queues=stage.queues)]
-    for group in stage.groups:
+def setup_actions(setup: Setup) -> list[Action]:
+    """The actions that build the setup, in order."""
+    actions: list[Action] = [CreateTopic(topic=TOPIC, write_queues=setup.queues, read_queues=setup.queues)]
+    for group in setup.groups:
         actions.append(StartConsumer(
             group=group.name, actor=group.name, copies=group.members, work_ms=group.work_ms, batch=group.batch,
             subscriptions=(Subscription(TOPIC, group.expression),), fail_percent=group.fail_percent,
             kind="push" if group.pushed else group.kind, strategy=group.strategy,  # type: ignore[arg-type]
             listener="orderly" if group.kind == "orderly" else "concurrent",
             model="BROADCASTING" if group.kind == "broadcasting" else "CLUSTERING"))
-    for number, label in enumerate(stage.producers):
+    for number, label in enumerate(setup.producers):
         if label == "bank":
             actions.append(StartProducer(actor=label, topic=TOPIC, rate_per_s=0.3, body_bytes=60, key="transfer-{n}",
-                                         tag=TAGS[0] if stage.tagged else "", transactional=True))
+                                         tag=TAGS[0] if setup.tagged else "", transactional=True))
             continue
-        keys = KEYS if stage.selector == "hash" else ()
+        keys = KEYS if setup.selector == "hash" else ()
         actions.append(StartProducer(
-            actor=label, topic=TOPIC, rate_per_s=stage.rate_per_s / len(stage.producers), body_bytes=60,
-            key="order-{n}" if keys or not stage.tagged else f"{label}-{{n}}", keys=keys,
-            tag=TAGS[number] if stage.tagged else "", selector=stage.selector))  # type: ignore[arg-type]
+            actor=label, topic=TOPIC, rate_per_s=setup.rate_per_s / len(setup.producers), body_bytes=60,
+            key="order-{n}" if keys or not setup.tagged else f"{label}-{{n}}", keys=keys,
+            tag=TAGS[number] if setup.tagged else "", selector=setup.selector))  # type: ignore[arg-type]
     return actions
