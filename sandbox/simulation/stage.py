@@ -51,7 +51,7 @@ class GroupShape(NamedTuple):
     @property
     def counts(self) -> bool:
         """It shares queues and commits what it has finished.  A lite pull consumer that commits by itself commits what
-        it gave out, finished or not (spec client-behaviour 10.2), so nothing is promised to it."""
+        it gave out, finished or not (spec client-behaviour 12), so nothing is promised to it."""
         return self.kind in ("concurrent", "orderly", "pull")
 
 
