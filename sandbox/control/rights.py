@@ -1,4 +1,4 @@
-"""Who may do what: the one matrix (catalogue: rights)."""
+"""Who may do what: the one matrix (catalogue 3)."""
 
 from typing import Any, Literal, NamedTuple, get_args
 

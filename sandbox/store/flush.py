@@ -38,7 +38,7 @@ class _Waiting:
 
 
 class FlushService:
-    """RocketMQ: `FlushRealTimeService`, `GroupCommitService`, `FlushConsumeQueueService` (broker-behaviour 11).
+    """RocketMQ: `FlushRealTimeService`, `GroupCommitService`, `FlushConsumeQueueService` (spec broker-behaviour 11).
 
     Timers run only while something is dirty, so an idle store costs nothing.  At most one flush is
     under way; whoever waits meanwhile is served by the next one, all together (group commit).

@@ -121,7 +121,7 @@ class ConsumeQueueReader:
         return self.first_place
 
     def min_offset(self) -> int:
-        """The first unit whose record the log still has; 0 if there is none, as RocketMQ says (observed 1.2.8)."""
+        """The first unit whose record the log still has; 0 if there is none, as RocketMQ says (spec observed 1.2.8)."""
         end = self.max_offset()
         found = self.first_there(end)
         return found if found < end else 0

@@ -1,4 +1,5 @@
-"""Does a store agree with itself?  Queues and index are derived from the log again and compared (spec 2, 4, 5, 8).
+"""Does a store agree with itself?  Queues and index are derived from the log again and compared
+(spec store-format 2, 4, 5, 8).
 
 Nothing is changed.  A store being written may be verified: what is not dispatched yet is a note, not an error.
 """
