@@ -89,7 +89,7 @@ def _at_sandbox(visitor: Visitor, slug: str) -> Seat:
 
 
 def _at_cluster(visitor: Visitor, slug: str) -> Seat:
-    """An operator resets and looks; everybody else whom it is shown to looks (catalogue: rights)."""
+    """An operator resets and looks; everybody else whom it is shown to looks (catalogue 3)."""
     cluster = Cluster.objects.filter(name=attached_name(slug)).first()
     role = _role_at_cluster(visitor, cluster) if cluster else None
     if cluster is None or role is None:

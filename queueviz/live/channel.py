@@ -1,4 +1,4 @@
-"""One board with all its viewers: read once, compared once, encoded once (style 7)."""
+"""One board with all its viewers: read once, compared once, encoded once."""
 
 from typing import Any
 

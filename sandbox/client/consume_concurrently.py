@@ -25,9 +25,10 @@ CLEAN_AT_MOST = 16  # messages per queue and round
 
 
 class ConsumeMessageConcurrentlyService:
-    """Hands batches to the listener and looks after those that failed.  RocketMQ: same name (spec 8.1).
+    """Hands batches to the listener and looks after those that failed.
 
-    A failed message is sent back to the broker and then counts as finished here, so the offset moves on.
+    RocketMQ: same name (spec client-behaviour 8.1).  A failed message is sent back to the broker and then counts as
+    finished here, so the offset moves on.
     """
 
     def __init__(

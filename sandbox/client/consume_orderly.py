@@ -30,9 +30,10 @@ SUSPEND = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
 
 
 class ConsumeMessageOrderlyService:
-    """Takes the oldest messages of a queue, waits for the listener, takes the next.  RocketMQ: same name (spec 8.2).
+    """Takes the oldest messages of a queue, waits for the listener, takes the next.
 
-    A failure blocks its queue until it succeeds: that is the price of order.
+    RocketMQ: same name (spec client-behaviour 8.2).  A failure blocks its queue until it succeeds:
+    that is the price of order.
     """
 
     def __init__(

@@ -79,7 +79,7 @@ class PullService:
                 await self._clock.sleep(pause.seconds)
 
     async def _once(self, pq: ProcessQueue) -> Pause | None:
-        """Check, then pull; returns how long to wait before the next.  The order is the client's (spec 6)."""
+        """Check, then pull; returns how long to wait before the next.  The order: spec client-behaviour 6."""
         config = self._config
         if pq.dropped:
             return DISCARD

@@ -157,9 +157,9 @@ class PushConsumer:
             self.instance.wake_rebalance("started")
 
     async def shutdown(self) -> None:
-        """Leave cleanly, in RocketMQ's order (spec 2.3): what was not finished is delivered again elsewhere.
+        """Leave cleanly, in RocketMQ's order (spec client-behaviour 2.3).
 
-        A hung process is resumed first.
+        Unfinished messages are delivered again elsewhere.  A hung process is resumed first.
         """
         await self.life.stop(self._stop)
 

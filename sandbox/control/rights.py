@@ -1,4 +1,4 @@
-"""The matrix of roles and rights (catalogue: rights)."""
+"""The matrix of roles and rights (catalogue 3)."""
 
 from typing import Any, Literal, NamedTuple, get_args
 

@@ -51,7 +51,7 @@ class GroupShape(NamedTuple):
     @property
     def counts(self) -> bool:
         """It shares queues and commits what it has finished.  A lite pull consumer with automatic commits commits what
-        it returned, finished or not (spec client-behaviour 10.2), so it has no guarantee.
+        it returned, finished or not (spec client-behaviour 12), so it has no guarantee.
         """
         return self.kind in ("concurrent", "orderly", "pull")
 

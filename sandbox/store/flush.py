@@ -38,7 +38,7 @@ class _Waiting:
 
 
 class FlushService:
-    """RocketMQ: `FlushRealTimeService`, `GroupCommitService`, `FlushConsumeQueueService` (broker-behaviour 11).
+    """RocketMQ: `FlushRealTimeService`, `GroupCommitService`, `FlushConsumeQueueService` (spec broker-behaviour 11).
 
     Timers run only while bytes are unflushed, so an idle store costs nothing.  At most one flush runs; puts that wait
     meanwhile are all served by the next one (group commit).

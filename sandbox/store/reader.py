@@ -30,7 +30,7 @@ _LOCKS = "/proc/locks"
 
 
 class Checkpoint(NamedTuple):
-    """Store times of the last messages flushed to log, queues and full index files; 0 for none (spec 6)."""
+    """Store times of the last messages flushed to log, queues and full index files; 0: none (spec store-format 6)."""
 
     log_ms: int
     queues_ms: int
@@ -140,7 +140,7 @@ class StoreReader:
                 yield unit, message
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
-        """The message stored nearest to `at_ms`, as `searchOffset` finds it within one file (observed 1.2.2).
+        """The message stored nearest to `at_ms`, as `searchOffset` finds it within one file (spec observed 1.2.2).
 
         A broker with several files chooses one by its modification time, which a copy does not keep; here all files
         count as one.
@@ -172,7 +172,7 @@ class StoreReader:
         return index_files(self.root / "index", self._opened, self._index_slots)
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> KeyQueryResult:
-        """Messages by key, in order of arrival.  RocketMQ: `DefaultMessageStore.queryMessage` (spec 5)."""
+        """Messages by key, in order of arrival.  RocketMQ: `DefaultMessageStore.queryMessage` (spec store-format 5)."""
         files, key_hash = self.index_files(), key_hash_of(topic, key)
         last_update_ms = last_update_physical = 0
         for _ in range(QUERY_ROUNDS):

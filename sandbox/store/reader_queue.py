@@ -121,7 +121,7 @@ class ConsumeQueueReader:
         return self.first_place
 
     def min_offset(self) -> int:
-        """The first entry whose record still exists; 0 if there is none, as in RocketMQ (observed 1.2.8)."""
+        """The first entry whose record still exists; 0 if there is none, as in RocketMQ (spec observed 1.2.8)."""
         end = self.max_offset()
         found = self.first_there(end)
         return found if found < end else 0

@@ -1,4 +1,4 @@
-"""Verifies a store: queues and index are derived from the log again and compared (spec 2, 4, 5, 8).
+"""Verifies a store: queues and index are derived from the log again and compared (spec store-format 2, 4, 5, 8).
 
 Nothing is changed.  A store in use may be verified: undispatched records are a note, not an error.
 """

@@ -1,4 +1,4 @@
-"""Verifies index files against the log: each key of each record once, in chains from its slot (spec 5)."""
+"""Verifies index files against the log: each key of each record once, in chains from its slot (spec store-format 5)."""
 
 from collections.abc import Iterator
 from itertools import pairwise, takewhile

@@ -13,7 +13,7 @@ Rows, for bodies of 128 bytes and of 1 KiB:
     …_journal             with the journal's valve open: one event per queue and turn
 
 Figures are per second of CPU time of this process, as medians of several rounds; goals: 300,000 in `single`, 1,000,000
-in `batch_32` (architecture, the hot path).
+in `batch_32`.
 """
 
 import gc

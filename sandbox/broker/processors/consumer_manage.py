@@ -31,7 +31,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {}, ConsumerList(tuple(known.client_ids())).encode())
 
     def query_offset(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The stored offset; or 0 for an unknown group, while offset 0 is still in memory (spec 4, the quirk)."""
+        """The stored offset; or 0 for a group without one while offset 0 is in memory (spec broker-behaviour 4)."""
         group, topic, queue_id, *_rest = QueryOffsetHeader.from_ext(c.ext)
         store = self._parts.store
         offset = self._parts.consumer_offsets.get(group, topic, queue_id)

@@ -16,7 +16,8 @@ from sandbox.remoting.fields import (
     written,
 )
 
-# Names of the same fields in SEND_MESSAGE (10) and in SEND_MESSAGE_V2, SEND_BATCH_MESSAGE (310, 320; spec 2.4).
+# Names of the same fields in SEND_MESSAGE (10) and in SEND_MESSAGE_V2, SEND_BATCH_MESSAGE
+# (310, 320; spec remoting 2.4).
 _V1 = ("producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp",
        "flag", "properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch", "bname")
 _V2 = ("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n")
