@@ -10,7 +10,7 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -19,6 +19,7 @@ from queueviz.boards.counted import Counted
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.registry import BOARDS, TABS
 from queueviz.boards.reset_plan import shown
+from queueviz.module_graph import imported
 from queueviz.templatetags.formats import number
 
 register = template.Library()
@@ -53,6 +54,16 @@ def vendor_script(package: str, name: str) -> SafeString:
 @register.simple_tag
 def vendor_url(package: str, name: str) -> str:
     return static(f"vendor/{_vendored()[package, name]['file']}")
+
+
+@register.simple_tag
+def page_script(name: str) -> SafeString:
+    """A page's module, after a link for each module it imports: the browser asks for all of them at once."""
+    links = ((static(f"queueviz/js/{module}"),) for module in imported(name))
+    return format_html(
+        '{}\n<script type="module" src="{}"></script>',
+        format_html_join("\n", '<link rel="modulepreload" href="{}">', links), static(f"queueviz/js/{name}"),
+    )
 
 
 @cache

@@ -15,9 +15,10 @@ esac
 """
 
 
-def run(home: Path, *, first: int, again: int) -> "subprocess.CompletedProcess[str]":
-    for path, text in ((".venv/bin/python", PLAYED.format(first=first, again=again)), ("script/setup", "#!/bin/sh\n")):
-        (home / path).parent.mkdir(parents=True)
+def run(home: Path, *, first: int, again: int, lint: int = 0) -> "subprocess.CompletedProcess[str]":
+    for path, text in ((".venv/bin/python", PLAYED.format(first=first, again=again)), ("script/setup", "#!/bin/sh\n"),
+                       ("script/lint", f"#!/bin/sh\nexit {lint}\n")):
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text)
         (home / path).chmod(0o755)
     (home / ".ci").mkdir()
@@ -37,3 +38,9 @@ def test_what_passes_only_when_run_again_is_named_and_what_fails_twice_is_red(tm
     assert (done.returncode, done.stderr) == (again, "")
     named = "Passed only when run again:" + 3 * "\n  tests/x.py::test_late\n  tests/x.py::test_a[x y]"
     assert done.stdout.endswith(f"{named}\n"), "of all stages"
+
+
+def test_what_the_linters_find_is_red_and_the_tests_run_all_the_same(tmp_path: Path) -> None:
+    done = run(tmp_path, first=1, again=0, lint=1)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "Passed only when run again" in done.stdout

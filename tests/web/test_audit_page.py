@@ -9,6 +9,7 @@ from django.test import Client
 
 from queueviz.boards.audit_matrix import strips
 from queueviz.pages import audit
+from tests.web.markup import compact
 from tests.web.pipeline_results import leave
 
 pytestmark = pytest.mark.usefixtures("jobs")
@@ -41,7 +42,7 @@ TABLES: dict[str, list[dict[str, Any]]] = {
 def page(client: Client, slug: str, query: str = "") -> str:
     answer = client.get(f"/s/{slug}/audit/{query}")
     assert answer.status_code == 200
-    return str(answer.content.decode())
+    return compact(answer.content.decode())
 
 
 def plain(html: str) -> str:

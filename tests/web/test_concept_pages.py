@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from queueviz.templatetags.pages import walk_end
+from tests.web.markup import compact
 from tests.web.patience import until
 from tests.web.test_with_the_engine import act, start
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def text_of(client: Client, url: str) -> str:
     answer = client.get(url)
     assert answer.status_code == 200, url
-    return answer.content.decode()
+    return compact(answer.content.decode())
 
 
 @pytest.mark.seed("3.2")

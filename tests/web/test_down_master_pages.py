@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from tests.web.markup import compact
+
 JSON = "application/json"
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,7 +31,8 @@ class Cluster:
         assert answer.status_code < 300, answer.content
 
     def page(self, path: str, language: str = "en") -> str:
-        return self.client.get(f"/s/{self.slug}/{path}", headers={"Accept-Language": language}).content.decode()
+        answer = self.client.get(f"/s/{self.slug}/{path}", headers={"Accept-Language": language})
+        return compact(answer.content.decode())
 
     def snapshot(self) -> dict[str, Any]:
         found: dict[str, Any] = self.client.get(f"/api/sandboxes/{self.slug}").json()

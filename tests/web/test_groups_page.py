@@ -9,6 +9,7 @@ from django.test import Client
 from sandbox.control.readings import Reading
 from tests.web.clusters import account, browser_of, cluster
 from tests.web.fake_port import ATTACHED, SNAPSHOT, FakePort
+from tests.web.markup import compact
 
 pytestmark = pytest.mark.django_db
 
@@ -27,6 +28,7 @@ def put(port: FakePort, slug: str, **groups: dict[str, Any]) -> None:
 
 
 def rows(page: str) -> dict[str, str]:
+    page = compact(page)
     body = page[page.index("<tbody"):page.index("</tbody>")]
     return {found[1]: found[0] for found in re.findall(r'(<tr role="row" data-group="([^"]*)".*?</tr>)', body)}
 
@@ -71,7 +73,7 @@ def test_a_cluster_has_the_page_too_with_an_age_it_is_not_over(port: FakePort) -
 
 def test_a_sandbox_without_a_group_says_how_one_comes_to_be(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine)
-    page = visitor.get(f"/s/{mine}/groups/").content.decode()
+    page = compact(visitor.get(f"/s/{mine}/groups/").content.decode())
     assert '<div class="empty" id="no-groups"><p>No group yet.' in page
     assert '<table role="table" class="table g" id="groups" hidden>' in page
 
@@ -107,7 +109,7 @@ def test_more_groups_than_tabs_hold_are_chosen_by_name(port: FakePort, monkeypat
     monkeypatch.setitem(ATTACHED, "groups", [{**like, "group": f"group-{n:02}"} for n in range(9)])
     client = browser_of(account("ada"))
     for path in ("", "rebalance/"):
-        page = client.get(f"/k/prod/{path}?group=group-07").content.decode()
+        page = compact(client.get(f"/k/prod/{path}?group=group-07").content.decode())
         assert re.search(r'<input [^>]*list="group-names" value="group-07"', page), path
         assert page.count("<option value=\"group-") == 9
         assert 'href="/k/prod/groups/">all 9 groups</a>' in page

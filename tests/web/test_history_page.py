@@ -10,6 +10,7 @@ from django.test import Client
 from queueviz.boards import history_lines
 from queueviz.boards.history_lines import MEASURES, Lines, lines, table_of
 from tests.web.fake_port import SNAPSHOT, FakePort
+from tests.web.markup import compact
 from tests.web.pipeline_results import leave
 
 pytestmark = pytest.mark.usefixtures("jobs")
@@ -25,7 +26,7 @@ def row(from_ms: int, lag: int | None, queue: str = "broker-a:0", **more: Any) -
 def page(client: Client, slug: str, query: str = "") -> str:
     answer = client.get(f"/s/{slug}/history/{query}")
     assert answer.status_code == 200
-    return str(answer.content.decode())
+    return compact(answer.content.decode())
 
 
 def given(html: str) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from sandbox.queries.rows.messages import (
     unfinished,
 )
 from tests.web.fake_port import FakePort
+from tests.web.markup import compact
 from tests.web.patience import until
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +79,7 @@ def show(port: FakePort, slug: str, data: dict[str, Any], query: str = f"id={ID}
 
 
 def one(client: Client, slug: str, message: str = ID) -> str:
-    return unescape(client.get(f"/s/{slug}/messages/{message}/").content.decode())
+    return unescape(compact(client.get(f"/s/{slug}/messages/{message}/").content.decode()))
 
 
 def said(text: str) -> str:

@@ -1,18 +1,20 @@
 /* Doing things: buttons and small dialogs post an action by htmx. The answer is an event number; the button shows it until
    the stream has passed it. A refusal is a sentence beside the control, and focus moves there. */
-import { $, $$, el } from "./dom.js";
+import { $, $$, around, el } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
 
 const PASSING_MS = 10000; // how long a refusal stands that was for the moment only: too fast, too busy, no answer
 const sent = new Map(); // seq → button
+/** @type {import("./clock.js").SandboxClock | null} */
 let clock = null; // the sandbox's
 
+/** @param {{ root: string, can: string[], time?: import("./clock.js").SandboxClock | null }} options */
 export function setUpActions({ root, can, time = null }) {
   clock = time;
   const url = `${root}actions/`;
   document.body.addEventListener("click", (event) => {
-    const button = event.target.closest("button, a");
+    const button = around(event.target, "button, a");
     if (!button || button.getAttribute("aria-disabled") === "true") return button && event.preventDefault();
     if (button.dataset.ask) openAsk(button.dataset.ask, button);
     else if (button.dataset.act) actOn(button, url);
@@ -28,7 +30,7 @@ export function setUpActions({ root, can, time = null }) {
     said?.focus();
     if (["429", "503"].includes(said?.dataset.status)) setTimeout(() => said.remove(), PASSING_MS);
   });
-  document.body.addEventListener("input", ({ target }) => $(".answer > .refusal", target.closest("form") ?? target)?.remove()); // of what the form said before
+  document.body.addEventListener("input", ({ target }) => $(".answer > .refusal", around(target, "form") ?? target)?.remove()); // of what the form said before
   for (const failed of ["htmx:sendError", "htmx:responseError"]) document.body.addEventListener(failed, ({ detail }) => unanswered(detail.elt));
   $("#share")?.addEventListener("click", ({ currentTarget }) => openAsk("share", currentTarget));
   return { act: (values, near) => post(url, values, near), can: (verb) => can.includes(verb) };
@@ -95,7 +97,11 @@ export function refuse(near, line, status = "") {
   setTimeout(() => node.remove(), PASSING_MS);
 }
 
-/** A short word in the corner; with `undo`, a button that stays a while. */
+/**
+ * A short word in the corner; with `undo`, a button that stays a while.
+ * @param {string} line
+ * @param {{ label: string, act: (button: HTMLElement) => void } | null} [undo]
+ */
 export function toast(line, undo = null) {
   const node = el("div", { class: "toast" }, line);
   if (undo) {

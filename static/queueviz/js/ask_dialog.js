@@ -14,7 +14,7 @@ export async function openDialog(name, { actor, clock }) {
   dialog.removeAttribute("aria-label");
   if (actor !== null && form) {
     form.elements.actor.value = actor;
-    const card = document.querySelector(`[data-actor="${CSS.escape(actor)}"]`);
+    const card = $(`[data-actor="${CSS.escape(actor)}"]`);
     const letter = $("[data-letter]", dialog);
     if (letter && card) {
       letter.textContent = $(".badge", card).textContent;
@@ -59,11 +59,11 @@ const fill = {
     };
     form.addEventListener("change", choose);
     choose();
-    const held = document.querySelector(".q[aria-selected='true']");
+    const held = $(".q[aria-selected='true']");
     const me = [...$("[data-letter]", form).classList].find((name) => name.startsWith("me-")); // rows wear their owner's colour
-    const own = me && (held?.classList.contains(me) ? held : document.querySelector(`.q.${me}`));
+    const own = me && (held?.classList.contains(me) ? held : $(`.q.${me}`));
     if (own) $("[data-slow-queue]", form).value = own.dataset.queue;
-    const key = held?.dataset.oldestKey ?? document.querySelector("[data-oldest-key]")?.dataset.oldestKey;
+    const key = held?.dataset.oldestKey ?? $("[data-oldest-key]")?.dataset.oldestKey;
     if (key) $("[data-slow-key]", form).value = key;
   },
   consumer(form, clock) {

@@ -24,10 +24,15 @@ const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
 export class Cards {
   cards = new Map();
+  /** @type {string | null} */
   selected = null;
+  /** @type {HTMLElement | null} */
+  shelf = null;
 
   constructor(box, template, add) {
-    Object.assign(this, { box, template, add });
+    this.box = box;
+    this.template = template;
+    this.add = add;
     for (const node of $$(".cons[data-client]", box)) this.#adopt(node);
     box.addEventListener("click", ({ target }) => {
       const card = target.closest(".cons[data-client]");
@@ -75,12 +80,12 @@ export class Cards {
       cls(card.node, "shelf", Boolean(free));
       this.#card(card, id, member, data, now, shorts);
     }
-    if (this.add) this.#shelf(idle, data);
+    if (this.add) this.#idle(idle, data);
     attr(this.box, "data-many", this.cards.size >= MANY);
   }
 
   /** Members without a queue stand apart, below the sentence that says why. */
-  #shelf(idle, data) {
+  #idle(idle, data) {
     if (!idle.length) return this.shelf?.remove();
     this.shelf ??= el("p", { class: "shelfhead" });
     if (!this.shelf.isConnected) this.box.insertBefore(this.shelf, this.add);

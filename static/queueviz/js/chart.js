@@ -20,6 +20,7 @@ function ticks(top) {
 }
 
 export class LagChart {
+  /** @type {any} */
   #plot = null;
   #keys = "";
   events = [];

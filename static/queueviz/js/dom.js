@@ -1,11 +1,33 @@
 /* Writing only what changed. Each node remembers what it was last given; an equal value costs one comparison. */
 
+/** @type {WeakMap<Node, Record<string, unknown>>} */
 const kept = new WeakMap();
-const memory = (node) => kept.get(node) ?? kept.set(node, {}).get(node);
+/** @param {Node} node @returns {Record<string, unknown>} */
+const memory = (node) => {
+  let own = kept.get(node);
+  if (!own) kept.set(node, (own = {}));
+  return own;
+};
 
+/**
+ * What the page's template has there. Where a template may lack it, the caller asks `?.`.
+ * @param {string} selector
+ * @param {ParentNode} [root]
+ * @returns {any}
+ */
 export const $ = (selector, root = document) => root.querySelector(selector);
+/** @param {string} selector @param {ParentNode} [root] @returns {any[]} */
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+/**
+ * The nearest element, from what an event hit outwards, that fits.
+ * @param {EventTarget | null} target
+ * @param {string} selector
+ * @returns {any}
+ */
+export const around = (target, selector) => (target instanceof Element ? target.closest(selector) : null);
+
+/** @param {Element} node @param {string} name @param {any} value null, undefined and false take the attribute away */
 export function attr(node, name, value) {
   const own = memory(node);
   if (own[name] === value) return;
@@ -14,6 +36,7 @@ export function attr(node, name, value) {
   else node.setAttribute(name, value === true ? "" : value);
 }
 
+/** @param {Node} node @param {any} value */
 export function text(node, value) {
   const own = memory(node);
   if (own["#"] === value) return;
@@ -21,6 +44,7 @@ export function text(node, value) {
   node.textContent = value;
 }
 
+/** @param {Element} node @param {string} name @param {boolean} on */
 export function cls(node, name, on) {
   const own = memory(node), key = `.${name}`;
   if (own[key] === on) return;
@@ -28,9 +52,14 @@ export function cls(node, name, on) {
   node.classList.toggle(name, on);
 }
 
-/** One class out of a family: the consumer's colour, the state of a lane. */
+/**
+ * One class out of a family: the consumer's colour, the state of a lane.
+ * @param {Element} node
+ * @param {string} family
+ * @param {string | null} name
+ */
 export function oneOf(node, family, name) {
-  const own = memory(node), before = own[`|${family}`];
+  const own = memory(node), before = /** @type {string | null | undefined} */ (own[`|${family}`]);
   if (before === name) return;
   if (before === undefined) for (const old of [...node.classList]) if (old.startsWith(family)) node.classList.remove(old);
   if (before) node.classList.remove(before);
@@ -38,6 +67,7 @@ export function oneOf(node, family, name) {
   if (name) node.classList.add(name);
 }
 
+/** @param {HTMLElement} node @param {boolean} hidden */
 export function hide(node, hidden) {
   const own = memory(node);
   if (own.hidden === hidden) return;
@@ -46,6 +76,13 @@ export function hide(node, hidden) {
 }
 
 const SVG = "http://www.w3.org/2000/svg";
+/**
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} name
+ * @param {Record<string, any>} [attributes]
+ * @param {any} [content]
+ * @returns {SVGElementTagNameMap[K]}
+ */
 export function svg(name, attributes = {}, content) {
   const node = document.createElementNS(SVG, name);
   for (const key in attributes) node.setAttribute(key, attributes[key]);
@@ -53,6 +90,13 @@ export function svg(name, attributes = {}, content) {
   return node;
 }
 
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} name
+ * @param {Record<string, any>} [attributes] one that is null is left out
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
 export function el(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const key in attributes) if (attributes[key] !== null) node.setAttribute(key, attributes[key]);
@@ -60,7 +104,7 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
-/** `Silent **84 s**.` with the starred part in bold; never HTML. */
+/** `Silent **84 s**.` with the starred part in bold; never HTML. @param {Element} node @param {string} line */
 export function rich(node, line) {
   const own = memory(node);
   if (own["#"] === line) return;
@@ -68,5 +112,6 @@ export function rich(node, line) {
   node.replaceChildren(...line.split("**").map((part, i) => (i % 2 ? el("b", {}, part) : part)));
 }
 
+/** @param {string} id @returns {any} */
 export const json = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -33,5 +33,5 @@ export function setUpExplanations({ root }) {
   document.addEventListener("focusout", () => show(null));
   document.addEventListener("click", ({ target }) => show(of(target)));
   addEventListener("keydown", ({ key }) => key === "Escape" && show(null));
-  addEventListener("scroll", ({ target }) => target.contains(shown) && show(null), { capture: true, passive: true });
+  addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(shown) && show(null), { capture: true, passive: true });
 }

@@ -5,11 +5,16 @@ import { t } from "./words.js";
 const WAIT_MS = 400;
 
 export class Forecast {
-  #timer = null;
+  #timer = 0;
+  /** @type {any} */
   #add = null;
 
   constructor({ config, lanes, cards }) {
-    Object.assign(this, { config, lanes, cards, label: $("#add-forecast"), button: $("#add") });
+    this.config = config;
+    this.lanes = lanes;
+    this.cards = cards;
+    this.label = $("#add-forecast");
+    this.button = $("#add");
     const show = () => this.#add && lanes.forecast(this.#add, t("forecast.lane", { n: this.#add.moves, m: this.#add.of }));
     const clear = () => lanes.clearForecast();
     for (const [event, fn] of [["pointerenter", show], ["focus", show], ["pointerleave", clear], ["blur", clear], ["click", clear]]) this.button?.addEventListener(event, fn);
@@ -52,7 +57,7 @@ export class Forecast {
       const answer = await fetch(`${root}ask/plan-rebalance/?${new URLSearchParams({ group, topic, ...change })}`);
       if (!answer.ok) return null;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      return JSON.parse(page.querySelector("[data-plan]").dataset.plan);
+      return JSON.parse($("[data-plan]", page).dataset.plan);
     } catch {
       return null; // a forecast that cannot be had is not missed
     }

@@ -6,6 +6,7 @@ import { t } from "./words.js";
 export const AGE_LIMIT_MS = 15000;
 const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "unknown", "ok", "quiet"];
 
+/** @returns {number | null} */
 export const ageOf = (row, now) => {
   const known = row.oldest_since_ms ?? row.oldest_after_ms;
   return known === null ? null : Math.max(0, now - known);
@@ -26,10 +27,11 @@ export function cells(row, now) {
   };
 }
 
-export const isLate = (row, now) => Boolean(row.oldest_since_ms) && ageOf(row, now) > AGE_LIMIT_MS;
+export const isLate = (row, now) => Boolean(row.oldest_since_ms) && (ageOf(row, now) ?? 0) > AGE_LIMIT_MS;
 
 const num = (value) => Number(value ?? -1);
 const largest = (field) => ([, a], [, b]) => num(b[field]) - num(a[field]);
+/** @param {[string, any]} one @param {[string, any]} other */
 const byName = ([a], [b]) => (a < b ? -1 : a > b ? 1 : 0);
 const earliest = ([, a], [, b]) => (a.oldest_since_ms ?? a.oldest_after_ms ?? Infinity) - (b.oldest_since_ms ?? b.oldest_after_ms ?? Infinity) || 0;
 const ORDERS = {

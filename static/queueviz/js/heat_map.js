@@ -14,7 +14,7 @@ export class HeatMap {
 
   constructor(box, { select }) {
     this.root = el("div", { class: "heat", role: "cell", "aria-label": t("heat.name") });
-    this.root.addEventListener("click", ({ target }) => target.dataset.queue && select(target.dataset.queue));
+    this.root.addEventListener("click", ({ target }) => target instanceof HTMLElement && target.dataset.queue && select(target.dataset.queue));
     box.before(el("div", { role: "row" }, this.root));
   }
 

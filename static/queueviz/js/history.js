@@ -13,17 +13,21 @@ class Series {
 
 export class History {
   series = new Map();
+  /** @type {number | null} */
   second = null;
   #key;
   #recent;
   #asking = false;
 
-  /** recent: asks for {second, queues: {name: values}}, null where nobody keeps them. */
+  /**
+   * @param {string} key
+   * @param {(() => Promise<any>) | null} [recent] asks for {second, queues: {name: values}}, null where nobody keeps them
+   */
   constructor(key, recent = null) {
     this.#key = `queueviz:${key}`;
     this.#recent = recent;
     try {
-      const kept = JSON.parse(sessionStorage.getItem(this.#key));
+      const kept = JSON.parse(sessionStorage.getItem(this.#key) ?? "null");
       if (kept && Date.now() - kept.saved < 600000) {
         this.second = kept.second;
         for (const [name, values] of Object.entries(kept.series)) this.of(name).values = values;

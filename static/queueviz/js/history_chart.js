@@ -10,10 +10,20 @@ const day = (ms) => new Date(ms).toISOString().slice(5, 10);
 
 export class HistoryChart {
   lines = []; // [{name, me, dash, points: [[at_ms, value|null], …]}], oldest first
+  /** @type {number | null} */
   #cursor = null; // at_ms
+  from_ms = 0;
+  to_ms = 0;
+  seam_ms = 0;
+  top = 1;
+  box = { w: 0, h: 0 };
 
   constructor(root, { measure, words, legend, readout }) {
-    Object.assign(this, { root, measure, words, legend, readout });
+    this.root = root;
+    this.measure = measure;
+    this.words = words;
+    this.legend = legend;
+    this.readout = readout;
     this.svg = $("svg", root);
     new ResizeObserver(() => this.paint()).observe(root);
     root.addEventListener("pointermove", (event) => this.#point(event.clientX - root.getBoundingClientRect().left));
@@ -23,7 +33,10 @@ export class HistoryChart {
   }
 
   show(lines, { from_ms, to_ms, seam_ms }) {
-    Object.assign(this, { lines, from_ms, to_ms, seam_ms });
+    this.lines = lines;
+    this.from_ms = from_ms;
+    this.to_ms = to_ms;
+    this.seam_ms = seam_ms;
     this.paint();
   }
 
@@ -79,7 +92,7 @@ export class HistoryChart {
 
   #columns() {
     const span = this.to_ms - this.from_ms, most = Math.max(2, Math.floor(this.box.w / 74));
-    const step = STEPS.find((s) => span / s <= most) ?? STEPS.at(-1), found = [];
+    const step = STEPS.find((s) => span / s <= most) ?? STEPS[STEPS.length - 1], found = [];
     for (let at = Math.ceil(this.from_ms / step) * step; at <= this.to_ms; at += step) {
       const x = this.x(at);
       const word = step >= 24 * 60 * MINUTE ? day(at) : clock(at, 0, { millis: false }).slice(0, step < MINUTE ? 8 : 5);
@@ -137,14 +150,14 @@ export class HistoryChart {
   }
 
   #point(x) {
-    if (!this.box) return;
+    if (!this.box.w) return;
     const at = this.from_ms + ((x - PAD.left) / this.box.w) * (this.to_ms - this.from_ms), times = this.#times();
     if (!times.length) return;
     this.#move(times.reduce((best, t) => (Math.abs(t - at) < Math.abs(best - at) ? t : best)));
   }
 
   #key(event) {
-    const times = this.#times(), here = this.#cursor === null ? times.length : times.findIndex((at) => at >= this.#cursor);
+    const times = this.#times(), cursor = this.#cursor, here = cursor === null ? times.length : times.findIndex((at) => at >= cursor);
     const to = { ArrowLeft: here - 1, ArrowRight: here + 1, PageUp: here - 20, PageDown: here + 20, Home: 0, End: times.length - 1 }[event.key];
     if (to === undefined || !times.length) return;
     event.preventDefault();

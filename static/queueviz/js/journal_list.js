@@ -7,11 +7,15 @@ const RUNS_LINKED = 8;
 
 export class JournalList {
   rows = []; // oldest first
+  /** @type {string | null} */
   empty = null; // what to say when there are none
 
   /** `keep` rows; `who` and `queue` turn a client id and a row's place into their short names. */
-  constructor(root, options) {
-    Object.assign(this, { root, ...options });
+  constructor(root, { keep, who, queue }) {
+    this.root = root;
+    this.keep = keep;
+    this.who = who;
+    this.queue = queue;
   }
 
   /** Returns how many are new. */

@@ -9,6 +9,7 @@ export class LongJournal extends JournalList {
   /** `more(row)`: the last cell of a line. */
   constructor(root, options) {
     super(root, { ...options, keep: KEEP });
+    this.more = options.more;
   }
 
   /** With its time, its cause and an address of its own. */
@@ -16,7 +17,7 @@ export class LongJournal extends JournalList {
     const line = super.line(row);
     if (row.gap) return line;
     line.id = `e${row.seq}`;
-    line.firstChild.after(el("time", { class: "num muted" }, clock(Number(row.at_ms))));
+    line.firstChild?.after(el("time", { class: "num muted" }, clock(Number(row.at_ms))));
     line.append(row.cause ? el("a", { class: "num", href: `#e${row.cause}` }, `← #${number(row.cause)}`) : el("span"), this.more(row));
     return line;
   }

@@ -1,5 +1,5 @@
 /* The keyboard. Letters are off inside fields and dialogs, and can be turned off altogether (WCAG 2.1.4). */
-import { $, $$, hide } from "./dom.js";
+import { $, $$, around, hide } from "./dom.js";
 
 const OFF = "queueviz:letters";
 const letters = () => localStorage.getItem(OFF) !== "off";
@@ -11,11 +11,11 @@ export function setUpKeys(actions) {
   document.body.addEventListener("queueviz:asking", ({ target, detail }) => detail.name === "help" && explain(target, all));
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
+    if (around(event.target, "input, select, textarea, [contenteditable]")) return;
     const name = keyName(event);
     const single = name.length === 1 && /[a-z.,]/i.test(name);
     if (!(name in all) || (single && !letters())) return;
-    const pressing = event.target.closest?.("button, a, summary");
+    const pressing = around(event.target, "button, a, summary");
     if ((name === " " || name === "Enter") && pressing) return;
     event.preventDefault();
     all[name](event);

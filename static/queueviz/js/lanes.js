@@ -11,11 +11,18 @@ const LOCK = "M-3.2 -.4h6.4v4.4h-6.4zM-2 -.6v-1.4a2 2 0 0 1 4 0v1.4";
 export class Lanes {
   lanes = new Map();
   #ports = { rows: new Map(), cards: new Map() };
+  /** @type {SVGGElement | null} */
   #ghost = null;
+  /** @type {SVGTextElement | null} */
   #note = null;
+  /** @type {{ w: number, h: number } | null} */
+  size = null;
 
   constructor(root, board, rows, cards) {
-    Object.assign(this, { root, board, rows, cards });
+    this.root = root;
+    this.board = board;
+    this.rows = rows;
+    this.cards = cards;
     const again = () => this.layout();
     const watch = new ResizeObserver(again);
     watch.observe(board);
@@ -69,7 +76,7 @@ export class Lanes {
 
   #curve(key, id, share) {
     const row = this.#ports.rows.get(key), card = this.#ports.cards.get(id);
-    if (!row || !card || row.h === 0) return null;
+    if (!row || !card || !this.size || row.h === 0) return null;
     const y1 = row.y + row.h / 2, y2 = card.y + card.h * share, x1 = row.right + 2, x2 = card.left - 1, mx = (x1 + x2) / 2;
     if (y1 < 26 || y1 > this.size.h) return null;
     const end = Math.max(4, Math.min(this.size.h - 4, y2));
@@ -148,7 +155,7 @@ export class Lanes {
   forecast(plan, caption) {
     this.clearForecast();
     if (!plan || !this.size || getComputedStyle(this.root).display === "none") return;
-    this.#ghost = svg("g");
+    const ghost = (this.#ghost = svg("g"));
     const add = this.board.querySelector("#add")?.getBoundingClientRect(), board = this.board.getBoundingClientRect();
     for (const [id, keys] of Object.entries(plan.after)) {
       const known = this.#ports.cards.has(id);
@@ -156,11 +163,11 @@ export class Lanes {
       inOrder(keys).forEach((key, i) => {
         const curve = this.#curve(key, id, (i + 1) / (keys.length + 1));
         const moved = (target(this.data.queues[key] ?? {}) ?? null) !== id;
-        if (curve) this.#ghost.append(svg("path", { class: `lane forecast ${moved ? "moved" : ""}`, d: curve.d }));
+        if (curve) ghost.append(svg("path", { class: `lane forecast ${moved ? "moved" : ""}`, d: curve.d }));
       });
       if (!known) this.#ports.cards.delete(id);
     }
-    this.root.append(this.#ghost);
+    this.root.append(ghost);
     if (!this.#note) this.root.append((this.#note = svg("text", { class: "lane-note", y: 18 })));
     attr(this.#note, "x", (this.size.w - 262 - 46).toFixed(0));
     attr(this.#note, "visibility", null);

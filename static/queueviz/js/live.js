@@ -10,21 +10,33 @@ export class Live extends EventTarget {
   channels = new Map();
   status = "connecting"; // connecting, connected, catching, stale, offline
   fps = 0;
+  /** @type {number | null} */
   latency_ms = null;
+  /** @type {number | null} */
   watchers = null;
+  /** @type {number | null} */
+  retry_at = null;
   seq = "0";
   heard = performance.now();
+  /** @type {WebSocket | null} */
   #socket = null;
   #tries = 0;
-  #retry = null;
+  #retry = 0;
   #frames = 0;
   #pinged = 0;
+  /** @type {number | null} */
   #lost = null;
   #wall = Date.now() - performance.now();
 
+  /**
+   * @param {import("./clock.js").SandboxClock} clock
+   * @param {{ url?: string, open?: (at: string) => WebSocket }} [options]
+   */
   constructor(clock, { url = socketUrl(), open = (at) => new WebSocket(at, PROTOCOL) } = {}) {
     super();
-    Object.assign(this, { clock, url, open });
+    this.clock = clock;
+    this.url = url;
+    this.open = open;
     setInterval(() => this.#acknowledge(), ACK_MS);
     setInterval(() => this.#watch(), 500);
     setInterval(() => this.#ping(), PING_MS);
@@ -48,7 +60,12 @@ export class Live extends EventTarget {
     socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
   }
 
-  /** Follow a channel. `first` is what the page was painted with. Handlers: changed(channel, jump), rows(rows, first). */
+  /**
+   * Follow a channel. `first` is what the page was painted with.
+   * @param {string} name
+   * @param {{ changed?: (channel: any, jump: boolean) => void, rows?: (rows: any[], first: string | null) => void }} handlers
+   * @param {{ first?: any, after?: string | null }} [options]
+   */
   follow(name, handlers, { first = null, after = null } = {}) {
     const channel = { name, handlers, n: null, ep: first?.ep ?? null, seq: first?.seq ?? null, data: first?.data ?? null, after, asking: false, painted: null, acked: null, wanted: true, ended: null };
     this.channels.set(name, channel);

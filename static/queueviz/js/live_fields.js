@@ -13,7 +13,10 @@ export class Fields {
 
   /** `names`: client id → label; `orders`: section → keys in the order they are shown. */
   constructor(root, clock, { names = {}, orders = {} } = {}) {
-    Object.assign(this, { root, clock, names, orders });
+    this.root = root;
+    this.clock = clock;
+    this.names = names;
+    this.orders = orders;
   }
 
   paint(data) {
@@ -38,7 +41,7 @@ export class Fields {
     for (const key of wanted) {
       let row = list._rows.get(key);
       if (!row) {
-        row = document.getElementById(list.dataset.template).content.firstElementChild.cloneNode(true);
+        row = $(`#${list.dataset.template}`).content.firstElementChild.cloneNode(true);
         row.dataset.key = key;
         list._rows.set(key, row);
         for (const link of $$("[data-href]", row)) link.href = link.dataset.href + encodeURIComponent(key);

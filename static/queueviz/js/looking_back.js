@@ -2,11 +2,16 @@
    has to say whether to look on. */
 const MOST_REQUESTS = 32; // each looks at 4 MiB of the files at most
 
-/** {rows, before, at_ms, first_seq}; `before` null: nothing older is left.  `heard` is told of each answer on the way. */
+/**
+ * {rows, before, at_ms, first_seq}; `before` null: nothing older is left.  `heard` is told of each answer on the way.
+ * @param {string} api
+ * @param {Record<string, any>} filters
+ * @param {{ signal?: AbortSignal, heard?: (found: any) => void }} [options]
+ */
 export async function lookBack(api, { before = null, most, ...filters }, { signal, heard } = {}) {
   const rows = [];
   for (let request = 1; ; request++) {
-    const query = new URLSearchParams({ ...filters, most: most - rows.length });
+    const query = new URLSearchParams({ ...filters, most: String(most - rows.length) });
     if (before !== null) query.set("before", before);
     const answer = await fetch(`${api}/journal?${query}`, { signal });
     if (!answer.ok) throw new Error(`the journal answered ${answer.status}`);

@@ -2,7 +2,7 @@
 import { openAsk, post } from "./ask.js";
 import { Cards } from "./cards.js";
 import { LagChart } from "./chart.js";
-import { $, attr, text } from "./dom.js";
+import { $, $$, attr, text } from "./dom.js";
 import { setUpExplanations } from "./explain.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
@@ -75,7 +75,7 @@ function paint(whole, jump) {
   whole.members ??= {};
   const now = clock.now(), data = { ...whole, queues: shownOf(whole.queues, now) }, { queues } = data;
   board = data;
-  const moved = rows.sync(queues) | cards.sync(data.members);
+  const rowsMoved = rows.sync(queues), moved = cards.sync(data.members) || rowsMoved;
   if (moved || !started) {
     started = true;
     attr($("#no-queues") ?? document.createElement("i"), "hidden", Object.keys(queues).length > 0);
@@ -124,7 +124,7 @@ function repaint() {
   if (board) paint(board, true);
   paintTape();
   const url = new URL(location.href);
-  url.searchParams.set("sel", rows.selected);
+  url.searchParams.set("sel", String(rows.selected));
   window.history.replaceState(null, "", url);
 }
 
@@ -152,10 +152,10 @@ function pinnedKeys(data) {
 
 /** The four timers of the chosen member, else of the first one running. */
 function timers(now) {
-  const id = board.members[cards.selected] ? cards.selected : Object.keys(board.members).find((m) => board.members[m].state === "running");
-  const member = board.members[id], label = $("#timer-of");
+  const running = Object.keys(board.members).find((m) => board.members[m].state === "running");
+  const member = board.members[cards.selected ?? ""] ?? board.members[running ?? ""], label = $("#timer-of");
   if (label) text(label, member?.letter ?? "");
-  for (const figure of document.querySelectorAll("[data-timer]")) {
+  for (const figure of $$("[data-timer]")) {
     const due = member?.timers?.[figure.dataset.timer], left = due ? Math.max(0, due - now) : null;
     drawTimer(figure, left, Number(figure.dataset.period));
   }

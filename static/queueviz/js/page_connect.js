@@ -1,5 +1,5 @@
 /* Connect: channel `connect/…` onto the page's rows; stations of a connection are ticked off as they come. */
-import { $, $$, cls, hide, text } from "./dom.js";
+import { $, $$, around, cls, hide, text } from "./dom.js";
 import { emptyOr, Fields } from "./live_fields.js";
 import { show, startShell } from "./shell.js";
 import { t } from "./words.js";
@@ -28,10 +28,10 @@ const valueOf = (cell) => {
 };
 
 document.body.addEventListener("click", async ({ target }) => {
-  const button = target.closest("[data-clip]");
+  const button = around(target, "[data-clip]");
   if (!button) return;
   const label = button.textContent;
-  await navigator.clipboard?.writeText(document.getElementById(button.dataset.clip).textContent).catch(() => {});
+  await navigator.clipboard?.writeText($(`#${CSS.escape(button.dataset.clip)}`).textContent).catch(() => {});
   text(button, t("connect.copied"));
   setTimeout(() => text(button, label), COPIED_MS);
 });

@@ -1,6 +1,6 @@
 /* Frames: channel `wire/…` onto a table; a row opens its frame below, fields and bytes beside each other. The table holds
    still while somebody points at it or moves in it, so that no row moves under the pointer. */
-import { $, $$, attr, hide, text } from "./dom.js";
+import { $, $$, around, attr, hide, text } from "./dom.js";
 import { FrameBytes } from "./frame_bytes.js";
 import { emptyOr, Fields } from "./live_fields.js";
 import { show, startShell } from "./shell.js";
@@ -50,7 +50,7 @@ function step(by) {
 }
 
 document.body.addEventListener("click", ({ target }) => {
-  const no = target.closest("[data-no]")?.dataset.no ?? target.closest("#frames [data-key]")?.dataset.key;
+  const no = around(target, "[data-no]")?.dataset.no ?? around(target, "#frames [data-key]")?.dataset.key;
   if (no) open(no);
 });
 

@@ -61,7 +61,7 @@ function pick() {
   for (const [name, row] of rows) {
     const fits = matches(name, groups[name], wanted);
     hide(row, !fits);
-    shown += fits;
+    shown += Number(fits);
   }
   hide($("#no-groups"), rows.size > 0);
   hide($("#no-match"), !rows.size || shown > 0);

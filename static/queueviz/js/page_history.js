@@ -1,5 +1,5 @@
 /* History: what the job found in the journal, and behind its end what the Board's chart and this page have seen. */
-import { $, text } from "./dom.js";
+import { $, $$, text } from "./dom.js";
 import { downLines, knownText } from "./down.js";
 import { History } from "./history.js";
 import { HistoryChart } from "./history_chart.js";
@@ -15,7 +15,7 @@ const lags = new History(`${config.slug}/${config.group}/${config.topic}`); // t
 const seen = new Map(); // of the other measures: name → points since this page was opened
 let board = null, second = null, sums = null;
 
-for (const pick of document.querySelectorAll(".picks :is(select, input)")) pick.addEventListener("change", () => pick.form.requestSubmit());
+for (const pick of $$(".picks :is(select, input)")) pick.addEventListener("change", () => pick.form.requestSubmit());
 if ($("#h-show")) $("#h-show").hidden = true;
 
 if (chart) {
@@ -47,7 +47,7 @@ function note(at) {
   if (given.measure === "flow") flow(queues, at);
 }
 
-const age = (row, at) => (lagOf(row) === null ? null : lagOf(row) > 0 ? (row.oldest_stored_ms ? Math.max(0, at - row.oldest_stored_ms) : null) : 0);
+const age = (row, at, lag = lagOf(row)) => (lag === null ? null : lag > 0 ? (row.oldest_stored_ms ? Math.max(0, at - row.oldest_stored_ms) : null) : 0);
 
 /** In and out since the second before, from the counters themselves. */
 function flow(queues, at) {
@@ -69,8 +69,8 @@ function push(name, at, value) {
 /** The Board's memory as points, one a second up to its newest. */
 function remembered(name) {
   if (given.measure !== "lag") return seen.get(name) ?? [];
-  const values = lags.series.get(name)?.values ?? [];
-  return values.map((v, i) => [(lags.second - (values.length - 1 - i)) * 1000, v]);
+  const values = lags.series.get(name)?.values ?? [], last = lags.second ?? 0;
+  return values.map((v, i) => [(last - (values.length - 1 - i)) * 1000, v]);
 }
 
 /** Where nobody looked between the end of the one and the beginning of the other, there is a gap. */

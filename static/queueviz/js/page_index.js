@@ -1,7 +1,7 @@
 /* Index: the walk is computed by the server in one answer; here it is played, 400 ms a station, or stepped by arrow keys. */
 import { post } from "./ask.js";
 import { say } from "./announce.js";
-import { $, $$, attr, calm, cls, el } from "./dom.js";
+import { $, $$, around, attr, calm, cls, el } from "./dom.js";
 import { clock as clockText, number } from "./format.js";
 import { show, startShell } from "./shell.js";
 import { t } from "./words.js";
@@ -16,7 +16,7 @@ const form = $("#walk-form");
 
 class Walk {
   at = 0;
-  #timer = null;
+  #timer = 0;
 
   get stations() {
     return $$("#walk .stations:not(.resting) > .station:not(.skipped)");
@@ -67,7 +67,7 @@ document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
   const end = $(".walkend b");
   if (end) say(end.textContent);
 });
-document.body.addEventListener("click", ({ target }) => target.closest("[data-replay]") && walk.play());
+document.body.addEventListener("click", ({ target }) => around(target, "[data-replay]") && walk.play());
 form.addEventListener("change", () => {
   const span = form.elements["ui-window"].value;
   form.elements.from_ms.value = span ? String(Math.round(clock.now() - Number(span))) : "";

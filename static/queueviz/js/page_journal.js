@@ -14,7 +14,7 @@ const { names, at, api, attached } = json("live");
 const short = (id) => names[id] ?? String(id).split("#")[0];
 /** A fact about a client leads to its page; an event without a sentence shows its fields. */
 const more = (row) => (!isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
-const fields = ({ seq, at_ms, type, cause, ...rest }) => Object.entries(rest).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" · ").slice(0, 400);
+const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" · ").slice(0, 400);
 const list = new LongJournal($("#journal"), { who: short, queue: (key) => key, more });
 const search = $("#j-search"), causes = $("#j-causes"), steps = $("#j-quiet"), state = $("#j-state"), older = $("#j-older"), clear = $("#j-clear");
 
@@ -46,7 +46,7 @@ async function look({ most = PAGE, from = before } = {}) {
     list.grow(found.rows);
     report(found);
     return found;
-  } catch (why) {
+  } catch {
     if (mine.signal.aborted) return;
     say(t("journal.failed"));
     hide(older, false);

@@ -30,8 +30,8 @@ function paint(data, jump) {
   const keys = inOrder(Object.keys(data.queues)), members = Object.keys(data.members).sort((a, b) => ((data.members[a].letter ?? a) < (data.members[b].letter ?? b) ? -1 : 1));
   const now = clock.now();
   if (`${keys}|${members}` !== shape) build(data, keys, members);
-  cards.sync(data.members);
-  cards.paint(boardLike(data), now, shorts);
+  cards?.sync(data.members);
+  cards?.paint(boardLike(data), now, shorts);
   for (const key of keys) line(key, data, members);
   for (const [name, ms] of Object.entries(data.lives ?? {})) if ($(`[data-life="${name}"]`)) text($(`[data-life="${name}"]`), duration(ms));
   downs(data);
@@ -42,7 +42,7 @@ function paint(data, jump) {
 function downs(data) {
   const said = downBrokers(data.queues), list = $("#downs"), lines = said.length ? [...said, knownText(data.known)] : [];
   list.hidden = !lines.length;
-  if (lines.join("\n") !== [...list.children].map((line) => line.textContent).join("\n")) list.replaceChildren(...lines.map((line) => el("li", {}, line)));
+  if (lines.join("\n") !== [...list.children].map((item) => item.textContent).join("\n")) list.replaceChildren(...lines.map((words) => el("li", {}, words)));
 }
 
 /** Cards read queues as the Board has them: who is assigned, who holds the lock. */
@@ -91,7 +91,7 @@ function rings(now) {
     const holder = locks.members[row.lock.holder], stale = row.lock.holder !== row.assigned;
     cls(ring, "stale", stale);
     const left = drawLock(ring, row.lock, { now, lives, stale: stale && ring.matches(":hover"), letter: holder?.letter ?? "?" });
-    attr(ring, "aria-label", t("lock.sentence", { who: holder?.letter ?? row.lock.holder, left: duration(Math.ceil(left / 1000) * 1000) }));
+    attr(ring, "aria-label", t("lock.sentence", { who: holder?.letter ?? row.lock.holder, left: duration(Math.ceil((left ?? 0) / 1000) * 1000) }));
   }
 }
 

@@ -2,7 +2,7 @@
    bit until they end or somebody stops them. */
 import { say } from "./announce.js";
 import { refuse } from "./ask.js";
-import { $, $$, attr, hide, text } from "./dom.js";
+import { $, $$, around, attr, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { emptyOr, Fields } from "./live_fields.js";
 import { show, startShell } from "./shell.js";
@@ -48,8 +48,8 @@ function step(by) {
   all[Math.max(0, Math.min(all.length - 1, at < 0 ? 0 : at + by))]?.focus();
 }
 document.body.addEventListener("click", ({ target }) => {
-  const row = target.closest("table.messages tbody tr");
-  if (row && !target.closest("a, button")) $("a", row)?.click();
+  const row = around(target, "table.messages tbody tr");
+  if (row && !around(target, "a, button")) $("a", row)?.click();
 });
 
 // Finding.

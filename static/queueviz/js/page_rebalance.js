@@ -25,8 +25,8 @@ function paint(data, jump) {
   if (now !== shape) build(now);
   view.ids.forEach(card);
   view.keys.forEach(line);
-  lanes.moving = !jump;
-  lanes.paint(view, rows, cards);
+  if (lanes) lanes.moving = !jump;
+  lanes?.paint(view, rows, cards);
   head();
   const told = `${Object.keys(data.rounds ?? {})}|${JSON.stringify(data.moves ?? {})}`;
   if (told !== history) below(told);
@@ -145,8 +145,8 @@ const time = (ms) => clockText(ms, 0, { millis: false });
 const fact = (seq, said, name) => el("a", { class: name, href: `${config.root}journal/#e${seq}` }, said);
 
 function wave({ at_ms, seq, said, rounds }) {
-  const head = el("p", { class: "head" }, el("time", { class: "num muted" }, time(at_ms)), " ", seq ? fact(seq, said, "") : el("span", {}, said));
-  return el("li", { class: "wave" }, head, el("ol", {}, ...rounds.map((one) => {
+  const title = el("p", { class: "head" }, el("time", { class: "num muted" }, time(at_ms)), " ", seq ? fact(seq, said, "") : el("span", {}, said));
+  return el("li", { class: "wave" }, title, el("ol", {}, ...rounds.map((one) => {
     const bar = svg("svg", { class: "late", width: 104, height: 10, viewBox: "0 0 104 10", "aria-hidden": "true" });
     bar.append(svg("path", { d: "M0 5H100" }), svg("rect", { class: "route", y: 2, height: 6, width: one.route_share }), svg("rect", { class: "wait", x: one.route_share, y: 2, height: 6, width: one.rest_share }));
     return el("li", {}, el("span", { class: `badge ${one.me}` }, one.who), bar, fact(one.seq, `+${duration(one.late_ms)}`, "num lag"), el("span", { class: "change num" }, `+${one.added} −${one.dropped}`), el("span", { class: "muted trig" }, one.trigger ? t(`trigger.${one.trigger}`) : "–"));
@@ -162,8 +162,8 @@ function move(one) {
 
 for (const box of [lines, minds].filter(Boolean)) {
   const name = (target) => target.closest("[data-queue]")?.dataset.queue ?? target.closest("[data-key]")?.dataset.key ?? null;
-  for (const event of ["pointerover", "focusin"]) box.addEventListener(event, ({ target }) => lanes.choose(name(target)));
-  for (const event of ["pointerleave", "focusout"]) box.addEventListener(event, () => lanes.choose(null));
+  for (const event of ["pointerover", "focusin"]) box.addEventListener(event, ({ target }) => lanes?.choose(name(target)));
+  for (const event of ["pointerleave", "focusout"]) box.addEventListener(event, () => lanes?.choose(null));
 }
 
 function step(by) {

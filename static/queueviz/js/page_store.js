@@ -1,5 +1,5 @@
 /* Store: the whole log as one line, its end as a tape, entries of one queue, and the files; a record is fetched when chosen. */
-import { $, $$, attr, cls, el, svg } from "./dom.js";
+import { $, $$, around, attr, cls, el, svg } from "./dom.js";
 import { number } from "./format.js";
 import { FrameBytes } from "./frame_bytes.js";
 import { Fields } from "./live_fields.js";
@@ -23,12 +23,12 @@ if (span) new ResizeObserver(() => whole()).observe(span);
 
 function log() {
   const at = (queue ?? "").lastIndexOf("/"), topic = queue?.slice(0, at), id = queue?.slice(at + 1);
-  tape.update(store, { queue: queue ? `${config.broker}:${id}` : null, topic });
+  tape?.update(store, { queue: queue ? `${config.broker}:${id}` : null, topic });
   const mine = Object.entries(store.records ?? {}).filter(([, row]) => row.topic === topic && String(row.queue_id) === id).sort(([a], [b]) => (BigInt(a) < BigInt(b) ? 1 : -1)).slice(0, ENTRIES);
   const now = `${queue}|${mine.map(([place]) => place)}`;
   if (now === newest) return;
   newest = now;
-  const focused = document.activeElement?.dataset?.at;
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.at;
   list.replaceChildren(...mine.map(([place, row]) => el("li", {}, el("button", { class: "opens", type: "button", "data-at": place }, el("b", { class: "num" }, number(row.queue_offset)), el("span", { class: "mono" }, row.key ?? row.tags ?? "–"), el("span", { class: "num muted" }, `→ ${number(place)}`)))));
   if (focused) list.querySelector(`[data-at="${focused}"]`)?.focus();
   $("#no-entries").hidden = mine.length > 0;
@@ -81,7 +81,7 @@ function chosen(at) {
 }
 
 document.body.addEventListener("click", ({ target }) => {
-  const at = target.closest("#tape [data-at], #entries [data-at]")?.getAttribute("data-at");
+  const at = around(target, "#tape [data-at], #entries [data-at]")?.getAttribute("data-at");
   if (at) open(at);
 });
 picker?.addEventListener("change", () => {

@@ -1,6 +1,6 @@
 /* Topology: channel `topology/…` onto boxes, rings and lines. Rings run on timestamps; nothing travels while they shrink,
    and a dash runs along a line only when something was heard on it. */
-import { $, $$, attr, cls, oneOf, text } from "./dom.js";
+import { $, $$, around, attr, cls, oneOf, text } from "./dom.js";
 import { bytes } from "./format.js";
 import { Fields } from "./live_fields.js";
 import { drawRing } from "./ring.js";
@@ -94,7 +94,7 @@ function open(name, { quietly = false } = {}) {
   const query = name.includes("~") && !name.startsWith("group:") ? "link" : "node";
   const address = `?${query}=${encodeURIComponent(name)}`;
   if (!quietly) history.replaceState(null, "", address);
-  pending = { quietly, id: panel.contains(document.activeElement) ? document.activeElement.id : null };
+  pending = { quietly, id: panel.contains(document.activeElement) ? document.activeElement?.id : null };
   htmx.ajax("GET", `${config.root}part/topology-panel/${address}`, { target: panel, swap: "innerHTML" });
 }
 
@@ -117,11 +117,11 @@ document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   }
 });
 document.body.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
-  if (target === map) map._at = document.activeElement.closest?.("[data-box]")?.dataset.box ?? null;
+  if (target === map) map._at = around(document.activeElement, "[data-box]")?.dataset.box ?? null;
 });
 
 document.body.addEventListener("click", (event) => {
-  const node = event.target.closest("[data-choose]"), link = event.target.closest("[data-link]");
+  const node = around(event.target, "[data-choose]"), link = around(event.target, "[data-link]");
   if (event.ctrlKey || event.metaKey || !(node ?? link)) return;
   event.preventDefault();
   open(node ? node.dataset.choose : (link.closest("[data-key]")?.dataset.key ?? link.dataset.link));

@@ -9,15 +9,22 @@ const STILL = ["offline", "asleep", "ended"]; // nothing can be done to what is 
 
 export class Pill {
   #polled = 0;
+  lost = el("div", { class: "banner", role: "alert" });
+  why = el("span");
 
   constructor(live, painter) {
-    Object.assign(this, { live, painter, root: $("#conn"), app: $(".app"), notice: $("#notice") });
+    this.live = live;
+    this.painter = painter;
+    this.root = $("#conn");
+    this.app = $(".app");
+    this.notice = $("#notice");
     if (!this.root) return;
     this.word = $(".word", this.root);
     this.figures = $(".figures", this.root);
-    this.lost = el("div", { class: "banner", role: "alert" }, el("span"), el("button", { class: "btn sm", type: "button" }, t("conn.try")));
+    const button = el("button", { class: "btn sm", type: "button" }, t("conn.try"));
+    this.lost.append(this.why, button);
     this.lost.hidden = true;
-    this.lost.lastChild.onclick = () => (live.state === "ended" ? location.reload() : live.tryNow());
+    button.onclick = () => (live.state === "ended" ? location.reload() : live.tryNow());
     this.notice.append(this.lost);
     for (const event of ["status", "beat"]) live.addEventListener(event, () => this.paint());
     live.addEventListener("woken", () => this.#stillness?.remove());
@@ -44,11 +51,11 @@ export class Pill {
 
   #banner(status) {
     hide(this.lost, status !== "offline" && (status !== "ended" || this.#stillness !== null));
-    if (status === "ended") return text(this.lost.firstChild, t(`end.${this.live.ended}`));
+    if (status === "ended") return text(this.why, t(`end.${this.live.ended}`));
     if (status !== "offline") return;
     const wait = this.live.retry_at === null ? 0 : Math.max(0, this.live.retry_at - performance.now());
     const values = { seq: number(this.live.seq), age: duration(this.live.quiet_ms), wait: duration(Math.ceil(wait / 1000) * 1000) };
-    text(this.lost.firstChild, this.live.code === 4408 ? t("conn.slow") : t(wait > 300 ? "conn.lost" : "conn.lost_now", values));
+    text(this.why, this.live.code === 4408 ? t("conn.slow") : t(wait > 300 ? "conn.lost" : "conn.lost_now", values));
     if (this.live.lost_ms > POLL_AFTER_MS && performance.now() - this.#polled > POLL_MS) {
       this.#polled = performance.now();
       document.body.dispatchEvent(new CustomEvent("queueviz:poll"));

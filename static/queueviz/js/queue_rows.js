@@ -3,7 +3,7 @@ import { $, attr, cls, oneOf, text } from "./dom.js";
 import { asOf, downSaid, downText } from "./down.js";
 import { duration, number } from "./format.js";
 import { inOrder, parts, shortNames } from "./names.js";
-import { offset } from "./offsets.js";
+import { gap, offset } from "./offsets.js";
 import { drawLock } from "./ring.js";
 import { drawSpark } from "./spark.js";
 import "./strip.js";
@@ -13,7 +13,8 @@ const AGE_LIMIT_MS = 15000, PATIENCE_MS = 15000;
 const LIVES = { broker_ms: 60000, client_ms: 30000, renew_ms: 20000 };
 const alive = (member) => !member || member.state === "running" || member.state === "starting";
 
-export const lagOf = (row) => (row.max === null || row.committed === null || row.committed === undefined ? null : Number(offset(row.max) - offset(row.committed)));
+/** @returns {number | null} */
+export const lagOf = (row) => gap(offset(row.committed), offset(row.max));
 export const colour = (member) => (member?.colour === null || member?.colour === undefined ? "me-none" : `me-${member.colour}`);
 
 /** How far back a strip must reach: to the pin, or to whatever lies behind it. */
@@ -30,10 +31,13 @@ export function reach(row) {
 export class QueueRows {
   rows = new Map();
   shorts = new Map();
+  /** @type {string | null} */
   selected = null;
 
   constructor(box, template, { onSelect }) {
-    Object.assign(this, { box, template, onSelect });
+    this.box = box;
+    this.template = template;
+    this.onSelect = onSelect;
     for (const node of box.querySelectorAll(".q")) this.#adopt(node);
     box.addEventListener("click", ({ target }) => target.closest(".q") && this.select(target.closest(".q").dataset.queue));
     box.addEventListener("focusin", ({ target }) => target.classList.contains("q") && this.select(target.dataset.queue));
@@ -126,7 +130,7 @@ export class QueueRows {
     const lock = row.lock ?? null, expected = row.assigned ?? row.owner;
     cls(view.ring, "stale", Boolean(lock) && lock.holder !== expected);
     const left = drawLock(view.ring, lock, { now, lives: LIVES, stale: false });
-    attr(view.ring, "aria-label", lock ? t("lock.sentence", { who: lock.holder, left: duration(Math.ceil(left / 1000) * 1000) }) : t("lock.none"));
+    attr(view.ring, "aria-label", lock ? t("lock.sentence", { who: lock.holder, left: duration(Math.ceil((left ?? 0) / 1000) * 1000) }) : t("lock.none"));
   }
 
   #sentence(key, row, member, reads, who, lag) {

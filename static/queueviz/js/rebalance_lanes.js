@@ -6,16 +6,19 @@ const MOST_DRAWN = 400;
 
 export class RebalanceLanes {
   #lanes = new Map();
-  #box = null;
+  moving = false;
 
   constructor(root, board) {
-    Object.assign(this, { root, board });
+    this.root = root;
+    this.board = board;
     new ResizeObserver(() => this.layout()).observe(board);
   }
 
   /** `queues` and `minds`: nodes by key, in the order they stand. */
   paint(view, queues, minds) {
-    Object.assign(this, { view, queues, minds });
+    this.view = view;
+    this.queues = queues;
+    this.minds = minds;
     this.layout();
   }
 

@@ -15,7 +15,11 @@ const counted = (queues) => (queues ? Object.keys(queues).sort().map((broker) =>
 
 export class View {
   constructor(data, topic, now) {
-    Object.assign(this, { data, topic, now, members: data.members ?? {}, beliefs: data.beliefs ?? {} });
+    this.data = data;
+    this.topic = topic;
+    this.now = now;
+    this.members = data.members ?? {};
+    this.beliefs = data.beliefs ?? {};
     const keys = Object.keys(data.queues ?? {}).filter((key) => data.queues[key].topic === topic);
     const byRow = new Map(keys.map((key) => [rowOf(key), key])), shorts = shortNames([...byRow.keys()]);
     this.shorts = new Map([...shorts].map(([row, short]) => [byRow.get(row), short]));
@@ -68,8 +72,10 @@ export class View {
 
   /** Rounds that have one cause together, the newest first. */
   waves() {
-    const found = [], given = this.data.rounds ?? {};
-    for (const seq of Object.keys(given).sort((a, b) => a - b)) {
+    /** @type {{ key: string, at_ms: number, seq: string | null, said: string, rounds: any[] }[]} */
+    const found = [];
+    const given = this.data.rounds ?? {};
+    for (const seq of Object.keys(given).sort((a, b) => Number(a) - Number(b))) {
       const row = given[seq], because = row.because ?? {}, changed = because.topic_changed_ms ?? null;
       if (row.topic !== this.topic) continue;
       const at_ms = changed ?? because.at_ms ?? row.at_ms, key = `${because.what ?? "none"}|${changed === null ? because.who : null}`;
@@ -91,7 +97,7 @@ export class View {
 
   moves() {
     const given = this.data.moves ?? {};
-    return Object.keys(given).sort((a, b) => b - a).filter((seq) => topicOf(given[seq].queue) === this.topic).slice(0, MOVES_SHOWN).map((seq) => {
+    return Object.keys(given).sort((a, b) => Number(b) - Number(a)).filter((seq) => topicOf(given[seq].queue) === this.topic).slice(0, MOVES_SHOWN).map((seq) => {
       const row = given[seq];
       return { seq, at_ms: row.taken_ms, queue: this.queue(row.queue), from_who: this.who(row.from), from_me: this.me(row.from), to_who: this.who(row.to), to_me: this.me(row.to), gap: gap(row), both: row.from !== null && (row.left_ms === null || row.left_ms > row.taken_ms), said: this.because(row.because ?? {}) };
     });

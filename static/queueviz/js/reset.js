@@ -20,15 +20,24 @@ export function startReset(root, around) {
   const form = $("#rs-form", root);
   if (!form) return;
   htmx.process(root);
-  const page = new ResetForm(root, form, around), facts = (page.facts = []);
+  const page = new ResetForm(root, form, around), { facts } = page;
   const over = new AbortController(), whileOpen = (fn) => (event) => (form.isConnected || page.sent ? fn(event) : over.abort());
   around.live.addEventListener("beat", whileOpen(() => page.reprice()), over);
   around.live.addEventListener("facts", whileOpen(({ detail }) => facts.push(...detail)), over);
 }
 
 class ResetForm {
+  /** @type {any[]} those seen since it was opened */
+  facts = [];
+  /** @type {number | null} what the time field says, where it can be read */
+  time = null;
+
   constructor(root, form, around) {
-    Object.assign(this, { root, form, around, now: Number($("#reset", root).dataset.now), plan: null });
+    this.root = root;
+    this.form = form;
+    this.around = around;
+    this.now = Number($("#reset", root).dataset.now);
+    this.plan = null;
     const given = Number(form.elements.value.value); // a link may say from which message on
     this.time = this.target === "time" && given > 0 ? given : this.now - 60000;
     form.addEventListener("input", (event) => this.#changed(event));
@@ -64,7 +73,7 @@ class ResetForm {
 
   /** What would be asked and applied now, as one text. */
   #says() {
-    return String(new URLSearchParams(new FormData(this.form)));
+    return String(new URLSearchParams(/** @type {any} */ (new FormData(this.form))));
   }
 
   /** The sentence beside the field that cannot be read, or null. */
@@ -203,7 +212,7 @@ class ResetForm {
       const [, broker, id] = row.queue.match(/^(.*):(\d+)$/);
       return `mqadmin updateConsumerOffset -g ${group} -t ${topic} -b ${broker} -q ${id} -o ${row.target}`;
     });
-    const line = this.target === "time" ? `mqadmin resetOffsetByTime -n ${$("#reset", this.root).dataset.servers ?? "127.0.0.1:9876"} -g ${group} -t ${topic} -s ${Math.round(this.time)}` : per.join("\n");
+    const line = this.target === "time" ? `mqadmin resetOffsetByTime -n ${$("#reset", this.root).dataset.servers ?? "127.0.0.1:9876"} -g ${group} -t ${topic} -s ${Math.round(this.time ?? 0)}` : per.join("\n");
     await navigator.clipboard?.writeText(line).catch(() => {});
     const button = $("#rs-cmd", this.root);
     button.dataset.sent = "✓";

@@ -1,11 +1,11 @@
 /* The reset dialog on the Board: its form comes from the server when it is opened. */
-import { $, el } from "./dom.js";
+import { $, around, el } from "./dom.js";
 
 export function setUpResetDialog({ config, live, clock, board }) {
   const dialog = $("#resetdlg");
   if (!dialog) return;
   document.body.addEventListener("click", async (event) => {
-    const link = event.target.closest("[data-reset]");
+    const link = around(event.target, "[data-reset]");
     if (!link || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const styled = style(dialog.dataset.style), query = new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" });

@@ -13,11 +13,22 @@ export class ResetProgress {
   #clients = new Map();
   #rows = new Map();
   #taken = new Map(); // queue → where its first holder after the reset began
+  /** @type {any} */
   #reset = null;
+  #next = 0; // of the facts: the first that is not read yet
+  /** @type {Map<string, string>} */
+  shorts = new Map();
 
   /** root: the reset; seq: its ActionTaken; facts: those seen since the form was opened; board: () => newest reading. */
   constructor(root, { seq, facts, live, clock, base, attached, board, topic }) {
-    Object.assign(this, { root, seq, facts, clock, base, attached, board, topic });
+    this.root = root;
+    this.seq = seq;
+    this.facts = facts;
+    this.clock = clock;
+    this.base = base;
+    this.attached = attached;
+    this.board = board;
+    this.topic = topic;
     this.view = $("#t-run", root).content.firstElementChild.cloneNode(true);
     $(".rs-b", root).replaceWith(this.view);
     hide($("#rs-apply", root), true);
@@ -34,13 +45,13 @@ export class ResetProgress {
 
   /** The reset that this action began; an undo is a reset too. */
   #begin(seq) {
-    [this.seq, this.#reset, this.read] = [seq, null, 0];
+    [this.seq, this.#reset, this.#next] = [seq, null, 0];
     for (const map of [this.#clients, this.#rows, this.#taken]) map.clear();
     this.#read();
   }
 
   #read() {
-    for (; this.read < this.facts.length; this.read++) this.#note(this.facts[this.read]);
+    for (; this.#next < this.facts.length; this.#next++) this.#note(this.facts[this.#next]);
     this.#paint();
   }
 
@@ -64,7 +75,7 @@ export class ResetProgress {
     if (!reset) return;
     const plan = new Map(reset.rows.map(([key, before, after]) => [key.split("/").slice(1).join(":"), { before, after }]));
     const ids = [...new Set([...Object.keys(board.members).filter((id) => board.members[id].state === "running"), ...this.#clients.keys()])].sort();
-    this.shorts ??= shortNames([...plan.keys()]);
+    if (!this.shorts.size) this.shorts = shortNames([...plan.keys()]);
     this.#list(ids, board);
     const agrees = this.#compare(plan, board);
     const all = ids.map((id) => this.#clients.get(id) ?? {}), late = all.some((steps) => steps.overwritten);
@@ -108,7 +119,7 @@ export class ResetProgress {
     if (to < from ? now < from : now >= to) this.#take(key, { start_offset: stored });
   }
 
-  #verdict({ before, after }, taken, stored) {
+  #verdict({ after }, taken, stored) {
     if (taken === null) return "pending";
     if (!this.attached) return taken !== after || (stored !== null && BigInt(stored) < BigInt(after)) ? "differs" : "same";
     return [taken, stored ?? taken].some((offset) => BigInt(offset) < BigInt(after)) ? "differs" : "same";

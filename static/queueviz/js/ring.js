@@ -2,6 +2,7 @@
 import { attr, text } from "./dom.js";
 import { arc } from "./strip_plan.js";
 
+/** @param {any} ring @param {{ share: number, label: string | undefined, inner?: number | null, renew?: number | null }} drawn */
 export function drawRing(ring, { share, label, inner = null, renew = null }) {
   const size = ring.viewBox.baseVal.width, c = size / 2, r = c - (inner === null ? 3 : 4);
   ring._parts ??= { fg: ring.querySelector(".fg"), label: ring.querySelector("text"), inner: ring.querySelector(".inner"), renew: ring.querySelector(".renew") };
@@ -17,7 +18,13 @@ export function drawRing(ring, { share, label, inner = null, renew = null }) {
   }
 }
 
-/** A lock's ring: outer arc the broker's patience, inner the client's own trust, dot the next renewal. */
+/**
+ * A lock's ring: outer arc the broker's patience, inner the client's own trust, dot the next renewal.
+ * @param {any} ring
+ * @param {any} lock
+ * @param {{ now: number, lives: Record<string, number>, stale: boolean, letter?: string }} options
+ * @returns {number | null} what is left of it, in milliseconds
+ */
 export function drawLock(ring, lock, { now, lives, stale, letter }) {
   if (!lock) {
     drawRing(ring, { share: 0, label: "", inner: ring.dataset.large === undefined ? null : 0 });

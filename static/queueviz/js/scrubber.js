@@ -36,6 +36,7 @@ export class Scrubber {
     const width = this.root?.clientWidth;
     if (!width) return;
     const head = width * 0.975, from = now - 300000;
+    /** @type {SVGElement[]} */
     const nodes = [svg("rect", { x: 0, y: 15, width, height: 4, rx: 2, fill: "var(--z-done)" }), svg("rect", { x: 0, y: 15, width: head, height: 4, rx: 2, fill: "var(--accent)", opacity: 0.45 })];
     const places = new Map();
     for (const { at, mark } of this.#facts) {

@@ -17,6 +17,12 @@ import { queueOf, t } from "./words.js";
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
 const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
 
+/**
+ * @param {object} [options]
+ * @param {(facts: any[], about: { gap: any, whole: boolean }) => void} [options.onFacts]
+ * @param {Record<string, (event: any) => void>} [options.keys]
+ * @param {string | null} [options.after] the event before the first that is wanted
+ */
 export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) {
   const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
   const app = $(".app");

@@ -12,7 +12,7 @@ export function drawSpark(node, series) {
   node._paths ??= [node.querySelector(".area"), node.querySelector(".line")];
   if (points.length < 2) return;
   const top = Math.max(40, ...points.map((v) => v ?? 0)) * 1.05, step = W / (POINTS - 1), left = W - (points.length - 1) * step;
-  let line = "", area = "", pen = false, from = 0;
+  let line = "", area = "", pen = false, from = "";
   points.forEach((v, i) => {
     if (v === null) {
       if (pen) area += `L${(left + (i - 1) * step).toFixed(1)} ${H}Z`;

@@ -1,12 +1,13 @@
 /* <qv-strip>: one queue as a number line. The server has drawn it once; this keeps its nodes and writes what changed. */
-import { attr, calm, svg, text } from "./dom.js";
+import { $$, attr, calm, svg, text } from "./dom.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
 
+/** @type {WeakMap<Element, { width: number, height: number }>} */
 const sizes = new WeakMap();
 const observer = new ResizeObserver((entries) => {
   for (const { target, contentRect } of entries) {
     sizes.set(target, { width: Math.round(contentRect.width), height: Math.round(contentRect.height) });
-    target.resized();
+    if (target instanceof QvStrip) target.resized();
   }
 });
 let shared = 100;
@@ -14,9 +15,13 @@ let rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
 new MutationObserver(() => (rem = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16)).observe(document.documentElement, { attributes: true });
 
 export class QvStrip extends HTMLElement {
+  /** @type {any} */
   #svg = null;
+  /** @type {any} */
   #nodes = null;
+  /** @type {any} */
   #last = null;
+  /** @type {{ committed?: string | null, x?: number | null }} */
   #at = {};
 
   connectedCallback() {
@@ -65,7 +70,7 @@ export class QvStrip extends HTMLElement {
     if (before.x === null || at.committed === null || before.committed === null || row.committed === null) return;
     const back = BigInt(row.committed) < BigInt(before.committed);
     if (back) this.#ghost();
-    const ease = [{ transform: `translateX(${before.x - at.committed}px)` }, { transform: "none" }];
+    const ease = [{ transform: `translateX(${(before.x ?? 0) - at.committed}px)` }, { transform: "none" }];
     const timing = { duration: back ? 600 : 240, easing: "cubic-bezier(.2,.7,.2,1)" };
     this.#nodes.pin.animate(ease, timing);
     this.#nodes.stem.animate(ease, timing);
@@ -81,6 +86,7 @@ export class QvStrip extends HTMLElement {
   #build() {
     this.#svg = this.querySelector("svg") ?? this.appendChild(svg("svg", { class: "s", role: "img" }));
     this.#svg.removeAttribute("preserveAspectRatio");
+    /** @type {Record<string, SVGElement>} */
     const nodes = (this.#nodes = {});
     for (const name of LAYERS) nodes[name] = svg("path", { class: name });
     nodes.halo = svg("path", { class: "halo", opacity: 0 });
@@ -95,14 +101,14 @@ customElements.define("qv-strip", QvStrip);
 export function shareWindow(messages) {
   if (messages === shared) return;
   shared = messages;
-  for (const strip of document.querySelectorAll("qv-strip[data-row]")) strip.resized();
+  for (const strip of $$("qv-strip[data-row]")) strip.resized();
 }
 
 /** A morph must not undo our drawing: a strip takes the new numbers and keeps its nodes. */
 if (window.Idiomorph)
   Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, fresh) => {
     if (!(old instanceof QvStrip) || !(fresh instanceof Element)) return true;
-    for (const name of ["data-row", "data-options"]) if (fresh.hasAttribute(name)) old.setAttribute(name, fresh.getAttribute(name));
+    for (const name of ["data-row", "data-options"]) if (fresh.hasAttribute(name)) old.setAttribute(name, fresh.getAttribute(name) ?? "");
     if (old.dataset.row) old.draw(JSON.parse(old.dataset.row), JSON.parse(old.dataset.options ?? "{}"));
     return false;
   };

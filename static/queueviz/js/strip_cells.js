@@ -41,7 +41,9 @@ const cell = (x, y, w, h, r) =>
 
 /** Height share = processing, then done, then buffered, in one bar per four pixels. */
 function density(text, start, px, y, th) {
-  const bars = [], per = BAR / px;
+  /** @type {{ d: number, p: number, b: number }[]} */
+  const bars = [];
+  const per = BAR / px;
   let at = 0;
   for (const [state, count] of runs(text)) {
     for (let left = count; left > 0; ) {
@@ -55,7 +57,7 @@ function density(text, start, px, y, th) {
   bars.forEach(({ d, p, b }, i) => {
     const x = r1(start + i * BAR);
     let floor = y + th;
-    for (const [name, share] of [["working", p], ["finished", d], ["waiting", b]]) {
+    for (const [name, share] of /** @type {const} */ ([["working", p], ["finished", d], ["waiting", b]])) {
       const h = r1(share * th);
       if (h <= 0) continue;
       floor = r1(floor - h);

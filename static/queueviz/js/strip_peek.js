@@ -1,6 +1,6 @@
 /* The message under the cursor, and on a click what its zone means and where that number comes from. Fetched with its
    words when a strip is first pointed at. */
-import { $, $$, el, hide, text } from "./dom.js";
+import { $, $$, around, el, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { parts } from "./names.js";
 import { larger, offset, runs } from "./offsets.js";
@@ -15,11 +15,17 @@ export async function setUpPeek({ rows, board, window: size, config }) {
 }
 
 class Peek {
-  #timer = null;
+  #timer = 0;
+  /** @type {string | null} */
+  shown = null;
   #held = false;
 
-  constructor(box, words, around) {
-    Object.assign(this, { box, ...around });
+  constructor(box, words, { rows, board, size, config }) {
+    this.box = box;
+    this.rows = rows;
+    this.board = board;
+    this.size = size;
+    this.config = config;
     box.innerHTML = words;
     document.body.append(box);
     const over = ({ target, clientX, clientY }) => !this.#held && this.#point(target.closest("#rows qv-strip"), clientX, clientY);
@@ -31,7 +37,7 @@ class Peek {
       this.#held = this.#point(target.closest("#rows qv-strip"), clientX, clientY, true);
     });
     addEventListener("keydown", ({ key }) => key === "Escape" && this.#close());
-    document.addEventListener("click", ({ target }) => target.closest("#rows, .peek") || this.#close());
+    document.addEventListener("click", ({ target }) => around(target, "#rows, .peek") || this.#close());
   }
 
   /** Show what lies there; explained once it was clicked. True while something is shown. */
@@ -83,7 +89,7 @@ class Peek {
 export function messageAt(strip, clientX, row, window) {
   const box = strip.getBoundingClientRect(), min = offset(row.min) ?? 0n, max = offset(row.max), x = clientX - box.left;
   const s = scale({ min, max, window, width: box.width, compact: box.width < 260 });
-  if (max === 0n || x > s.right + 4) return null;
+  if (max === null || max === 0n || x > s.right + 4) return null;
   if (x >= s.left || s.whole) {
     const back = BigInt(Math.max(0, Math.ceil((s.right - x) / s.px)));
     return { offset: String(max - back < 0n ? 0n : max - back), about: s.px < 1 };
@@ -110,12 +116,13 @@ function markAt(strip, clientX, clientY, row, window) {
 export function zoneOf(row, at) {
   const here = BigInt(at), min = offset(row.min) ?? 0n, max = offset(row.max), committed = offset(row.committed), memory = offset(row.in_memory), next = offset(row.next_pull);
   if (here < min) return "deleted";
-  if (here >= max) return "end";
+  if (max === null || here >= max) return "end";
   if (committed !== null && here < committed) return "done";
   if (row.oldest && here === offset(row.oldest.offset)) return "pinned";
   if (memory !== null && here < memory) return "risk";
   let from = offset(row.cells_from ?? row.in_memory);
-  for (const [state, count] of from === null ? [] : runs(row.cells)) {
+  for (const [state, count] of runs(row.cells)) {
+    if (from === null) break;
     if (here >= from && here < from + BigInt(count)) return { d: "finished", p: "working", b: "waiting" }[state];
     from += BigInt(count);
   }

@@ -22,7 +22,8 @@ export function planStrip(row, o) {
   const committed = offset(row.committed), memory = offset(row.in_memory), next = offset(row.next_pull), target = offset(o.target);
   const s = scale({ min, max, window: o.window, width: o.width, compact: o.compact });
   const th = Math.round((o.track || 14) * o.k), y = Math.round(o.height / 2 - th / 2 - (o.compact ? 2 : 1));
-  const g = { ...s, y, th, bottom: y + th, min, max, committed, memory, next, target, owned: Boolean(row.owner) || o.target !== undefined, cells: Boolean(row.cells), untold: isUntold(row) };
+  const g = { ...s, y, th, bottom: y + th, min, max, committed, memory, next, target, owned: Boolean(row.owner) || o.target !== undefined, listed: Boolean(row.cells), untold: isUntold(row) };
+  /** @type {Record<string, string>} */
   const paths = { ...zones(g), ...cells(row, g), ...marks(row, g, o) };
   if (target !== null) Object.assign(paths, preview(g));
   return { paths, texts: o.track ? {} : labels(row, g, o), at: { committed: committed === null ? null : r1(s.x(committed)), next: next === null ? null : r1(s.x(next)) } };
@@ -31,13 +32,13 @@ export function planStrip(row, o) {
 /** Of a real cluster: somebody reads it, and nobody says how far. */
 export const isUntold = (row) => "cached" in row && Boolean(row.owner ?? row.assigned);
 
-function zones({ owned, cells, untold, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
+function zones({ owned, listed, untold, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
   const start = whole && lo < 0n ? Math.max(0, x(0n)) : 0; // nothing lies left of offset 0, not even deleted messages
   const from = whole ? x(min) : deleted;
   const consumed = committed === null ? from : x(committed);
   const held = larger(memory, committed);
   const pulled = owned ? (next ?? held) : (held ?? next); // what nobody holds any more must be pulled again
-  const shown = memory !== null || cells; // a wire client does not show what it holds
+  const shown = memory !== null || listed; // a wire client does not show what it holds
   const zone = (a, b) => box(x(a), y, x(b) - x(a), th);
   const bx = history + gap / 2, t = th / 3;
   return {
@@ -52,7 +53,7 @@ function zones({ owned, cells, untold, x, y, th, min, max, committed, memory, ne
   };
 }
 
-function marks(row, { x, px, y, th, bottom, min, max, committed, memory, next, left, right }, o) {
+function marks(row, { x, px, y, th, bottom, min, committed, memory, next, left, right }, o) {
   const found = { min: `M${r1(x(min) + 4)} ${y - 3}h-4v${th + 6}h4`, max: `M${r1(right - 1)} ${y - 3}h4v${th + 6}h-4` };
   if (committed === null) found.none = `M${r1(left - 4)} ${bottom + 6}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0m2.2 0h4.6`;
   else {

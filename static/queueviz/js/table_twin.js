@@ -6,12 +6,12 @@ const EVERY_MS = 2000;
 export function setUpTwin() {
   const twin = $("#twin"), toggle = $("#twin-toggle");
   if (!twin || !toggle) return () => {};
-  let timer = null;
+  let timer = 0;
   const set = (open) => {
     hide(twin, !open);
     attr(toggle, "aria-expanded", String(open));
     clearInterval(timer);
-    timer = open ? setInterval(() => document.hidden || htmx.trigger(twin, "twin:tick"), EVERY_MS) : null;
+    timer = open ? setInterval(() => document.hidden || htmx.trigger(twin, "twin:tick"), EVERY_MS) : 0;
     if (open) htmx.trigger(twin, "twin:open");
   };
   const flip = () => set(twin.hidden);

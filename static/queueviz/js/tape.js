@@ -8,12 +8,15 @@ const PX_PER_BYTE = 0.082, TOP = 16, HEIGHT = 30, CHIP = 58, MOST_CHIPS = 5;
 
 export class Tape {
   constructor(root, legend) {
-    Object.assign(this, { root, legend });
+    this.root = root;
+    this.legend = legend;
     new ResizeObserver(() => this.paint()).observe(root);
   }
 
   update(data, { queue, topic }) {
-    Object.assign(this, { data, queue, topic });
+    this.data = data;
+    this.queue = queue;
+    this.topic = topic;
     this.paint();
   }
 
@@ -22,7 +25,7 @@ export class Tape {
     if (!data || !width) return;
     const records = Object.entries(data.records ?? {}).map(([at, r]) => ({ at: BigInt(at), ...r })).sort((a, b) => (a.at < b.at ? -1 : 1));
     const kept = fitting(records, width - 14);
-    root.replaceChildren(...this.#band(kept, data, width), ...this.#entries(records, height, width));
+    root.replaceChildren(...this.#band(kept, data), ...this.#entries(records, height, width));
     root.setAttribute("aria-label", t("tape.summary", { n: kept.length }));
     this.#legend(kept);
   }
@@ -37,7 +40,7 @@ export class Tape {
     return this.queue && record.topic === this.topic && String(record.queue_id) === parts(this.queue).id;
   }
 
-  #band(kept, data, width) {
+  #band(kept, data) {
     const nodes = [], log = data.log ?? {};
     if (kept.length) nodes.push(svg("text", { x: 0, y: 10 }, `${fileOf(kept[0].at, log.file_bytes)}  ·  ${number(kept[0].at)} …`));
     let x = 0;

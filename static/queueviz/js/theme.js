@@ -1,5 +1,5 @@
 /* Theme and projector. The server writes the theme into the page from a cookie, so nothing flashes. */
-import { $, attr } from "./dom.js";
+import { $, $$, attr } from "./dom.js";
 
 export function setUpTheme() {
   const root = document.documentElement, button = $("#theme"), projector = $("#proj");
@@ -9,7 +9,7 @@ export function setUpTheme() {
     const theme = dark() ? "light" : "dark";
     root.dataset.theme = theme;
     attr(button, "aria-pressed", String(theme === "dark"));
-    const headers = JSON.parse(document.body.getAttribute("hx-headers"));
+    const headers = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}");
     fetch(button.dataset.url, { method: "POST", redirect: "manual", headers, body: new URLSearchParams({ theme }) }).catch(() => {});
   };
   const project = () => {
@@ -24,7 +24,7 @@ export function setUpTheme() {
     $(".app").dataset.rail = open ? "open" : "shut";
     attr(rail, "aria-expanded", String(open));
   });
-  for (const menu of document.querySelectorAll("details.menu"))
+  for (const menu of $$("details.menu"))
     document.addEventListener("click", ({ target }) => menu.open && !menu.contains(target) && (menu.open = false));
   return { theme: () => button && flip(), projector: project };
 }

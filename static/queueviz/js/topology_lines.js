@@ -10,9 +10,15 @@ const PLACES = [0.5, 0.36, 0.64, 0.28, 0.72, 0.43, 0.57, 0.22, 0.78];
 export class Lines {
   #lines = new Map();
   #ticks = 0;
+  svg = svg("svg", { class: "lines", "aria-hidden": "true" });
+
+  /** @type {Map<string, any>} box by what it stands for */
+  boxes = new Map();
 
   constructor(map, { root, attached }) {
-    Object.assign(this, { map, base: root, attached });
+    this.map = map;
+    this.base = root;
+    this.attached = attached;
     new ResizeObserver(() => this.#place()).observe(map);
     map.addEventListener("pointerover", ({ target }) => this.near(target.closest?.("[data-box]")?.dataset.box ?? null));
     map.addEventListener("pointerleave", () => this.near(null));
@@ -25,7 +31,7 @@ export class Lines {
     this.nodes = $(".mapnodes", this.map);
     this.boxes = new Map();
     for (const box of $$("[data-box]", this.nodes)) for (const name of JSON.parse(box.dataset.nodes)) this.boxes.set(name, box);
-    this.svg = svg("svg", { class: "lines", "aria-hidden": "true" });
+    this.svg.replaceChildren();
     this.nodes.prepend(this.svg);
     this.#lines.clear();
     this.shape = "";

@@ -8,7 +8,10 @@ const PAUSE = "M2 1h3v10H2zM7 1h3v10H7z", PLAY = "M2 1l9 5-9 5z";
 
 export class Transport {
   constructor({ live, clock, painter, act }) {
-    Object.assign(this, { live, clock, painter, act });
+    this.live = live;
+    this.clock = clock;
+    this.painter = painter;
+    this.act = act;
     this.play = $("#play");
     if (!this.play) return;
     this.shape = $("path", this.play);

@@ -8,7 +8,12 @@ const live = json("live");
 
 const isOne = (n) => String(Array.isArray(n) ? n.length : n) === "1";
 
-/** The text of a key; of one that has none its last part, for a code is still better than the name of a text. */
+/**
+ * The text of a key; of one that has none its last part, for a code is still better than the name of a text.
+ * @param {string} key
+ * @param {Record<string, any>} [values]
+ * @returns {string}
+ */
 export function t(key, values) {
   const found = given.texts[key] ?? key.slice(key.indexOf(".") + 1), text = Array.isArray(found) ? found[isOne(values?.n) ? 0 : 1] : found; // one, many
   return values ? text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? UNKNOWN) : text;

@@ -1,0 +1,18 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  { ignores: ["static/vendor/", "tests/", "var/", ".venv/"] },
+  js.configs.recommended,
+  {
+    files: ["static/queueviz/js/*.js"],
+    languageOptions: { globals: { ...globals.browser, htmx: "readonly", uPlot: "readonly", Idiomorph: "readonly" } },
+    rules: {
+      "eqeqeq": "error",
+      "no-shadow": ["error", { builtinGlobals: false }],
+      "no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
+      "no-var": "error",
+      "prefer-const": ["error", { destructuring: "all" }],
+    },
+  },
+];

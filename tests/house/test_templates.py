@@ -1,0 +1,43 @@
+"""Templates read like the page they make: one element a line."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+WALL = 200  # characters of a line
+BLOCKS = ("article|aside|caption|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|header"
+          "|legend|li|main|nav|ol|p|section|summary|table|tbody|td|tfoot|th|thead|tr|ul")
+# A block that begins on the line on which another one ends. What follows `else` or `elif` stands in its place.
+TWO = re.compile(rf"</(?:{BLOCKS})>(?:(?!\{{% el).)*<(?:{BLOCKS})\b")
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT / "templates" / "queueviz").as_posix()
+
+
+def guilty(is_bad: "re.Pattern[str]") -> list[str]:
+    return [f"{name(path)}:{number}: {line.strip()[:90]}" for path in TEMPLATES
+            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1) if is_bad.search(line)]
+
+
+def test_no_line_is_longer_than_200_characters() -> None:
+    assert guilty(re.compile(rf".{{{WALL + 1}}}")) == []
+
+
+def test_no_two_blocks_stand_on_one_line() -> None:
+    assert guilty(TWO) == []
+
+
+@pytest.mark.parametrize("line", ["<tr><td>1</td><td>2</td></tr>", "</p>{% if x %}<p>{% endif %}",
+                                  "<li><p>a</p> <p>b</p></li>"])
+def test_two_blocks_are_seen(line: str) -> None:
+    assert TWO.search(line)
+
+
+@pytest.mark.parametrize("line", ["<li><b>a</b> <i>b</i></li>", "{% if x %}<td>1</td>{% else %}<td>–</td>{% endif %}",
+                                  '<div class="row"><p>a</p></div>'])
+def test_one_block_and_what_is_in_it_may_share_a_line(line: str) -> None:
+    assert not TWO.search(line)

@@ -1,0 +1,8 @@
+"""What a page says, whatever lines its template has."""
+
+import re
+
+
+def compact(page: str) -> str:
+    """Without the line breaks beside tags: a template has one element a line."""
+    return re.sub(r"(?<=>)\s*\n\s*|\s*\n\s*(?=<)", "", page)
