@@ -1,5 +1,6 @@
 """What crosses from the engine to its readers: plain values, and a bell for news."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 
@@ -16,7 +17,7 @@ class Reading(NamedTuple):
     at_ms: int
     rate: float
     epoch: str
-    data: dict[str, Any]
+    data: Mapping[str, Any]
 
 
 class Refusal(NamedTuple):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sandbox.attached.undo_point import UndoPoint
     from sandbox.control.access_keys import Keys
     from sandbox.hosting.host import Host
+    from sandbox.queries.rows.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -117,7 +118,7 @@ class EnginePort:
         """Of its newest event; of a sleeping sandbox, as it fell asleep."""
         return self._turn(lambda: self._host.newest_seq(slug))
 
-    def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
+    def snapshot(self, slug: str) -> "Future[Snapshot]":
         """The whole sandbox as catalogue 9 draws it; of a sleeping one, as it fell asleep."""
         return self._turn(lambda: self._host.snapshot(slug))
 
