@@ -48,6 +48,10 @@ class Seat(NamedTuple):
     def is_attached(self) -> bool:
         return isinstance(self.sandbox, Cluster)
 
+    @property
+    def cluster(self) -> Cluster | None:
+        return self.sandbox if isinstance(self.sandbox, Cluster) else None
+
     def may(self, verb: str) -> bool:
         return verb in HOST_VERBS if self.sandbox.of_host else can(self.role, verb)
 
@@ -69,7 +73,14 @@ class Seat(NamedTuple):
 
 def sandbox_for(visitor: Visitor, slug: str, verb: str) -> Sandbox:
     """The sandbox, if `visitor` may `verb` it; raises `NotFound` or `Forbidden`."""
-    return seat_at(visitor, slug, verb).sandbox
+    return ours(seat_at(visitor, slug, verb))
+
+
+def ours(seat: Seat) -> Sandbox:
+    """The seat's sandbox; raises `NotFound` at an attached cluster."""
+    if isinstance(seat.sandbox, Cluster):
+        raise NotFound("There is no sandbox with this address.")
+    return seat.sandbox
 
 
 def seat_at(visitor: Visitor, slug: str, verb: str) -> Seat:

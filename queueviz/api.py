@@ -124,7 +124,7 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     sandbox = seat.sandbox
     whole = engine.answer(engine.port().snapshot(slug))
     expires_at = sandbox.expires_at.isoformat() if sandbox.expires_at else None
-    whole["sandbox"] = whole["sandbox"] | {"slug": slug, "name": sandbox.name, "expires_at": expires_at}
+    whole["sandbox"] = {**whole["sandbox"], "slug": slug, "name": sandbox.name, "expires_at": expires_at}
     return HttpResponse(orjson.dumps(whole), content_type=JSON)
 
 

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from queueviz import access, visitor
 from queueviz.api import MOST_LINES, REFUSALS, writer
 from queueviz.api_clusters import api
+from queueviz.models import Sandbox
 from queueviz.runs import asking
 from queueviz.runs.offers import offers
 from queueviz.runs.shown import result_told, told
@@ -107,11 +108,11 @@ def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0,
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
 
-def _seen(request: HttpRequest, slug: str) -> Any:
+def _seen(request: HttpRequest, slug: str) -> Sandbox:
     return access.sandbox_for(visitor.of_request(request), slug, "see")
 
 
-def _found(sandbox: Any, job: str) -> tuple[Result, dict[str, Any]]:
+def _found(sandbox: Sandbox, job: str) -> tuple[Result, dict[str, Any]]:
     if job not in offers():
         raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
     found = Result(job, sandbox.slug)

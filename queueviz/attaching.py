@@ -50,9 +50,9 @@ def demand(seat: Seat, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None
     Raises ActionRefused where it cannot be attached at all; one that does not answer is attached, and says so itself.
     Of a sandbox nothing need be said.
     """
-    if not seat.is_attached:
+    cluster = seat.cluster
+    if cluster is None:
         return
-    cluster = seat.sandbox
     port, wanted = engine.port(), settings_of(cluster)
     told = _told.setdefault(port, {})
     future = port.attach(cluster.slug, wanted)

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from queueviz.remote import RemoteSandbox
 from sandbox.cluster.actors.feeds import FeedRow
+from sandbox.queries.rows.snapshot import Snapshot
 
 BATCH_ROWS = 500
 BATCH_BYTES = 512 * 1024  # of bodies; a request holds 2.5 MB, and JSON in JSON grows by its quotes
@@ -73,7 +74,7 @@ class SandboxSink:
         self._stored = max(last, 0)  # some were refused; the sandbox's journal says which
 
 
-def stored_in(snapshot: dict[str, Any], topic: str) -> int:
+def stored_in(snapshot: Snapshot, topic: str) -> int:
     """How many messages the topic has ever stored, over all its queues."""
     found = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
     return sum(int(queue["max"] or 0) for queue in found["queues"]) if found else 0

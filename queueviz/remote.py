@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 
+from sandbox.queries.rows.snapshot import Snapshot
+
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 10.0
 PATIENCE_S = 120.0  # with a server that is busy, asleep or starting again
@@ -46,13 +48,14 @@ class RemoteSandbox:
     def sleep(self) -> None:
         self._call("POST", "/sleep", {})
 
-    def snapshot(self) -> dict[str, Any]:
-        return self._call("GET", "")
+    def snapshot(self) -> Snapshot:
+        found: Snapshot = self._call("GET", "")
+        return found
 
     def close(self) -> None:
         self._http.close()
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The answer, however often it must be asked for; an action that may have been done is not done twice."""
         until_s, wait_s, woken = self._now() + PATIENCE_S, FIRST_WAIT_S, False
         while True:
@@ -66,7 +69,7 @@ class RemoteSandbox:
                 raise RemoteRefused(f"The server at {self._url} broke off: {why or type(why).__name__}.") from why
             else:
                 if answer.is_success:
-                    return dict(answer.json())
+                    return answer.json()
                 if answer.status_code not in LATER:
                     raise RemoteRefused(self._sentence(answer))
                 trouble = self._sentence(answer)

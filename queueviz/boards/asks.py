@@ -8,7 +8,10 @@ from typing import Any
 from queueviz.boards import locks
 from queueviz.boards.board import board_channel
 from queueviz.boards.faults import faults_of
-from queueviz.boards.page import Part, Place, data_of
+from queueviz.boards.page import Part, Place, Readings, data_of
+from sandbox.queries.rows.board import Board
+from sandbox.queries.rows.locks import Locks
+from sandbox.queries.rows.storage import Store
 
 FORMS = frozenset({"burst", "producer", "consumer", "slow", "strategy", "fault", "topic", "crash", "share", "help",
                    "transactions", "locks"})
@@ -16,13 +19,13 @@ KEYS_OFFERED = 10  # of each broker
 ATTACHED_FORMS = frozenset({"share", "help"})  # the others change what is only looked at
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = place.query.get("form", "")
-    data = data_of(readings, board_channel(place)) or {}
+    data = data_of(readings, board_channel(place), Board)
     known = ATTACHED_FORMS if place.attached else FORMS
     more = MORE[name](place, readings) if name in MORE and name in known else {}
-    return {"asked": f"queueviz/asks/{name}.html" if name in known else None, "header": data.get("header") or {},
-            **more}
+    return {"asked": f"queueviz/asks/{name}.html" if name in known else None,
+            "header": (data.get("header") if data else None) or {}, **more}
 
 
 def _channels(place: Place) -> list[str]:
@@ -33,7 +36,7 @@ def _channels(place: Place) -> list[str]:
 
 
 def _masters(place: Place) -> list[str]:
-    return [str(row["broker"]) for row in place.snapshot.get("brokers", ())
+    return [row["broker"] for row in place.snapshot.get("brokers", ())
             if row["broker_id"] == 0 and row["state"] == "running"]
 
 
@@ -41,39 +44,42 @@ def _stores(place: Place) -> list[str]:
     return [f"store/{place.slug}/{broker}" for broker in _masters(place)]
 
 
-def _slow(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _slow(place: Place, readings: Readings) -> dict[str, Any]:
     """The topic's queues, and the newest keys each broker has of it, to choose from."""
     topic, found = place.topic(place.group()), []
     for name in _stores(place):
-        records = (data_of(readings, name) or {}).get("records") or {}
+        store = data_of(readings, name, Store)
+        records = store["records"] if store else {}
         keys = [row["key"] for _, row in sorted(records.items(), key=lambda item: -int(item[0]))
                 if row["topic"] == topic and row["key"]]
         found += list(dict.fromkeys(keys))[:KEYS_OFFERED]
-    return {"keys": found, "queues": list((data_of(readings, board_channel(place)) or {}).get("queues") or {})}
+    board = data_of(readings, board_channel(place), Board)
+    return {"keys": found, "queues": list(board["queues"]) if board else []}
 
 
-def _strategy(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
     """Who can be given a list, and brokers that can stand in rooms: each in one of its own at first."""
-    group = place.group() or {}
-    brokers = sorted({str(row["broker"]) for row in place.snapshot.get("brokers", ())})
-    return {"labels": [member["actor"] for member in group.get("members", ()) if member["actor"]],
+    group = place.group()
+    brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
+    return {"labels": [member["actor"] for member in (group["members"] if group else ()) if member["actor"]],
             "rooms": ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1)),
             "example": f"{brokers[0]}:0, {brokers[0]}:1" if brokers else ""}
 
 
-def _locks(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _locks(place: Place, readings: Readings) -> dict[str, Any]:
     """The numbers as they are; what is a property of clients may be told by way of any broker that runs."""
-    return {"lives": locks.lives_of(data_of(readings, locks.channel(place))), "masters": _masters(place)}
+    return {"lives": locks.lives_of(data_of(readings, locks.channel(place), Locks)), "masters": _masters(place)}
 
 
-def _consumer(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
     """Members whose client instance a new one may share: one of another group, that runs here."""
-    own = (place.group() or {}).get("group")
-    return {"hosts": sorted(member["actor"] for group in place.snapshot.get("groups", ()) if group["group"] != own
-                            for member in group["members"] if member["actor"] and member["state"] == "running")}
+    own = place.group()
+    others = [group for group in place.groups if own is None or group["group"] != own["group"]]
+    return {"hosts": sorted(member["actor"] for group in others for member in group["members"]
+                            if member["actor"] and member["state"] == "running")}
 
 
-MORE: Mapping[str, Callable[[Place, Mapping[str, Any]], dict[str, Any]]] = {
+MORE: Mapping[str, Callable[[Place, Readings], dict[str, Any]]] = {
     "fault": lambda place, readings: {"faults": faults_of(place.snapshot)},
     "strategy": _strategy,
     "locks": _locks,

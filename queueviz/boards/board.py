@@ -8,9 +8,12 @@ from urllib.parse import quote
 
 from queueviz.boards import rows
 from queueviz.boards.js_texts import TEXTS, texts
-from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of, topics_of
 from queueviz.boards.side import retry_channel, side_queues
 from queueviz.slugs import api_of, root_of
+from sandbox.control.readings import Reading
+from sandbox.queries.rows.board import Board
+from sandbox.queries.rows.snapshot import Snapshot
 
 
 def board_channel(place: Place) -> str | None:
@@ -18,7 +21,7 @@ def board_channel(place: Place) -> str | None:
     topic = place.topic(group)
     if not topic or (place.attached and not group):
         return None
-    name = str(group["group"]) if group else ""  # a topic has queues whether somebody reads them or not
+    name = group["group"] if group else ""  # a topic has queues whether somebody reads them or not
     return f"board/{place.slug}/{quote(name, safe='')}/{quote(topic, safe='')}"
 
 
@@ -28,14 +31,14 @@ def store_channel(place: Place) -> str | None:
 
 
 def live_config(
-    place: Place, readings: Mapping[str, Any], channels: Mapping[str, str | None], **more: Any
+    place: Place, readings: Readings, channels: Mapping[str, str | None], **more: Any
 ) -> dict[str, Any]:
     """What the page's modules start from: channels by role and the newest reading of each."""
     snapshot = place.snapshot
     first = {}
     for name in channels.values():
         reading = readings.get(name) if name else None
-        if name and getattr(reading, "data", None) is not None:
+        if name and isinstance(reading, Reading):
             first[name] = {
                 "seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
                 "data": reading.data,
@@ -59,11 +62,12 @@ def live_config(
     }
 
 
-def names_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
+def names_of(snapshot: Snapshot) -> dict[str, str]:
     """Client id to the label people know, for sentences of the journal."""
-    members = [member for group in snapshot.get("groups", ()) for member in group["members"]]
-    known = [*members, *snapshot.get("producers", ())]
-    return {row["client_id"]: row["actor"] for row in known if row.get("client_id") and row.get("actor")}
+    members = [(row.get("client_id"), row.get("actor")) for group in snapshot.get("groups", ())
+               for row in group["members"]]
+    producers = [(row.get("client_id"), row.get("actor")) for row in snapshot.get("producers", ())]
+    return {client_id: label for client_id, label in [*members, *producers] if client_id and label}
 
 
 def captions() -> dict[str, str]:
@@ -74,48 +78,47 @@ def _channels(place: Place) -> list[str]:
     return [name for name in (board_channel(place), store_channel(place), retry_channel(place)) if name]
 
 
-def now_of(place: Place, readings: Mapping[str, Any], name: str | None) -> int:
-    at_ms = getattr(readings.get(name), "at_ms", None) if name else None
-    return int(at_ms or place.snapshot.get("at_ms") or 0)
+def now_of(place: Place, readings: Readings, name: str | None) -> int:
+    reading = readings.get(name) if name else None
+    return (reading.at_ms if isinstance(reading, Reading) else 0) or place.snapshot.get("at_ms") or 0
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = board_channel(place)
-    data = data_of(readings, name)
+    data = data_of(readings, name, Board)
     group = place.group()
     now_ms = now_of(place, readings, name)
     queues = rows.queue_views(data, now_ms=now_ms, captions=captions(), selected=_selected(place, data))
     many = len(queues) > STRIPS
-    header = (data or {}).get("header") or {}
-    members = rows.member_views(data)
-    topics = [s["topic"] for s in (group or {}).get("subscription", ()) if not s["topic"].startswith("%")]
+    header = data.get("header") if data else None
+    oldest_ms = header.get("oldest_since_ms") if header else None
     return {
         "groups": place.groups,
         "group_row": group,
-        "topics": topics,
-        "header": header,
-        "age_ms": now_ms - header["oldest_since_ms"] if header.get("oldest_since_ms") else None,
-        "orderly": header.get("listener") == "orderly",
-        "broadcasting": header.get("model") == "BROADCASTING",
+        "topics": topics_of(group),
+        "header": header or {},
+        "age_ms": now_ms - oldest_ms if oldest_ms else None,
+        "orderly": header is not None and header.get("listener") == "orderly",
+        "broadcasting": header is not None and header.get("model") == "BROADCASTING",
         "queues": queues,
         "strips": rows.worst(queues, EXPANDED) if many else queues,
         "side": side_queues(place, readings),
-        "members": members,
+        "members": rows.member_views(data["members"] if data else {}),
         "window": queues[0].strip.window if queues else 100,
         "now_ms": now_ms,
         "strategies": STRATEGIES,
         "live": live_config(
             place, readings, {"board": name, "store": store_channel(place)},
-            tab="board", group=(group or {}).get("group"), topic=place.topic(group),
-            subscription=list((group or {}).get("subscription", ())), sel=_selected(place, data),
+            tab="board", group=group["group"] if group else None, topic=place.topic(group),
+            subscription=list(group.get("subscription", ())) if group else [], sel=_selected(place, data),
         ),
         "texts": texts(),
     }  # fmt: skip
 
 
-def _selected(place: Place, data: Mapping[str, Any] | None) -> str | None:
+def _selected(place: Place, data: Board | None) -> str | None:
     asked = place.query.get("sel")
-    return asked if asked and asked in (data or {}).get("queues", {}) else None
+    return asked if asked and data and asked in data["queues"] else None
 
 
 STRIPS = 64  # queues with a strip of their own; above that a heat map shows all

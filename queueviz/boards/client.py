@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.client_texts import NUMBERS, client_words
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from sandbox.queries.rows.clients import Client, ClientRow, StepRow
 
 TIMERS = ("heartbeat", "route", "commit", "rebalance", "lock", "clean", "adjust pool", "response scan",
           "fetch name servers")  # fmt: skip
@@ -25,38 +26,38 @@ def channel(place: Place) -> str | None:
     return f"client/{place.slug}/{quote(who, safe='')}" if who else None
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
-    data = data_of(readings, name) or {}
-    client = data.get("client") or {}
+    data = data_of(readings, name, Client)
+    client = data["client"] if data else None
     given = texts()
     given["texts"] |= client_words()
     return {
         "asked": place.query.get("client", ""),
-        "data": data or None,
-        "client": client,
-        "version": VERSIONS.get(client.get("version") or 0),
-        "frames": _frames_of(place, client),
-        "phases": _phases(data),
-        "marks": sorted((data.get("marks") or {}).values(), key=lambda row: int(row["seq"])),
-        "timers": [(job, data["timers"][job]) for job in TIMERS if job in (data.get("timers") or {})],
+        "data": data,
+        "client": client or {},
+        "version": VERSIONS.get((client["version"] if client else None) or 0),
+        "frames": _frames_of(place, client) if client else None,
+        "phases": _phases(data["steps"].values()) if data else [],
+        "marks": sorted(data["marks"].values(), key=lambda row: int(row["seq"])) if data else [],
+        "timers": [(job, data["timers"][job]) for job in TIMERS if job in data["timers"]] if data else [],
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"client": name}, tab="client", timers=TIMERS, numbers=NUMBERS),
         "texts": given,
     }
 
 
-def _frames_of(place: Place, client: Mapping[str, Any]) -> str | None:
+def _frames_of(place: Place, client: ClientRow) -> str | None:
     """A link of the process to look at: with a broker, if it has one."""
-    name_servers = {str(node["name"]) for node in place.snapshot.get("name_servers", ())}
+    name_servers = {node["name"] for node in place.snapshot.get("name_servers", ())}
     with_whom = sorted(client.get("connections") or (), key=lambda name: (name in name_servers, name))
     return f"{client['actor']}~{with_whom[0]}" if with_whom and client.get("actor") else None
 
 
-def _phases(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _phases(rows: Iterable[StepRow]) -> list[dict[str, Any]]:
     """Start and stop of each group the process hosts, with the steps in order and how long all took."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in (data.get("steps") or {}).values():
+    for row in rows:
         found.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})
     return [
         {"group": group, "phase": phase, "steps": sorted(steps, key=lambda row: int(row["step"])),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.page import Part, Place
+from queueviz.boards.page import Part, Place, Readings
+from sandbox.queries.rows.snapshot import Snapshot
 
 UNKNOWN = (  # what a real cluster does not tell (sandbox.attached), in the order of the Board
     (_("Next pull, held messages, which messages are done"),
@@ -21,15 +21,16 @@ UNKNOWN = (  # what a real cluster does not tell (sandbox.attached), in the orde
 )  # fmt: skip
 
 
-def state_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+def state_of(snapshot: Snapshot) -> dict[str, Any]:
     """`releases` of its brokers, how many of its `nodes` are `answering`, `seen_ms` (when one answered last), `trouble`
     in words."""
-    row, brokers = snapshot.get("sandbox") or {}, snapshot.get("brokers") or ()
-    nodes = [*brokers, *snapshot.get("name_servers", ())]
+    row, brokers = snapshot["sandbox"], snapshot.get("brokers", [])
+    states = [broker.get("state") for broker in brokers]
+    states += [server.get("state") for server in snapshot.get("name_servers", ())]
     return {
         "releases": sorted({str(broker["version"]) for broker in brokers if broker.get("version")}),
-        "nodes": len(nodes),
-        "answering": sum(node.get("state") == "running" for node in nodes),
+        "nodes": len(states),
+        "answering": states.count("running"),
         "seen_ms": row.get("seen_ms"),
         "at_ms": snapshot.get("at_ms"),
         "unreachable": row.get("state") == "unreachable",
@@ -38,7 +39,7 @@ def state_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     return {"cluster": state_of(place.snapshot)}
 
 

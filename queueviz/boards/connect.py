@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.connect_snippets import snippets
 from queueviz.boards.connect_texts import connect_words
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from sandbox.queries.rows.connect import Connect, ListenerRow
 
 ANY_TOPIC, ANY_GROUP = "TopicTest", "my-group"  # where the sandbox has none
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 def channel(place: Place) -> str:
     return f"connect/{place.slug}"
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> Row:
+def _context(place: Place, readings: Readings) -> Row:
     name = channel(place)
-    data = data_of(readings, name)
-    found = data or {"listener": _as_it_slept(place), "ports": {}, "connections": {}, "clients": {}, "refused": {},
-                     "counts": {}}  # fmt: skip
+    data = data_of(readings, name, Connect)
+    found: Connect = data or {"listener": _as_it_slept(place), "ports": {}, "connections": {}, "clients": {},
+                              "refused": {}, "counts": {}}  # fmt: skip
     given = texts()
     given["texts"] |= connect_words()
     servers = list(found["listener"]["name_servers"])
     chosen_group = place.group()
-    group = str(place.query.get("group") or (chosen_group["group"] if chosen_group else ANY_GROUP))
-    topic = str(place.topic(chosen_group) or ANY_TOPIC)
+    group = (place.query.get("group") or (chosen_group["group"] if chosen_group else ANY_GROUP))
+    topic = place.topic(chosen_group) or ANY_TOPIC
     return {
         "listener": found["listener"],
         "ports": sorted(found["ports"].items()),
@@ -41,22 +43,22 @@ def _context(place: Place, readings: Mapping[str, Any]) -> Row:
         "snippets": snippets(servers, topic, group, found["listener"].get("access_key")),
         "snippet_topic": topic,
         "snippet_group": group,
-        "topic_names": sorted({str(row["topic"]) for row in place.topics if row.get("kind", "normal") == "normal"}),
-        "group_names": [str(row["group"]) for row in place.groups],
+        "topic_names": sorted({row["topic"] for row in place.topics if row.get("kind", "normal") == "normal"}),
+        "group_names": [row["group"] for row in place.groups],
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"connect": name} if data is not None else {}, tab="connect"),
         "texts": given,
     }
 
 
-def _newest_first(rows: Mapping[str, Row]) -> list[tuple[str, Row]]:
+def _newest_first(rows: Mapping[str, T]) -> list[tuple[str, T]]:
     return [(number, rows[number]) for number in sorted(rows, key=int, reverse=True)]
 
 
-def _as_it_slept(place: Place) -> Row:
+def _as_it_slept(place: Place) -> ListenerRow:
     """With one broker and one name server the broker's address is known; else only the engine knows."""
     brokers, servers = place.snapshot.get("brokers", ()), place.snapshot.get("name_servers", ())
-    both = [str(brokers[0]["address"])] if len(brokers) == len(servers) == 1 else []
+    both = [brokers[0]["address"]] if len(brokers) == len(servers) == 1 else []
     return {"open": False, "state": "closed", "name_servers": both, "shared": bool(both), "connections": 0}
 
 

@@ -6,13 +6,14 @@ Twin of static/queueviz/js/down.js.  Who reads those of a silent broker of a rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.rows import QueueName
 from queueviz.templatetags.formats import number, second
+from sandbox.queries.rows.board import DownMark, KnownQueues, MasterState
 
 DOWN: dict[str, Any] = {
     "down.nobody": _("master down: readable again when it returns"),
@@ -24,42 +25,44 @@ DOWN: dict[str, Any] = {
     "down.wait": _("master down; waiting, as last known: {lag}"),
 }
 
-Row = Mapping[str, Any]
-Rows = Mapping[str, Row]
+class KnownAt(TypedDict):
+    known_at_ms: int
 
 
-def mark_of(row: Row) -> Row | None:
+def mark_of(row: MasterState) -> DownMark | None:
+    """None while the master runs, and where it is not known who reads the queue."""
     down = row.get("down")
     return down if down and down.get("reads") else None
 
 
-def down_text(row: Row) -> str:
+def down_text(row: MasterState) -> str:
     """Empty while the master runs."""
     down = mark_of(row)
     return str(DOWN[f"down.{down['reads']}"]) if down else ""
 
 
-def down_said(row: Row) -> str:
+def down_said(row: MasterState) -> str:
     """With its moment, for those who do not see it beside the strip."""
-    return f"{down_text(row)}, {as_of(row['down'])}" if mark_of(row) else ""
+    down = mark_of(row)
+    return f"{down_text(row)}, {as_of(down)}" if down else ""
 
 
-def as_of(down: Row) -> str:
+def as_of(down: KnownAt) -> str:
     return gettext("as of {at}").format(at=second(down["known_at_ms"]))
 
 
-def down_wait(row: Row) -> str:
+def down_wait(row: MasterState) -> str:
     """Of an orderly group's queue, in few words."""
     down = mark_of(row)
     return str(DOWN["down.wait"]).format(lag=number(down["lag"])) if down else ""
 
 
-def down_lines(queues: Rows) -> list[str]:
+def down_lines(queues: Mapping[str, MasterState]) -> list[str]:
     """Each thing that is to be said of a broker, once."""
     return sorted({f"{QueueName.of(key).broker}: {down_said(row)}" for key, row in queues.items() if mark_of(row)})
 
 
-def known_text(known: Row) -> str:
+def known_text(known: KnownQueues) -> str:
     """Empty while every queue is known."""
     n, every = known.get("queues_known"), known.get("queues_all")
     if n == every or "lag_last_known" not in known:
@@ -67,7 +70,7 @@ def known_text(known: Row) -> str:
     return str(DOWN["down.known"]).format(n=number(n), all=number(every))
 
 
-def down_brokers(queues: Rows) -> list[str]:
+def down_brokers(queues: Mapping[str, MasterState]) -> list[str]:
     """Of an orderly group, what stands still and what was lost, for each master that is down."""
     lags: dict[str, int] = {}
     for key in sorted(queues):

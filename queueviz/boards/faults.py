@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.page import node_name
-
-Row = Mapping[str, Any]
+from sandbox.queries.rows.snapshot import BrokerRow, Snapshot
 
 CONSOLE = "console"  # whoever sends messages by hand
 
@@ -33,11 +31,11 @@ PROMOTE = OfferedAction("PromoteSlave", _("Promote"))
 
 class FaultBroker(NamedTuple):
     node: str
-    row: Row
+    row: BrokerRow
     buttons: tuple[OfferedAction, ...]
 
 
-def faults_of(snapshot: Row) -> dict[str, Any]:
+def faults_of(snapshot: Snapshot) -> dict[str, Any]:
     """`brokers` with what can be done to each, `disks`, the `ends` a link can have, and the one offered first."""
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
@@ -50,14 +48,14 @@ def faults_of(snapshot: Row) -> dict[str, Any]:
     }
 
 
-def _buttons_of(row: Row, *, master_is_down: bool) -> tuple[OfferedAction, ...]:
+def _buttons_of(row: BrokerRow, *, master_is_down: bool) -> tuple[OfferedAction, ...]:
     promote = (PROMOTE,) if row["broker_id"] and master_is_down and row["state"] != "hung" else ()
     if row["state"] == "running":
         return (*promote, KILL, DARK, HANG, STOP)
     return (RESUME, KILL, DARK) if row["state"] == "hung" else (*promote, START)
 
 
-def _ends(snapshot: Row) -> list[str]:
+def _ends(snapshot: Snapshot) -> list[str]:
     """Name servers, brokers, clients: the order a reader thinks in."""
     clients = {row["actor"] for row in snapshot.get("producers", ())}
     clients |= {member["actor"] for group in snapshot.get("groups", ()) for member in group["members"]}

@@ -3,8 +3,7 @@ consumed.  Twin of static/queueviz/js/flow.js."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
@@ -17,10 +16,17 @@ FLOW: dict[str, Any] = {
     "flow.delivered_more": _("{rate} delivered, more than consumed"),
 }
 
-Row = Mapping[str, Any]
+class Lagging(TypedDict):
+    lag: str | None
+    retrying: str | None
 
 
-def retry_text(row: Row) -> str:
+class Flowing(TypedDict):
+    delivered_per_s: float | None
+    differs: bool
+
+
+def retry_text(row: Lagging) -> str:
     """Empty where nothing waits for a retry."""
     again = row.get("retrying")
     if again is None:
@@ -28,8 +34,9 @@ def retry_text(row: Row) -> str:
     return "" if str(again) == "0" else str(FLOW["flow.retrying"]).format(n=number(again))
 
 
-def delivered_text(row: Row) -> str:
-    if row.get("delivered_per_s") is None:
+def delivered_text(row: Flowing) -> str:
+    delivered_per_s = row.get("delivered_per_s")
+    if delivered_per_s is None:
         return ""
     return str(FLOW["flow.delivered_more" if row.get("differs") else "flow.delivered"]).format(
-        rate=rate(row["delivered_per_s"]))  # fmt: skip
+        rate=rate(delivered_per_s))  # fmt: skip

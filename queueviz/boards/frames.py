@@ -9,7 +9,7 @@ from urllib.parse import quote
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.client_texts import frame_words
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
 
 LINE_BYTES = 16
 HEX_BYTES = 4_096  # drawn; what is kept beyond is counted
@@ -28,9 +28,9 @@ def channel(place: Place) -> str:
     return f"wire/{place.slug}/{quote(link, safe='')}" if link else f"wire/{place.slug}"
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
-    data = data_of(readings, name)
+    data = data_of(readings, name, dict)
     asked = place.query.get("link", "")
     given = texts()
     given["texts"] |= frame_words()

@@ -10,13 +10,12 @@ from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down import known_text
 from queueviz.boards.group_texts import GROUP
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from queueviz.boards.rows import AGE_LIMIT_MS
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import duration, number, rate
 from sandbox.control.group_state import WORST_FIRST
-
-Row = Mapping[str, Any]
+from sandbox.queries.rows.group_states import Groups, GroupState
 
 
 class GroupLine(NamedTuple):
@@ -42,15 +41,15 @@ def channel(place: Place) -> str:
     return f"groups/{place.slug}"
 
 
-def lines(rows: Mapping[str, Row], root: str, now_ms: int) -> list[GroupLine]:
+def lines(rows: Mapping[str, GroupState], root: str, now_ms: int) -> list[GroupLine]:
     return [_line(name, rows[name], root, now_ms) for name in worst_first(rows)]
 
 
-def worst_first(rows: Mapping[str, Row]) -> list[str]:
+def worst_first(rows: Mapping[str, GroupState]) -> list[str]:
     return sorted(rows, key=lambda name: (WORST_FIRST.index(rows[name]["state"]), -int(rows[name]["lag"] or 0), name))
 
 
-def _line(name: str, row: Row, root: str, now_ms: int) -> GroupLine:
+def _line(name: str, row: GroupState, root: str, now_ms: int) -> GroupLine:
     where = {"group": name, **({"topic": row["topic"]} if row["topic"] else {})}
     known_ms = row["oldest_since_ms"] or row["oldest_after_ms"]
     age_ms = None if known_ms is None else max(0, now_ms - known_ms)
@@ -62,23 +61,24 @@ def _line(name: str, row: Row, root: str, now_ms: int) -> GroupLine:
     )  # fmt: skip
 
 
-def _more(row: Row) -> str:
-    if not row["differs"]:
+def _more(row: GroupState) -> str:
+    delivered_per_s, consumed_per_s = row["delivered_per_s"], row["consumed_per_s"]
+    if not row["differs"] or delivered_per_s is None or consumed_per_s is None:
         return ""
-    return str(GROUP["group.more"]).format(n=rate(row["delivered_per_s"] - row["consumed_per_s"]))
+    return str(GROUP["group.more"]).format(n=rate(delivered_per_s - consumed_per_s))
 
 
-def _oldest(row: Row, age_ms: int | None) -> str:
+def _oldest(row: GroupState, age_ms: int | None) -> str:
     if age_ms is None:
         return str(GROUP["group.none"]) if row["lag"] == "0" else duration(None)
     return duration(age_ms) if row["oldest_since_ms"] else f"≤\u2009{duration(age_ms)}"
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
-    rows = (data_of(readings, name) or {}).get("groups") or {}
+    data = data_of(readings, name, Groups)
     return {
-        "lines": lines(rows, root_of(place.slug), now_of(place, readings, name)),
+        "lines": lines(data["groups"] if data else {}, root_of(place.slug), now_of(place, readings, name)),
         "live": live_config(place, readings, {"groups": name}, tab="groups"),
         "texts": texts(),
     }

@@ -7,7 +7,9 @@ from typing import Any
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from sandbox.queries.rows.snapshot import TopicRow
+from sandbox.queries.rows.storage import Index
 
 
 def channel(place: Place) -> str | None:
@@ -15,16 +17,16 @@ def channel(place: Place) -> str | None:
     return f"index/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
-    data = data_of(readings, name) or {}
-    files = [{"name": key, **row} for key, row in sorted((data.get("files") or {}).items())]
-    entries = [{"no": key, **row} for key, row in (data.get("entries") or {}).items()]
+    data = data_of(readings, name, Index)
+    files = [{"name": key, **row} for key, row in sorted(data["files"].items())] if data else []
+    entries = [{"no": key, **row} for key, row in data["entries"].items()] if data else []
     broker = (place.node or "").partition(".")[0]  # a slave's files are filled and cut where its master's are
     topics = [(t["topic"], _first_queue(t, broker)) for t in place.topics if not t["topic"].startswith("%")]
     return {
         "files": files,
-        "newest_keys": data.get("keys") or [],
+        "newest_keys": data["keys"] if data else [],
         "entries": sorted(entries, key=_newest)[:12],
         "topics": topics,
         "topic": place.query.get("topic") or (topics[0][0] if topics else ""),
@@ -37,7 +39,7 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _first_queue(topic: Mapping[str, Any], broker: str) -> str | None:
+def _first_queue(topic: TopicRow, broker: str) -> str | None:
     """A row such as broker-a:0 that the topic has there; None: it is not on that broker."""
     rows = sorted((queue["broker"], queue["queue_id"]) for queue in topic.get("queues", ()))
     return next((f"{name}:{queue_id}" for name, queue_id in rows if name == broker), None)

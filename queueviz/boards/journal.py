@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +9,7 @@ from django.utils.translation import pgettext_lazy as pgettext
 
 from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place
+from queueviz.boards.page import BoardPage, Place, Readings
 
 MOST_DIGITS = 18  # of an event's number
 
@@ -33,7 +32,7 @@ WORDS: dict[str, Any] = {
 }
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     """`at`: the event the address asks for."""
     asked = place.query.get("at", "")
     at = asked if asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS else None

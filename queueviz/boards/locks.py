@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -10,14 +9,15 @@ from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down import down_brokers, down_wait, known_text, mark_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from sandbox.queries.rows.locks import LockAttempt, LockedQueue, LockLives, Locks
 
 
 class LockView(NamedTuple):
     key: str
     short: str
     broker: str
-    row: Mapping[str, Any]
+    row: LockedQueue
     holder: str  # letter
     holder_me: str
     left_s: int | None
@@ -32,58 +32,58 @@ class LockView(NamedTuple):
 
 def channel(place: Place) -> str | None:
     group = place.group(orderly=True)
-    return f"locks/{place.slug}/{quote(str(group['group']), safe='')}" if group else None
+    return f"locks/{place.slug}/{quote(group['group'], safe='')}" if group else None
 
 
-def lives_of(data: Mapping[str, Any] | None) -> Mapping[str, int]:
+def lives_of(data: Locks | None) -> LockLives:
     """The three numbers of a lock: how long the broker keeps it, the client trusts it, and when it is renewed."""
-    return (data or {}).get("lives") or {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
+    return (data.get("lives") if data else None) or {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
-    data = data_of(readings, name) or {}
+    data = data_of(readings, name, Locks)
     group = place.group(orderly=True)
     now_ms = now_of(place, readings, name)
     lives = lives_of(data)
-    members = rows.member_views(data)
+    known = data.get("known") if data else None
     return {
         "group": group["group"] if group else None,
         "orderly_groups": [g for g in place.groups if g.get("listener") == "orderly"],
         "orderly": bool(group and group.get("listener") == "orderly"),
         "lives": lives,
-        "members": members,
-        "locks": _views(data, lives, now_ms),
-        "attempts": attempts(data),
-        "down": down_brokers(data.get("queues") or {}),
-        "known": known_text(data.get("known") or {}),
+        "members": rows.member_views(data["members"] if data else {}),
+        "locks": _views(data, lives, now_ms) if data else [],
+        "attempts": attempts(data) if data else [],
+        "down": down_brokers(data["queues"] if data else {}),
+        "known": known_text(known) if known else "",
         "now_ms": now_ms,
         "live": live_config(place, readings, {"locks": name}, tab="locks", group=group["group"] if group else None),
         "texts": texts(),
     }
 
 
-def _views(data: Mapping[str, Any], lives: Mapping[str, int], now_ms: int) -> list[LockView]:
-    members, found = data.get("members", {}), []
-    queues, brokers = data.get("queues", {}), data.get("brokers") or {}
+def _views(data: Locks, lives: LockLives, now_ms: int) -> list[LockView]:
+    members, found = data["members"], []
+    queues, brokers = data["queues"], data.get("brokers", {})
     shorts = rows.short_names(queues)
     for key in sorted(queues, key=rows.order):
         row, lock = queues[key], queues[key].get("lock")
         holder = members.get(lock["holder"]) if lock else None
         left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
         trusted = max(0, (lock.get("trusted_until_ms") or 0) - now_ms) if lock else 0
-        broker = rows.QueueName.of(key).broker
+        assigned, broker = members.get(row["assigned"] or ""), rows.QueueName.of(key).broker
         found.append(
             LockView(
                 key, shorts[key], broker, row,
-                (holder or {}).get("letter", "?") if lock else "",
+                (holder["letter"] if holder else "?") if lock else "",
                 rows.colour(holder),
                 None if left is None else -(-left // 1000),
                 0.0 if not left else min(1.0, left / lives["broker_ms"]),
                 min(1.0, trusted / lives["client_ms"]),
-                bool(lock) and lock["holder"] != row.get("assigned"),
-                (members.get(row.get("assigned")) or {}).get("letter", ""),
-                ", ".join((members.get(c) or {}).get("letter", c) for c in row.get("waiting") or ()),
+                lock is not None and lock["holder"] != row["assigned"],
+                assigned["letter"] if assigned else "",
+                ", ".join(members[c]["letter"] if c in members else c for c in row.get("waiting") or ()),
                 mark_of(row) is not None or brokers.get(broker, "running") not in ("running", "hung"),
                 down_wait(row),
             )
@@ -91,15 +91,24 @@ def _views(data: Mapping[str, Any], lives: Mapping[str, int], now_ms: int) -> li
     return found
 
 
-def attempts(data: Mapping[str, Any], most: int = 40) -> list[dict[str, Any]]:
+class AttemptView(LockAttempt):
+    no: str
+    who: str  # letter
+    me: str  # class with the consumer's colour
+    held_by: str
+    short: str
+
+
+def attempts(data: Locks, most: int = 40) -> list[AttemptView]:
     """The newest first, with letters for client ids."""
-    members, given = data.get("members", {}), data.get("attempts") or {}
-    shorts = rows.short_names([*data.get("queues", {}), *(row["queue"] for row in given.values())])
+    members, given = data["members"], data.get("attempts") or {}
+    shorts = rows.short_names([*data["queues"], *(row["queue"] for row in given.values())])
 
     def letter(client_id: str | None) -> str:
-        return str((members.get(client_id) or {}).get("letter") or client_id or "–")
+        member = members.get(client_id or "")
+        return (member["letter"] if member else "") or client_id or "–"
 
-    found = []
+    found: list[AttemptView] = []
     for number in sorted(given, key=lambda key: (given[key]["at_ms"], key), reverse=True)[:most]:
         row = given[number]
         found.append(

@@ -12,7 +12,7 @@ from queueviz.boards.js_texts import texts
 from queueviz.boards.message_body import body_of
 from queueviz.boards.message_life import groups_of, line_of
 from queueviz.boards.message_texts import FLAGS, WHY
-from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
 from queueviz.templatetags.formats import number
 from sandbox.control.channel_names import FILTER_CHARS
 
@@ -24,9 +24,9 @@ def channel(place: Place) -> str:
     return f"messages/{place.slug}?id={quote(place.query.get('id', '').strip()[:FILTER_CHARS], safe='')}"
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> Row:
+def _context(place: Place, readings: Readings) -> Row:
     name = channel(place)
-    data = data_of(readings, name)
+    data = data_of(readings, name, dict)
     record = (data or {}).get("record")
     now_ms = now_of(place, readings, name)
     found = {"asked": place.query.get("id", ""), "tab": "messages", "gone": data is None, "record": record,
@@ -37,9 +37,9 @@ def _context(place: Place, readings: Mapping[str, Any]) -> Row:
     return found | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
 
 
-def _life_context(place: Place, readings: Mapping[str, Any]) -> Row:
+def _life_context(place: Place, readings: Readings) -> Row:
     """The panel by itself, which is asked for again and again."""
-    data, now_ms = data_of(readings, channel(place)), now_of(place, readings, channel(place))
+    data, now_ms = data_of(readings, channel(place), dict), now_of(place, readings, channel(place))
     record = (data or {}).get("record")
     found = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
     return found if record is None else found | {"message": record["message"]} | _life(place, record, now_ms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -11,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.message_texts import message_words
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from sandbox.control.channel_names import FILTER_CHARS, FILTERS
 
 WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by place"), "time": _("by time and tag")}
@@ -25,9 +24,9 @@ def channel(place: Place) -> str:
     return f"{name}?{urlencode(wanted, quote_via=quote, safe='')}" if wanted else name
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
-    data = data_of(readings, name)
+    data = data_of(readings, name, dict)
     rows = (data or {}).get("rows") or {}
     searched = {key: place.query.get(f"s-{key}", "") for key in SEARCHED}
     given = texts()

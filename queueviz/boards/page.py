@@ -16,9 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from sandbox.attached.settings import is_attached
+from sandbox.control.readings import Reading, Refusal
+from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicRow
+
+T = TypeVar("T")
+
+Readings = Mapping[str, Reading | Refusal | None]
+"""By channel name."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,7 @@ class Place:
     """Where a reader stands: one sandbox or cluster, as it is now, and what the address asks for."""
 
     slug: str
-    snapshot: Mapping[str, Any]  # catalogue 9
+    snapshot: Snapshot
     query: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -35,11 +42,11 @@ class Place:
         return is_attached(self.slug)
 
     @property
-    def groups(self) -> list[Mapping[str, Any]]:
+    def groups(self) -> list[GroupRow]:
         """Consumer groups of the sandbox, by name."""
-        return sorted(self.snapshot.get("groups", ()), key=lambda group: str(group["group"]))
+        return sorted(self.snapshot.get("groups", ()), key=lambda group: group["group"])
 
-    def group(self, *, orderly: bool = False) -> Mapping[str, Any] | None:
+    def group(self, *, orderly: bool = False) -> GroupRow | None:
         """The group the address names, else the first one (the first orderly one where that is asked for)."""
         groups = self.groups
         for group in groups:
@@ -49,18 +56,16 @@ class Place:
             groups = [group for group in groups if group.get("listener") == "orderly"] or groups
         return groups[0] if groups else None
 
-    def topic(self, group: Mapping[str, Any] | None) -> str | None:
+    def topic(self, group: GroupRow | None) -> str | None:
         """The topic the address names, else the first the group subscribes to, else the first ordinary one."""
         if asked := self.query.get("topic"):
             return asked
-        subscribed = [s["topic"] for s in (group or {}).get("subscription", ()) if not s["topic"].startswith("%")]
-        if subscribed:
-            return str(subscribed[0])
-        ordinary = [t["topic"] for t in self.topics if t.get("kind", "normal") == "normal"]
-        return str(ordinary[0]) if ordinary else None
+        if subscribed := topics_of(group):
+            return subscribed[0]
+        return next((topic["topic"] for topic in self.topics if topic.get("kind", "normal") == "normal"), None)
 
     @property
-    def topics(self) -> list[Mapping[str, Any]]:
+    def topics(self) -> list[TopicRow]:
         """Topics a reader may pick: the system's own are left out."""
         return [t for t in self.snapshot.get("topics", ()) if t.get("kind", "normal") != "system"]
 
@@ -72,16 +77,24 @@ class Place:
         return asked if asked in names else (names[0] if names else None)
 
 
-def node_name(broker: Mapping[str, Any]) -> str:
+def topics_of(group: GroupRow | None) -> list[str]:
+    """Ordinary topics the group subscribes to."""
+    wanted = group.get("subscription", ()) if group else ()
+    return [sub["topic"] for sub in wanted if not sub["topic"].startswith("%")]
+
+
+def node_name(broker: BrokerRow) -> str:
     """`broker-a` for a master, `broker-a.1` for its first slave."""
-    return str(broker["broker"]) if not broker.get("broker_id") else f"{broker['broker']}.{broker['broker_id']}"
+    return broker["broker"] if not broker.get("broker_id") else f"{broker['broker']}.{broker['broker_id']}"
 
 
-def data_of(readings: Mapping[str, Any], name: str | None) -> Mapping[str, Any] | None:
-    """The data of one reading, or None where the engine refused it or was not asked."""
+def data_of(readings: Readings, name: str | None, shape: type[T]) -> T | None:
+    """The data of one reading, or None where the engine refused it or was not asked.
+
+    `shape`: what the channel of that name holds (`sandbox.queries.rows`).
+    """
     reading = readings.get(name) if name else None
-    data = getattr(reading, "data", None)
-    return data if isinstance(data, Mapping) else None
+    return cast(T, reading.data) if isinstance(reading, Reading) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +107,7 @@ class BoardPage:
     twin: str | None = None  # template of the table twin, refreshed every 2 s while open
     attached: bool = False  # whether it can be drawn of a real cluster, too
     channels: Callable[[Place], list[str]]
-    context: Callable[[Place, Mapping[str, Any]], dict[str, Any]]
+    context: Callable[[Place, Readings], dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,4 +118,4 @@ class Part:
     template: str
     attached: bool = False
     channels: Callable[[Place], list[str]]
-    context: Callable[[Place, Mapping[str, Any]], dict[str, Any]]
+    context: Callable[[Place, Readings], dict[str, Any]]

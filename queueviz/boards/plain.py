@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place
+from queueviz.boards.page import BoardPage, Place, Readings
 
 PRESET_KEYS = (
     ("commit_log_file_bytes", "1 GiB", "1 MiB"),
@@ -20,7 +19,7 @@ PRESET_KEYS = (
 )
 
 
-def _settings(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(place: Place, readings: Readings) -> dict[str, Any]:
     live = live_config(place, readings, {}, tab="settings")
     return {"preset_keys": PRESET_KEYS, "live": live, "texts": texts()}
 

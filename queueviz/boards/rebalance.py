@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -10,8 +9,9 @@ from queueviz.boards import rebalance_views as views
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of
+from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from queueviz.boards.rebalance_texts import rebalance_words
+from sandbox.queries.rows.rebalance import Rebalance
 
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY")
 MOST_MEMBERS, MOST_QUEUES = 64, 256  # of what may be asked
@@ -19,28 +19,28 @@ MOST_MEMBERS, MOST_QUEUES = 64, 256  # of what may be asked
 
 def channel(place: Place) -> str | None:
     group = place.group()
-    return f"rebalance/{place.slug}/{quote(str(group['group']), safe='')}" if group else None
+    return f"rebalance/{place.slug}/{quote(group['group'], safe='')}" if group else None
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
-    data = data_of(readings, name) or {}
+    data = data_of(readings, name, Rebalance) or views.NOTHING
     group, now_ms = place.group(), now_of(place, readings, name)
     topics = views.topics_of(data)
     topic = place.query.get("topic") if place.query.get("topic") in topics else next(iter(topics), None)
     names = views.Names.of(data, topic)
-    lines, row = views.lines(data, topic, names, now_ms), data.get("group") or {}
+    lines, row = views.lines(data, topic, names, now_ms), data["group"]
     given = texts()
     given["texts"] |= rebalance_words()
     return {
         "group": group["group"] if group else None, "groups": place.groups, "group_row": row, "topics": topics,
-        "topic": topic, "broadcasting": row.get("model") == "BROADCASTING", "orderly": bool(row.get("orderly")),
+        "topic": topic, "broadcasting": row["model"] == "BROADCASTING", "orderly": bool(row["orderly"]),
         "minds": views.minds(data, topic, names, now_ms), "lines": lines,
         "troubled": sum(1 for line in lines.values() if line["trouble"]),
         "waves": views.waves(data, topic, names), "moves": views.moves(data, topic, names),
-        "online": sum(1 for member in (data.get("members") or {}).values() if member["known_to"]),
+        "online": sum(1 for member in data["members"].values() if member["known_to"]),
         "apart": _apart(data, topic), "now_ms": now_ms,
-        "names": names, "lives": data.get("lives") or {"rebalance_ms": 20_000, "route_ms": 30_000},
+        "names": names, "lives": data["lives"],
         "strategies": STRATEGIES, "most_members": MOST_MEMBERS, "most_queues": MOST_QUEUES,
         "rooms": _rooms(place),
         "live": live_config(place, readings, {"rebalance": name}, tab="rebalance", topic=topic,
@@ -49,18 +49,18 @@ def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _apart(data: Mapping[str, Any], topic: str | None) -> list[dict[str, Any]]:
+def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
     """Members that do not have one strategy or one subscription in common, side by side."""
-    if not (data.get("group") or {}).get("apart"):
+    if not data["group"]["apart"]:
         return []
-    return [{"who": member.get("letter") or client_id, "me": rows.colour(member), "strategy": member.get("strategy"),
-             "wants": (member.get("subscription") or {}).get(topic)}
+    return [{"who": member["letter"] or client_id, "me": rows.colour(member), "strategy": member["strategy"],
+             "wants": views.wanted(member, topic)}
             for client_id, member in data["members"].items()]  # fmt: skip
 
 
 def _rooms(place: Place) -> str:
     """Each broker in a room of its own: something to begin with."""
-    brokers = sorted({str(row["broker"]) for row in place.snapshot.get("brokers", ())})
+    brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1))
 
 

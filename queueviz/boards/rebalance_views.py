@@ -13,33 +13,51 @@ from queueviz.boards import rows
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.live_fields import ago, word
 from queueviz.templatetags.formats import duration
+from sandbox.queries.rows.rebalance import (
+    Belief,
+    Division,
+    Happening,
+    MoveRow,
+    Rebalance,
+    RebalanceMember,
+    RebalanceQueue,
+)
 
 Row = dict[str, Any]
-Data = Mapping[str, Any]
 
 WAVES_SHOWN = 20
 MOVES_SHOWN = 20
 TOGETHER_MS = 5_000  # facts of several brokers about one member are one happening
 
+NOTHING: Rebalance = {
+    "group": {"group": "", "model": None, "orderly": None, "strategy": None, "strategies": {}, "apart": []},
+    "lives": {"rebalance_ms": 20_000, "route_ms": 30_000}, "brokers": {}, "topics": {}, "members": {}, "beliefs": {},
+    "queues": {}, "waits": {}, "rounds": {}, "moves": {},
+}  # fmt: skip
+"""Of a group the engine could not be asked about."""
+
+UNTOLD: Division = {"members": None, "queues": None, "mine": None, "asked_ms": None, "trigger": None, "index": None,
+                    "agrees": None, "missed_ms": None, "missed_why": None}  # fmt: skip
+"""Of a member that does not tell what it believes."""
+
 
 class Names(NamedTuple):
     """Members by letter, queues by their short names."""
 
-    members: Data
+    members: Mapping[str, RebalanceMember]
     shorts: Mapping[str, str]
     labels: Mapping[str, str]  # of those who are members no more
 
     @classmethod
-    def of(cls, data: Data, topic: str | None) -> Names:
-        keys = [key for key, row in (data.get("queues") or {}).items() if row["topic"] == topic]
+    def of(cls, data: Rebalance, topic: str | None) -> Names:
+        keys = [key for key, row in data["queues"].items() if row["topic"] == topic]
         shorts = rows.short_names(row_of(key) for key in keys)
-        labels = data.get("labels") or {}
-        return cls(data.get("members") or {}, {key: shorts[row_of(key)] for key in keys}, labels)
+        return cls(data["members"], {key: shorts[row_of(key)] for key in keys}, data.get("labels", {}))
 
     def who(self, client_id: str | None) -> str:
         client_id = client_id or "–"
-        member = self.members.get(client_id) or {}
-        return str(member.get("letter") or self.labels.get(client_id) or client_id.partition("#")[0])
+        member = self.members.get(client_id)
+        return (member["letter"] if member else "") or self.labels.get(client_id) or client_id.partition("#")[0]
 
     def colour(self, client_id: str | None) -> str:
         return rows.colour(self.members.get(client_id or ""))
@@ -57,34 +75,34 @@ def row_of(key: str) -> str:
     return f"{broker}:{number}"
 
 
-def topics_of(data: Data) -> list[str]:
+def topics_of(data: Rebalance) -> list[str]:
     """The group's own first, its retry topic last."""
-    found = data.get("topics") or {}
+    found = data["topics"]
     return sorted(found, key=lambda topic: (bool(found[topic].get("retry")), topic))
 
 
-def minds(data: Data, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
+def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
     """By client id, letters first: what each member was told and what it made of it."""
-    members = data.get("members") or {}
-    order = sorted(members, key=lambda client_id: (str(members[client_id].get("letter") or ""), client_id))
+    members = data["members"]
+    order = sorted(members, key=lambda client_id: (members[client_id]["letter"], client_id))
     return {client_id: mind(data, topic, client_id, names, now_ms) for client_id in order}
 
 
-def mind(data: Data, topic: str | None, client_id: str, names: Names, now_ms: int) -> Row:
-    member = data["members"][client_id]
-    belief = (data.get("beliefs") or {}).get(f"{client_id}|{topic}") or {}
-    told, mine = belief.get("members"), belief.get("mine")
+def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_ms: int) -> Row:
+    member, found = data["members"][client_id], data["beliefs"].get(f"{client_id}|{topic}")
+    belief: Division = found or UNTOLD
+    told, mine = belief["members"], belief["mine"]
     return {
         "who": member.get("actor") or client_id.partition("#")[0], "letter": member.get("letter") or "?",
         "me": rows.colour(member), "state": member.get("state"), "due_ms": member.get("due_ms"),
-        "strategy": member.get("strategy"), "wants": (member.get("subscription") or {}).get(topic),
-        "asked_ms": belief.get("asked_ms"), "trigger": belief.get("trigger"),
-        "told": None if told is None else names.all(told), "has": counted(belief.get("queues")),
-        "place": _place(belief), "agrees": belief.get("agrees"), "against": _against(data, topic, belief, names),
+        "strategy": member.get("strategy"), "wants": wanted(member, topic),
+        "asked_ms": belief["asked_ms"], "trigger": belief["trigger"],
+        "told": None if told is None else names.all(told), "has": counted(belief["queues"]),
+        "place": _place(belief), "agrees": belief["agrees"], "against": _against(data, topic, belief, names),
         "mine": None if mine is None else " ".join(names.queue(key) for key in mine) or word("mind.nothing"),
         "ids": None if told is None else list(told),
         "result": None if mine is None else [row_of(key) for key in mine],
-        "note": _note(member, belief, now_ms),
+        "note": _note(member, found, now_ms),
     }  # fmt: skip
 
 
@@ -93,60 +111,65 @@ def counted(queues: Mapping[str, int] | None) -> str | None:
     return None if queues is None else ", ".join(f"{broker} {queues[broker]}" for broker in sorted(queues)) or "0"
 
 
-def _place(belief: Data) -> str | None:
-    if belief.get("members") is None:
+def wanted(member: RebalanceMember, topic: str | None) -> str | None:
+    """Its expression for the topic."""
+    subscription = member.get("subscription")
+    return subscription.get(topic or "") if subscription else None
+
+
+def _place(belief: Division) -> str | None:
+    members, index = belief["members"], belief["index"]
+    if members is None:
         return None
-    if belief.get("index") is None:
-        return word("mind.absent")
-    return word("mind.place").format(n=belief["index"] + 1, of=len(belief["members"]))
+    return word("mind.absent") if index is None else word("mind.place").format(n=index + 1, of=len(members))
 
 
-def _against(data: Data, topic: str | None, belief: Data, names: Names) -> str | None:
+def _against(data: Rebalance, topic: str | None, belief: Division, names: Names) -> str | None:
     """What brokers say now, where the member goes by something else."""
-    if belief.get("agrees") is None:
+    if belief["agrees"] is None:
         return None
     if belief["agrees"]:
         return word("mind.yes")
-    brokers = (data.get("brokers") or {}).values()
-    known = sorted({client_id for broker in brokers for client_id in broker["members"] or ()})
+    known = sorted({client_id for broker in data["brokers"].values() for client_id in broker["members"] or ()})
     if known != belief["members"]:
         return word("mind.no_members").format(members=names.all(known))
-    has = ((data.get("topics") or {}).get(topic or "") or {}).get("queues")
-    return word("mind.no_queues").format(queues=counted(has) or "–")
+    has = data["topics"].get(topic or "")
+    return word("mind.no_queues").format(queues=(counted(has["queues"]) if has else None) or "–")
 
 
-def _note(member: Data, belief: Data, now_ms: int) -> str | None:
+def _note(member: RebalanceMember, belief: Belief | None, now_ms: int) -> str | None:
     """One sentence about what is not as usual."""
     if member.get("transport") == "tcp":
         return word("mind.secret")
-    if not belief:
+    if belief is None:
         return word("mind.gone")
-    if belief.get("missed_ms") is not None:
-        age = ago(now_ms - belief["missed_ms"])
-        why = belief.get("missed_why")
+    missed_ms, why = belief["missed_ms"], belief["missed_why"]
+    if missed_ms is not None:
+        age = ago(now_ms - missed_ms)
         return word("mind.cannot").format(age=age, why=why) if why else word("mind.missed").format(age=age)
-    route, used = belief.get("route"), belief.get("queues")
+    route, used = belief["route"], belief["queues"]
     if route is not None and used is not None and route != used:
         return word("mind.route").format(queues=counted(route))
     return None
 
 
-def lines(data: Data, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
+def lines(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
     """By queue, in the order clients sort them."""
-    found = {key: row for key, row in (data.get("queues") or {}).items() if row["topic"] == topic}
+    found = {key: row for key, row in data["queues"].items() if row["topic"] == topic}
     order = sorted(found, key=lambda key: rows.order(row_of(key)))
     return {key: line(data, key, found[key], names, now_ms) for key in order}
 
 
-def line(data: Data, key: str, row: Data, names: Names, now_ms: int) -> Row:
-    trouble, since_ms = row.get("trouble"), row.get("since_ms")
+def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: int) -> Row:
+    trouble, since_ms = row["trouble"], row["since_ms"]
     said = "" if trouble is None else word(f"trouble.{trouble}")
-    waits = [wait for wait in (data.get("waits") or {}).values() if wait["queue"] == key]
-    if waits and trouble in ("waits", "lingers"):
-        left = duration(max(0, -(-(waits[0]["until_ms"] - now_ms) // 1000) * 1000)) if waits[0]["until_ms"] else "–"
-        holder, since_ms = names.who(waits[0].get("holder")), None
-        said = word(f"trouble.{waits[0]['why']}").format(who=holder, left=left)
-    held, claims, due = row.get("held") or {}, row.get("claims") or {}, row.get("due") or []
+    wait = next((wait for wait in data["waits"].values() if wait["queue"] == key), None)
+    if wait is not None and trouble in ("waits", "lingers"):
+        until_ms = wait["until_ms"]
+        left = duration(max(0, -(-(until_ms - now_ms) // 1000) * 1000)) if until_ms else "–"
+        holder, since_ms = names.who(wait.get("holder")), None
+        said = word(f"trouble.{wait['why']}").format(who=holder, left=left)
+    held, claims, due = row["held"], row["claims"], row["due"]
     sentence = word("lanes.sentence").format(
         queue=names.queue(key), held=names.all(held), claims=names.all(claims), due=names.all(due)
     )
@@ -154,29 +177,30 @@ def line(data: Data, key: str, row: Data, names: Names, now_ms: int) -> Row:
             "due": list(due), "trouble": trouble, "said": said, "since_ms": since_ms, "sentence": sentence}  # fmt: skip
 
 
-def waves(data: Data, topic: str | None, names: Names) -> list[Row]:
+def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
     """Rounds that have one cause together, the newest first: who acted on it how long after."""
     found: list[Row] = []
-    given = data.get("rounds") or {}
+    given = data["rounds"]
     for seq in sorted(given, key=int):
         row = given[seq]
         if row["topic"] != topic:
             continue
-        because = row.get("because") or {}
-        changed_ms = because.get("topic_changed_ms")
-        at_ms = changed_ms if changed_ms is not None else because.get("at_ms", row["at_ms"])
-        key = (because.get("what", "none"), None if changed_ms is not None else because.get("who"))
+        because = row["because"]
+        changed_ms = because.get("topic_changed_ms") if because else None
+        heard_ms = because["at_ms"] if because else row["at_ms"]
+        at_ms = changed_ms if changed_ms is not None else heard_ms
+        key = (because["what"], None if changed_ms is not None else because["who"]) if because else ("none", None)
         wave = next((wave for wave in found if wave["key"] == key and abs(wave["at_ms"] - at_ms) <= TOGETHER_MS), None)
         if wave is None:
-            wave = {"key": key, "at_ms": at_ms, "seq": because.get("seq"), "said": because_of(because, names),
-                    "rounds": []}  # fmt: skip
+            wave = {"key": key, "at_ms": at_ms, "seq": because["seq"] if because else None,
+                    "said": because_of(because, names), "rounds": []}  # fmt: skip
             found.append(wave)
         late_ms = max(0, row["at_ms"] - wave["at_ms"])
         wave["rounds"].append(
             {"seq": seq, "who": names.who(row["client_id"]), "me": names.colour(row["client_id"]),
-             "trigger": row.get("trigger"), "late_ms": late_ms, "queues": row["queues"],
+             "trigger": row["trigger"], "late_ms": late_ms, "queues": row["queues"],
              "added": len(row["added"]), "dropped": len(row["dropped"]),
-             "route_ms": 0 if changed_ms is None else max(0, because["at_ms"] - changed_ms)}
+             "route_ms": 0 if changed_ms is None else max(0, heard_ms - changed_ms)}
         )  # fmt: skip
     for wave in found:
         longest_ms = max(1_000, *(one["late_ms"] for one in wave["rounds"]))
@@ -192,44 +216,44 @@ def share(ms: int, longest_ms: int) -> str:
     return f"{100 * ms / longest_ms:.1f}"
 
 
-def because_of(because: Data, names: Names) -> str:
-    why = because.get("why")
-    return word(f"because.{because.get('what', 'none')}").format(
-        who=names.who(because.get("who")), why=VALUES.get(why, why) if why else "–"
-    )
+def because_of(because: Happening | None, names: Names) -> str:
+    what, who, why = (because["what"], because["who"], because["why"]) if because else ("none", None, None)
+    return word(f"because.{what}").format(who=names.who(who), why=VALUES.get(why, why) if why else "–")
 
 
-def moves(data: Data, topic: str | None, names: Names) -> list[Row]:
+def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
     """The newest first, the queues that changed hands."""
-    given = data.get("moves") or {}
+    given = data["moves"]
     found = []
     for seq in sorted(given, key=int, reverse=True):
         row = given[seq]
         if row["queue"].partition("/")[0] != topic:
             continue
-        left_why = row.get("left_why")
+        left_why = row["left_why"]
         found.append(
-            {"seq": seq, "at_ms": row["taken_ms"], "queue": names.queue(row["queue"]), "from": row.get("from"),
-             "from_who": names.who(row["from"]) if row.get("from") else "–",
-             "from_me": names.colour(row.get("from")), "to_who": names.who(row["to"]),
+            {"seq": seq, "at_ms": row["taken_ms"], "queue": names.queue(row["queue"]), "from": row["from"],
+             "from_who": names.who(row["from"]) if row["from"] else "–",
+             "from_me": names.colour(row["from"]), "to_who": names.who(row["to"]),
              "to_me": names.colour(row["to"]), "gap": gap(row), "both": _both(row),
-             "said": because_of(row.get("because") or {}, names),
-             "why": VALUES.get(left_why, left_why) if left_why else "", "start": row.get("start_offset")}
+             "said": because_of(row["because"], names),
+             "why": VALUES.get(left_why, left_why) if left_why else "", "start": row["start_offset"]}
         )  # fmt: skip
     return found[:MOVES_SHOWN]
 
 
-def gap(row: Data) -> str:
+def gap(row: MoveRow) -> str:
     """How long nobody read it, or two did."""
-    if row.get("from") is None:
+    left_ms = row["left_ms"]
+    if row["from"] is None:
         return word("gap.first")
-    if row.get("left_ms") is None:
+    if left_ms is None:
         return word("gap.still")
-    ms = row["taken_ms"] - row["left_ms"]
+    ms = row["taken_ms"] - left_ms
     if ms == 0:
         return word("gap.at_once")
     return word("gap.paused" if ms > 0 else "gap.both").format(age=duration(abs(ms)))
 
 
-def _both(row: Data) -> bool:
-    return row.get("from") is not None and (row.get("left_ms") is None or row["left_ms"] > row["taken_ms"])
+def _both(row: MoveRow) -> bool:
+    left_ms = row["left_ms"]
+    return row["from"] is not None and (left_ms is None or left_ms > row["taken_ms"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards import rows
 from queueviz.boards.board import board_channel, live_config, now_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from sandbox.queries.rows.board import Board
 
 MODES = (
     ("time", _("Point in time")),
@@ -26,30 +26,29 @@ def _channel(place: Place) -> str | None:
     return board_channel(place) if place.group() else None  # nobody reads it: there is nothing to reset
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = _channel(place)
-    data = data_of(readings, name) or {}
+    data = data_of(readings, name, Board)
     group = place.group()
     now_ms = now_of(place, readings, name)
-    header, members = data.get("header") or {}, data.get("members") or {}
-    online = sum(1 for member in members.values() if member.get("state") in ("running", "starting"))
-    keys = sorted(data.get("queues") or {}, key=rows.order)
+    header, members = (data["header"], data["members"]) if data else (None, {})
+    online = [member for member in members.values() if member.get("state") in ("running", "starting")]
+    keys = sorted(data["queues"] if data else (), key=rows.order)
     shorts = rows.short_names(keys)
     mode = place.query.get("target", "time")
     return {
-        "header": header,
+        "header": header or {},
         "modes": MODES,
         "mode": mode,
         "value": place.query.get("value", ""),
         "queues": [(key, shorts[key]) for key in keys],
-        "online": online,
+        "online": len(online),
         "member_count": len(members),
-        "names_online": ", ".join(sorted(str(m.get("letter") or m.get("actor") or "") for m in members.values()
-                                         if m.get("state") in ("running", "starting"))),
-        "broadcasting": header.get("model") == "BROADCASTING",
+        "names_online": ", ".join(sorted(member.get("letter") or member.get("actor") or "" for member in online)),
+        "broadcasting": header is not None and header.get("model") == "BROADCASTING",
         "other_groups": [g["group"] for g in place.groups if group and g["group"] != group["group"]],
         "now_ms": now_ms,
-        "live": live_config(place, readings, {"board": name}, tab="reset", group=(group or {}).get("group"),
+        "live": live_config(place, readings, {"board": name}, tab="reset", group=group["group"] if group else None,
                             topic=place.topic(group)),
         "texts": texts(),
     }  # fmt: skip

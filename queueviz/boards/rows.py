@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from queueviz.boards.strip_plan import StripOptions
 from queueviz.boards.strip_scale import window_for
+from sandbox.queries.rows.board import Board, MemberRow, QueueRow
 
 AGE_LIMIT_MS = 15_000  # older unconsumed messages turn a row vermilion
 PATIENCE_MS = 15_000  # how long the broker holds a pull
@@ -47,7 +48,7 @@ class QueueView(NamedTuple):
     name: str
     broker: str
     short: str
-    row: Mapping[str, Any]
+    row: QueueRow
     me: str  # class with the consumer's colour
     letter: str
     own: str  # reads, waits, nobody
@@ -67,22 +68,24 @@ def order(key: str) -> tuple[str, str, str, int]:
     return name.member, name.topic, name.broker, int(name.queue_id or 0)
 
 
-def colour(member: Mapping[str, Any] | None) -> str:
+class Coloured(TypedDict):
+    colour: int
+
+
+def colour(member: Coloured | None) -> str:
     return f"me-{member['colour']}" if member and member.get("colour") is not None else "me-none"
 
 
-def lag_of(row: Mapping[str, Any]) -> int | None:
-    if row.get("max") is None or row.get("committed") is None:
-        return None
-    return int(row["max"]) - int(row["committed"])
+def lag_of(row: QueueRow) -> int | None:
+    high, committed = row.get("max"), row.get("committed")
+    return None if high is None or committed is None else int(high) - int(committed)
 
 
 def queue_views(
-    data: Mapping[str, Any] | None, *, now_ms: int, captions: Mapping[str, str], selected: str | None = None
+    data: Board | None, *, now_ms: int, captions: Mapping[str, str], selected: str | None = None
 ) -> list[QueueView]:
     """One view per queue, in broker and id order, all strips in one window."""
-    data = data or {}
-    rows, members = data.get("queues", {}), data.get("members", {})
+    rows, members = (data["queues"], data["members"]) if data else ({}, {})
     shorts = short_names(rows)
     window = window_for([lag for row in rows.values() if (lag := shown_lag(row)) is not None])
     found = []
@@ -104,9 +107,9 @@ def queue_views(
                 short=shorts[key],
                 row=row,
                 me=colour(member),
-                letter=(member or {}).get("letter", "") if who_id else "",
+                letter=member.get("letter", "") if member else "",
                 own="nobody" if not who_id else "reads" if row.get("owner") and running else "waits",
-                who=(member or {}).get("actor") or who_id or "",
+                who=(member.get("actor") if member else None) or who_id or "",
                 lag=lag,
                 age_ms=age,
                 bad=bool(age and age > AGE_LIMIT_MS),
@@ -120,7 +123,7 @@ def queue_views(
                     captions=pinned,
                 ),
                 lock_left_s=None if left is None else -(-left // 1000),
-                lock_stale=bool(lock) and lock["holder"] != (row.get("assigned") or row.get("owner")),
+                lock_stale=lock is not None and lock["holder"] != (row.get("assigned") or row.get("owner")),
                 lock_share=0.0 if not left else min(1.0, left / 60_000),
             )
         )
@@ -140,7 +143,7 @@ def shown_lag(row: Mapping[str, Any]) -> int | None:
     return max(behind) if behind else None
 
 
-def pinned_caption(row: Mapping[str, Any], now_ms: int, captions: Mapping[str, str]) -> str:
+def pinned_caption(row: QueueRow, now_ms: int, captions: Mapping[str, str]) -> str:
     from queueviz.templatetags.formats import duration
 
     oldest = row.get("oldest")
@@ -151,35 +154,40 @@ def pinned_caption(row: Mapping[str, Any], now_ms: int, captions: Mapping[str, s
     )
 
 
-def _age(row: Mapping[str, Any], now_ms: int) -> int | None:
+def _age(row: QueueRow, now_ms: int) -> int | None:
     stored = row.get("oldest_stored_ms")
     return None if stored is None or not lag_of(row) else max(0, now_ms - stored)
+
+
+class Meter(NamedTuple):
+    """One figure of a member against what is allowed; None: not known, or not limited."""
+
+    name: str  # count, span, threads
+    value: int | None
+    allowed: int | None
+    share: str  # 0 … 1
+    warn: bool
 
 
 class MemberView(NamedTuple):
     client_id: str
     me: str
-    member: Mapping[str, Any]
-    bars: list[dict[str, Any]]
+    member: MemberRow
+    bars: list[Meter]
     running: bool
     wire: bool
 
 
-METERS = (("count", "fullest", "count"), ("span", "span", "span"), ("threads", "busy", None))
-
-
-def member_views(data: Mapping[str, Any] | None) -> list[MemberView]:
-    members = (data or {}).get("members", {})
+def member_views(members: Mapping[str, MemberRow]) -> list[MemberView]:
     found = []
     for client_id in sorted(members, key=lambda c: (str(members[c].get("letter", "")), c)):
         member = members[client_id]
-        bars = []
-        for name, field, limit in METERS:
-            allowed = member.get("threads") if limit is None else (member.get("limits") or {}).get(limit)
-            value = member.get(field)
-            share = min(1.0, value / allowed) if value is not None and allowed else 0.0
-            warn = name != "threads" and share > 0.6
-            bars.append({"name": name, "value": value, "allowed": allowed, "share": f"{share:.3f}", "warn": warn})
+        limits = member.get("limits")
+        bars = [
+            _meter("count", member.get("fullest"), limits["count"] if limits else None),
+            _meter("span", member.get("span"), limits["span"] if limits else None),
+            _meter("threads", member.get("busy"), member.get("threads")),
+        ]
         found.append(
             MemberView(
                 client_id,
@@ -191,3 +199,8 @@ def member_views(data: Mapping[str, Any] | None) -> list[MemberView]:
             )
         )
     return found
+
+
+def _meter(name: str, value: int | None, allowed: int | None) -> Meter:
+    share = min(1.0, value / allowed) if value is not None and allowed else 0.0
+    return Meter(name, value, allowed, f"{share:.3f}", name != "threads" and share > 0.6)

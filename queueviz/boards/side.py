@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from queueviz.boards import rows
-from queueviz.boards.page import Part, Place, data_of
+from queueviz.boards.page import Part, Place, Readings, data_of
 from queueviz.boards.strip_scale import window_for
+from sandbox.queries.rows.board import Board
+from sandbox.queries.rows.snapshot import TopicRow
 
 
 class SideQueue(NamedTuple):
@@ -32,13 +34,12 @@ def retry_channel(place: Place) -> str | None:
     topic = _topic(place, "%RETRY%")
     if topic is None or not _used(topic):
         return None
-    return f"board/{place.slug}/{quote(_group(place), safe='')}/{quote(str(topic['topic']), safe='')}"
+    return f"board/{place.slug}/{quote(_group(place), safe='')}/{quote(topic['topic'], safe='')}"
 
 
-def side_queues(place: Place, readings: Mapping[str, Any]) -> list[SideQueue]:
-    data = data_of(readings, retry_channel(place)) or {}
-    dead = _topic(place, "%DLQ%") or {}
-    found = [*_retry(data), *_dead(dead)]
+def side_queues(place: Place, readings: Readings) -> list[SideQueue]:
+    data, dead = data_of(readings, retry_channel(place), Board), _topic(place, "%DLQ%")
+    found = [*(_retry(data) if data else ()), *(_dead(dead) if dead else ())]
     window = window_for([behind for _, _, row, _ in found if (behind := rows.shown_lag(row)) is not None])
     options = json.dumps({"track": 8, "compact": True})  # in the board's own window, once it moves
     shorts = rows.short_names([key for _, key, _, _ in found])
@@ -51,14 +52,14 @@ def side_queues(place: Place, readings: Mapping[str, Any]) -> list[SideQueue]:
 Found = tuple[str, str, Mapping[str, Any], str]
 
 
-def _retry(data: Mapping[str, Any]) -> Iterator[Found]:
-    queues, members = data.get("queues") or {}, data.get("members") or {}
+def _retry(data: Board) -> Iterator[Found]:
+    queues, members = data["queues"], data["members"]
     for key in sorted(queues, key=rows.order):
         if int(queues[key].get("max") or 0):
-            yield "retry", key, queues[key], rows.colour(members.get(queues[key].get("owner")))
+            yield "retry", key, queues[key], rows.colour(members.get(queues[key].get("owner") or ""))
 
 
-def _dead(topic: Mapping[str, Any]) -> Iterator[Found]:
+def _dead(topic: TopicRow) -> Iterator[Found]:
     for queue in topic.get("queues", ()):
         if int(queue.get("max") or 0):
             row = {"min": queue["min"], "max": queue["max"], "next_pull": queue["min"]}  # all of it waits for a person
@@ -71,15 +72,16 @@ def _waiting(row: Mapping[str, Any]) -> int:
 
 
 def _group(place: Place) -> str:
-    return str((place.group() or {}).get("group", ""))
+    group = place.group()
+    return group["group"] if group else ""
 
 
-def _topic(place: Place, prefix: str) -> Mapping[str, Any] | None:
+def _topic(place: Place, prefix: str) -> TopicRow | None:
     name = prefix + _group(place)
     return next((topic for topic in place.snapshot.get("topics", ()) if topic["topic"] == name), None)
 
 
-def _used(topic: Mapping[str, Any]) -> bool:
+def _used(topic: TopicRow) -> bool:
     return any(int(queue.get("max") or 0) for queue in topic.get("queues", ()))
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from queueviz.boards.board import live_config, now_of, store_channel
 from queueviz.boards.faults import faults_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, data_of, node_name
+from queueviz.boards.page import BoardPage, Place, Readings, data_of, node_name
 from queueviz.boards.store_texts import store_words
+from sandbox.queries.rows.storage import Disk, Store, TapeRecord
 
 Row = dict[str, Any]
 ENTRIES_SHOWN = 12
@@ -24,42 +25,42 @@ def _channels(place: Place) -> list[str]:
     return [name for name in (store_channel(place), disk_channel(place)) if name]
 
 
-def _context(place: Place, readings: Mapping[str, Any]) -> Row:
-    tape, disk = data_of(readings, store_channel(place)), data_of(readings, disk_channel(place))
-    records = (tape or {}).get("records") or {}
-    queues = sorted((disk or {}).get("queues") or {}, key=_queue_order)
+def _context(place: Place, readings: Readings) -> Row:
+    tape, disk = data_of(readings, store_channel(place), Store), data_of(readings, disk_channel(place), Disk)
+    records = tape["records"] if tape else {}
+    queues = sorted(disk["queues"] if disk else (), key=_queue_order)
     asked = place.query.get("queue")
     queue = asked if asked in queues else next(iter(queues), None)
     brokers = place.snapshot.get("brokers", ())
-    broker = next((row for row in brokers if node_name(row) == place.node), {})
+    broker = next((row for row in brokers if node_name(row) == place.node), None)
     given = texts()
     given["texts"] |= store_words()
     return {
-        "node": place.node, "nodes": sorted(node_name(row) for row in brokers), "broker": broker, "disk": disk,
+        "node": place.node, "nodes": sorted(node_name(row) for row in brokers), "broker": broker or {}, "disk": disk,
         "log": figures(disk), "queues": queues, "queue": queue, "entries": entries(records, queue),
         "buttons": next((row.buttons for row in faults_of(place.snapshot)["brokers"] if row.node == place.node), ()),
         "now_ms": now_of(place, readings, disk_channel(place)),
         "live": live_config(place, readings, {"store": store_channel(place), "disk": disk_channel(place)}, tab="store",
-                            queue=queue, broker=broker.get("broker"), node=place.node),
+                            queue=queue, broker=broker["broker"] if broker else None, node=place.node),
         "texts": given,
     }  # fmt: skip
 
 
-def figures(disk: Mapping[str, Any] | None) -> Row:
+def figures(disk: Disk | None) -> Row:
     """Positions of the log, and how many bytes only memory has."""
-    log = (disk or {}).get("log")
-    if not log:
+    if disk is None:
         return {}
+    log = disk["log"]
     return {**log, "loose": str(int(log["max"]) - int(log["flushed"])),
             "behind": None if log["replicated"] is None else str(int(log["max"]) - int(log["replicated"]))}
 
 
-def entries(records: Mapping[str, Any], queue: str | None) -> list[Row]:
+def entries(records: Mapping[str, TapeRecord], queue: str | None) -> list[Row]:
     """The newest of one queue, as far as the tape reaches; the newest first."""
     topic, _, number = (queue or "").rpartition("/")
     mine = [{**row, "at": at} for at, row in records.items()
             if row["topic"] == topic and str(row["queue_id"]) == number]  # fmt: skip
-    return sorted(mine, key=lambda row: int(row["at"]), reverse=True)[:ENTRIES_SHOWN]
+    return sorted(mine, key=lambda row: int(str(row["at"])), reverse=True)[:ENTRIES_SHOWN]
 
 
 def _queue_order(key: str) -> tuple[bool, str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.board import live_config
 from queueviz.boards.down import DOWN, as_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from sandbox.queries.rows.snapshot import TopicRow
+from sandbox.queries.rows.topics import QueueOfTopic, TopicAtBroker, Topics, TopicUse
 
 Row = dict[str, Any]
 MOST_QUEUES = 64  # per topic, as the form allows
@@ -21,21 +22,24 @@ def _channel(place: Place) -> str:
     return f"topics/{place.slug}"
 
 
-def _rows(place: Place, readings: Mapping[str, Any]) -> list[Row]:
+def _rows(place: Place, readings: Readings) -> list[Row]:
     """Every topic with a row per broker; of a sleeping sandbox, what its last snapshot knew."""
-    data = data_of(readings, _channel(place))
+    data = data_of(readings, _channel(place), Topics)
     topics = data["topics"] if data is not None else [_as_it_slept(topic) for topic in place.topics]
     return [_topic(topic) for topic in topics]
 
 
-def _as_it_slept(topic: Mapping[str, Any]) -> Row:
+def _as_it_slept(topic: TopicRow) -> TopicUse:
     """The topic of a snapshot (catalogue 9): nothing about groups and origins, one pair of counts for all brokers."""
     write, read = topic["write_queues"], topic["read_queues"]
-    counts = {"write_queues": write, "read_queues": read, "permission": topic["permission"], "how": None, "down": None}
-    queues = [{"rate_per_s": None, **queue, "waiting": {}, "use": _use(queue["queue_id"], write, read)}
-              for queue in topic.get("queues", ()) if queue.get("max") is not None]
-    return {**topic, "groups": [], "queues": queues,
-            "brokers": [{"broker": broker, **counts} for broker in sorted({queue["broker"] for queue in queues})]}
+    queues: list[QueueOfTopic] = [
+        {"broker": queue["broker"], "queue_id": queue["queue_id"], "min": queue["min"], "max": queue["max"],
+         "rate_per_s": queue.get("rate_per_s"), "waiting": {}, "use": _use(queue["queue_id"], write, read)}
+        for queue in topic.get("queues", ()) if queue.get("max") is not None]
+    return {"topic": topic["topic"], "kind": topic["kind"], "groups": [], "queues": queues,
+            "brokers": [{"broker": broker, "write_queues": write, "read_queues": read,
+                         "permission": topic["permission"], "how": None, "down": None}
+                        for broker in sorted({queue["broker"] for queue in queues})]}
 
 
 def _use(queue_id: int, write: int, read: int) -> str:
@@ -44,7 +48,7 @@ def _use(queue_id: int, write: int, read: int) -> str:
     return "ro" if queue_id < read else "none"
 
 
-def _topic(topic: Mapping[str, Any]) -> Row:
+def _topic(topic: TopicUse) -> Row:
     brokers = [_broker(row, [q for q in topic["queues"] if q["broker"] == row["broker"]], topic["groups"])
                for row in topic["brokers"]]
     running = [broker for broker in brokers if not broker["down"]]
@@ -59,7 +63,7 @@ def _topic(topic: Mapping[str, Any]) -> Row:
             "unread": [queue for queue in queues if queue["use"] == "wo"]}  # fmt: skip
 
 
-def _broker(row: Mapping[str, Any], queues: list[Mapping[str, Any]], groups: list[str]) -> Row:
+def _broker(row: TopicAtBroker, queues: list[QueueOfTopic], groups: list[str]) -> Row:
     permission, down = row["permission"], row["down"]
     said = str(DOWN["down.kept" if down["kept"] else "down.nobody"]) if down else ""
     return {**row, "queues": [_queue(queue, groups) for queue in queues], "count": len(queues),
@@ -67,9 +71,9 @@ def _broker(row: Mapping[str, Any], queues: list[Mapping[str, Any]], groups: lis
             "rights": ("R" if permission & 4 else "-") + ("W" if permission & 2 else "-")}  # fmt: skip
 
 
-def _queue(queue: Mapping[str, Any], groups: list[str]) -> Row:
+def _queue(queue: QueueOfTopic, groups: list[str]) -> Row:
     """`stranded`: messages nobody can read any more or yet; those every group has finished are not."""
-    messages = int(queue["max"]) - int(queue["min"])
+    messages = int(queue["max"] or 0) - int(queue["min"] or 0)
     waiting = {group: None if count is None else int(count) for group, count in queue["waiting"].items()}
     unreadable = queue["use"] in ("wo", "none")
     behind = [messages if count is None else count for count in waiting.values()]
@@ -88,7 +92,7 @@ def _shrink(topic: Row, wanted: str) -> Row:
             "write_done": topic["write"] <= to, "drained": not waiting, "read_done": topic["read"] <= to}
 
 
-def _sheet(place: Place, readings: Mapping[str, Any]) -> Row:
+def _sheet(place: Place, readings: Readings) -> Row:
     """One topic queue by queue; nothing when the address names none, or one that is gone."""
     rows = _rows(place, readings)
     chosen = next((row for row in rows if row["topic"] == place.query.get("topic")), None)
@@ -98,7 +102,7 @@ def _sheet(place: Place, readings: Mapping[str, Any]) -> Row:
     return {"chosen": chosen, "rights": RIGHTS, "shrink": _shrink(chosen, to), "to": to}
 
 
-def _page(place: Place, readings: Mapping[str, Any]) -> Row:
+def _page(place: Place, readings: Readings) -> Row:
     found = [row for row in _rows(place, readings) if _wanted(place) in row["topic"].lower()]
     return {"topic_rows": found, "wanted": _wanted(place), "live": live_config(place, readings, {}, tab="topics"),
             "texts": texts(), **_sheet(place, readings)}  # fmt: skip

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from queueviz.boards import topology_plan as plan
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.faults import faults_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, data_of
+from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
 from queueviz.boards.topology_texts import SIGNS, topology_words
+from sandbox.queries.rows.topology import ClientNode, LinkState, Topology
 
 Row = dict[str, Any]
 
@@ -19,23 +19,23 @@ def _channel(place: Place) -> str:
     return f"topology/{place.slug}"
 
 
-def _data(place: Place, readings: Mapping[str, Any]) -> Mapping[str, Any]:
-    return data_of(readings, _channel(place)) or plan.as_it_slept(place.snapshot)
+def _data(place: Place, readings: Readings) -> Topology:
+    return data_of(readings, _channel(place), Topology) or plan.as_it_slept(place.snapshot)
 
 
-def _map(place: Place, readings: Mapping[str, Any]) -> Row:
+def _map(place: Place, readings: Readings) -> Row:
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     return {"servers": plan.servers(data, now_ms), "brokers": plan.brokers(data), "clients": plan.clients(data),
             "shape": plan.shape(data), "now_ms": now_ms}  # fmt: skip
 
 
-def _twin(place: Place, readings: Mapping[str, Any]) -> Row:
+def _twin(place: Place, readings: Readings) -> Row:
     data = _data(place, readings)
     links = [{**plan.linked(row), "broken": plan.is_broken(row)} for row in data["links"].values()]
     return {**_map(place, readings), "link_rows": links}
 
 
-def _panel(place: Place, readings: Mapping[str, Any]) -> Row:
+def _panel(place: Place, readings: Readings) -> Row:
     """What the address chose: `node=` a server or a broker, `link=` a link, `group=` clients that stand together."""
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     node, link = place.query.get("node", ""), place.query.get("link", "")
@@ -57,30 +57,34 @@ def _panel(place: Place, readings: Mapping[str, Any]) -> Row:
     return found
 
 
-def _client(place: Place, row: Mapping[str, Any]) -> Row:
+def _client(place: Place, row: ClientNode) -> Row:
     """With what the snapshot says of the same client: its address, language and release, as far as brokers tell."""
-    members = [member for group in place.snapshot.get("groups", ()) for member in group["members"]]
-    known = next((one for one in (*members, *place.snapshot.get("producers", ()))
-                  if one.get("client_id") == row["client_id"]), {})
-    return {**row, "address": known.get("address"), "language": known.get("language"),
-            "release": known.get("release") or known.get("version")}
+    client_id = row["client_id"]
+    for group in place.snapshot.get("groups", ()):
+        for member in group["members"]:
+            if member["client_id"] == client_id:
+                return {**row, "address": member.get("address"), "language": member["language"],
+                        "release": member.get("release") or member["version"]}
+    producer = next((one for one in place.snapshot.get("producers", ()) if one["client_id"] == client_id), None)
+    language, version = (producer.get("language"), producer.get("version")) if producer else (None, None)
+    return {**row, "address": None, "language": language, "release": version}
 
 
-def _ways(row: Mapping[str, Any]) -> list[Row]:
+def _ways(row: LinkState) -> list[Row]:
     """Both ways at once, then each by itself."""
     a, b = row["a"], row["b"]
     return [{"a": a, "b": b, "one_way": False, "arrow": "↔"}, {"a": a, "b": b, "one_way": True, "arrow": "→"},
             {"a": b, "b": a, "one_way": True, "arrow": "→"}]  # fmt: skip
 
 
-def _page(place: Place, readings: Mapping[str, Any]) -> Row:
+def _page(place: Place, readings: Readings) -> Row:
     given = texts()
     given["texts"] |= topology_words()
     name = _channel(place)
-    live = live_config(place, readings, {"topology": name} if data_of(readings, name) else {}, tab="topology",
+    live = live_config(place, readings, {"topology": name} if data_of(readings, name, Topology) else {}, tab="topology",
                        signs=SIGNS, most_boxes=plan.MOST_BOXES, late_ms=plan.LATE_MS)  # fmt: skip
     return {**_map(place, readings), **_panel(place, readings), "live": live, "texts": given,
-            "topics": [str(topic["topic"]) for topic in place.topics],
+            "topics": [topic["topic"] for topic in place.topics],
             "topic": place.query.get("topic") or place.topic(None)}  # fmt: skip
 
 

@@ -7,13 +7,23 @@ boxes are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from queueviz.boards.live_fields import ago, word
+from queueviz.boards.page import node_name
 from queueviz.boards.topology_texts import SIGNS
 from queueviz.templatetags.formats import UNKNOWN, duration
-
-Row = Mapping[str, Any]
+from sandbox.queries.rows.snapshot import BrokerRow, Snapshot
+from sandbox.queries.rows.topology import (
+    BrokerOfTopology,
+    ClientNode,
+    Link,
+    LinkState,
+    Lives,
+    ServerNode,
+    Topology,
+    View,
+)
 
 MOST_BOXES = 40  # clients with a box of their own; more stand together, one box per group
 LATE_MS = 5_000  # after the next registration was due
@@ -31,48 +41,65 @@ class Ring(NamedTuple):
     sentence: str
 
 
+class Stacked(TypedDict):
+    """Several clients of one group."""
+
+    state: str  # the worst
+    kind: str
+
+
+class ViewInWords(View):
+    known: str
+    expires_ms: int | None  # None: the name server does not say when it heard of the broker
+
+
+class LinkInWords(Link):
+    peer: str  # the other end
+    said: str
+
+
 class Box(NamedTuple):
     """A node, or several clients together: `nodes` are the names of those in it, as links name them."""
 
     key: str
     nodes: tuple[str, ...]
-    row: Row
+    row: ServerNode | BrokerOfTopology | ClientNode | Stacked
     sign: str
     rings: tuple[Ring, ...] = ()
     stack: str | None = None  # the group
 
 
-def servers(data: Row, now_ms: int) -> list[Box]:
-    return [Box(name, (name,), row, _sign(row), tuple(_rings(data, name, row, now_ms)))
+def servers(data: Topology, now_ms: int) -> list[Box]:
+    return [Box(name, (name,), row, _sign(row["state"]), tuple(_rings(data, name, row, now_ms)))
             for name, row in data["name_servers"].items()]  # fmt: skip
 
 
-def brokers(data: Row) -> list[Box]:
-    return [Box(name, (name,), row, _sign(row)) for name, row in data["brokers"].items()]
+def brokers(data: Topology) -> list[Box]:
+    return [Box(name, (name,), row, _sign(row["state"])) for name, row in data["brokers"].items()]
 
 
-def clients(data: Row) -> list[Box]:
+def clients(data: Topology) -> list[Box]:
     """Producers first; above `MOST_BOXES` one box per group."""
     rows = data["clients"]
     names = sorted(rows, key=lambda name: (rows[name]["kind"] != "producer", _group(rows[name]), name))
     if len(rows) <= MOST_BOXES:
-        return [Box(name, (name,), rows[name], _sign(rows[name])) for name in names]
+        return [Box(name, (name,), rows[name], _sign(rows[name]["state"])) for name in names]
     stacks: dict[str, list[str]] = {}
     for name in names:
         stacks.setdefault(_group(rows[name]), []).append(name)
     return [Box(f"group:{group}", tuple(inside), {"state": _worst(rows, inside), "kind": rows[inside[0]]["kind"]},
-                SIGNS.get(_worst(rows, inside), "?"), stack=group)
+                _sign(_worst(rows, inside)), stack=group)
             for group, inside in stacks.items()]  # fmt: skip
 
 
-def shape(data: Row) -> str:
+def shape(data: Topology) -> str:
     """Two pictures of the same shape differ in states and numbers only."""
     inside = (f"{name}:{','.join(member['label'] for member in row['members'])}"
               for name, row in sorted(data["clients"].items()))  # fmt: skip
     return "|".join((",".join(data["name_servers"]), ",".join(data["brokers"]), ";".join(inside)))
 
 
-def ring(server: str, broker: str, view: Row | None, lives: Row, next_scan_ms: int | None, now_ms: int) -> Ring:
+def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms: int | None, now_ms: int) -> Ring:
     key, last_ms = f"{server}~{broker}", None if view is None else view["last_update_ms"]
     if last_ms is None and view is not None and view.get("known_as"):  # a real one does not tell since when
         return Ring(key, broker, 0.0, UNKNOWN, word("view.known"), "known",
@@ -93,7 +120,7 @@ def ring(server: str, broker: str, view: Row | None, lives: Row, next_scan_ms: i
     return Ring(key, broker, max(0.0, min(1.0, left_ms / lives["expiry_ms"])), str(left_s), said, tone, sentence)
 
 
-def link_word(row: Row) -> str:
+def link_word(row: LinkState) -> str:
     """What was done to a link, one word where both ways are alike; else whether it is open at all."""
     there, back = _way(row["there_cut"], row["there_ms"]), _way(row["back_cut"], row["back_ms"])
     if there == back:
@@ -101,22 +128,22 @@ def link_word(row: Row) -> str:
     return ", ".join(f"{arrow} {said}" for arrow, said in (("→", there), ("←", back)) if said)
 
 
-def is_broken(row: Row) -> bool:
+def is_broken(row: LinkState) -> bool:
     return bool(row["there_cut"] or row["back_cut"] or row["there_ms"] or row["back_ms"])
 
 
-def links_of(data: Row, node: str) -> dict[str, Row]:
+def links_of(data: Topology, node: str) -> dict[str, LinkInWords]:
     """Of one node, with the other end and the words for them."""
     return {key: linked(row, node) for key, row in data["links"].items() if node in (row["a"], row["b"])}
 
 
-def linked(row: Row, node: str | None = None) -> Row:
+def linked(row: Link, node: str | None = None) -> LinkInWords:
     return {**row, "peer": row["b"] if row["a"] == node else row["a"], "said": link_word(row)}
 
 
-def views_of(data: Row, node: str) -> dict[str, Row]:
+def views_of(data: Topology, node: str) -> dict[str, ViewInWords]:
     """Of a broker what each name server that is up believes of it; of a name server what it believes of each broker."""
-    expiry_ms, found = data["lives"]["expiry_ms"], dict[str, Row]()
+    expiry_ms, found = data["lives"]["expiry_ms"], dict[str, ViewInWords]()
     for key, row in data["views"].items():
         server, _, broker = key.partition("~")
         if node in (server, broker):
@@ -128,59 +155,60 @@ def views_of(data: Row, node: str) -> dict[str, Row]:
     return found
 
 
-def as_it_slept(snapshot: Row) -> Row:
-    """What is left of a sandbox that sleeps (catalogue 9): who was there, and which links somebody had cut."""
-    found: dict[str, Row] = {}
+def as_it_slept(snapshot: Snapshot) -> Topology:
+    """What is left of a sandbox that sleeps (catalogue 9): who was there."""
+    found: dict[str, ClientNode] = {}
     for group in snapshot.get("groups", ()):
         for member in group["members"]:
-            found[member.get("actor") or member["client_id"]] = _asleep(member, "consumer", group["group"])
+            label = member.get("actor") or member["client_id"]
+            found[label] = _asleep(member["client_id"], label, member["state"], "consumer", group["group"])
     for producer in snapshot.get("producers", ()):
-        found[producer["actor"]] = _asleep(producer, "producer", f"PG_{producer['actor']}")
-    servers_ = snapshot.get("name_servers", ())
+        label = producer["actor"] or producer["client_id"] or ""
+        found[label] = _asleep(producer.get("client_id"), label, producer["state"], "producer", f"PG_{label}")
     return {
         "lives": {"expiry_ms": 120_000, "scan_ms": 10_000, "register_ms": 30_000},
         "name_servers": {row["name"]: {"state": row["state"], "address": None, "next_scan_ms": None, "topics": None}
-                         for row in servers_},
-        "brokers": {_node(row): {**_NOTHING, **row, **(row["log"] or {})} for row in snapshot.get("brokers", ())},
+                         for row in snapshot.get("name_servers", ())},
+        "brokers": {node_name(row): _broker_asleep(row) for row in snapshot.get("brokers", ())},
         "clients": found, "views": {}, "links": {},
     }  # fmt: skip
 
 
-_NOTHING = {"used_percent": None, "locks": None, "behind": None, "replica": None, "skew_ms": 0, "min": None,
-            "max": None, "flushed": None, "replicated": None}  # fmt: skip
+def _broker_asleep(row: BrokerRow) -> BrokerOfTopology:
+    log = row["log"]
+    return {"broker": row["broker"], "broker_id": row["broker_id"], "role": row["role"], "state": row["state"],
+            "address": row["address"], "flush": row.get("flush"), "replication": row.get("replication"),
+            "skew_ms": row.get("skew_ms", 0), "disk": row.get("disk"), "used_percent": None,
+            "min": log and log["min"], "max": log and log["max"], "flushed": log and log["flushed"],
+            "replicated": log and log["replicated"], "locks": None, "behind": None, "replica": None}  # fmt: skip
 
 
-def _asleep(row: Row, kind: str, group: str) -> Row:
-    label = row.get("actor") or row["client_id"]
-    return {"kind": kind, "state": row["state"], "client_id": row.get("client_id"), "colour": None,
-            "name_server": None,
-            "members": [{"label": label, "kind": kind, "group": group, "state": row["state"]}]}  # fmt: skip
+def _asleep(client_id: str | None, label: str, state: str, kind: str, group: str) -> ClientNode:
+    return {"kind": kind, "state": state, "client_id": client_id, "colour": None, "name_server": None,
+            "route_runs": None, "route_due_ms": None, "heartbeat_runs": None, "heartbeat_due_ms": None,
+            "members": [{"label": label, "kind": kind, "group": group, "state": state}]}  # fmt: skip
 
 
-def _node(row: Row) -> str:
-    return f"{row['broker']}.{row['broker_id']}" if row["broker_id"] else str(row["broker"])
-
-
-def _rings(data: Row, server: str, row: Row, now_ms: int) -> list[Ring]:
+def _rings(data: Topology, server: str, row: ServerNode, now_ms: int) -> list[Ring]:
     """Of one that is down they are not shown, and keep its place."""
     return [ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
             for broker in data["brokers"]]  # fmt: skip
 
 
-def _way(cut: bool, delay_ms: int) -> str:
+def _way(cut: bool | None, delay_ms: int | None) -> str:
     if cut:
         return word("way.cut")
     return word("way.slow").format(delay=duration(delay_ms)) if delay_ms else ""
 
 
-def _sign(row: Row) -> str:
-    return SIGNS.get(row["state"], "?")
+def _sign(state: str) -> str:
+    return SIGNS.get(state, "?")
 
 
-def _group(row: Row) -> str:
-    return str(row["members"][0]["group"]) if row["members"] else ""
+def _group(row: ClientNode) -> str:
+    return row["members"][0]["group"] if row["members"] else ""
 
 
-def _worst(rows: Row, names: list[str]) -> str:
-    states = [str(rows[name]["state"]) for name in names]
+def _worst(rows: Mapping[str, ClientNode], names: list[str]) -> str:
+    states = [rows[name]["state"] for name in names]
     return next((state for state in states if state != "running"), "running")

@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sandbox.kernel.errors import SandboxError
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
 
 
 class SlugBell:
@@ -30,7 +33,7 @@ class SlugBell:
 class Bells:
     """One bell for each sandbox that somebody watches or is about to."""
 
-    def __init__(self, port: Any, loop: asyncio.AbstractEventLoop, heard: Callable[[str], None]) -> None:
+    def __init__(self, port: "EnginePort", loop: asyncio.AbstractEventLoop, heard: Callable[[str], None]) -> None:
         self._port = port
         self._loop = loop
         self._heard = heard

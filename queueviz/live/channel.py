@@ -1,5 +1,6 @@
 """One board with all its viewers: read once, compared once, encoded once."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from queueviz.live import frames
@@ -7,6 +8,7 @@ from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.limits import SocketLimits
+from sandbox.control.readings import Reading
 
 LEAST_INTERVAL_S = {  # catalogue 10
     "board": 0.05,
@@ -50,7 +52,7 @@ class Channel:
         self.read_at_s = float("-inf")
         self.interval_s = LEAST_INTERVAL_S[name.partition("/")[0]]
         self._n = 0
-        self._reading: Any = None
+        self._reading: Reading | None = None
         self._snapshot: str | None = None
 
     def due_at_s(self) -> float | None:
@@ -68,12 +70,12 @@ class Channel:
     def lookers(self) -> list[Viewer]:
         return [viewer for viewer in self.viewers if not viewer.hidden]
 
-    async def publish(self, reading: Any, now_s: float) -> str | None:
+    async def publish(self, reading: Reading, now_s: float) -> str | None:
         """Send what changed.  Returns the reason when the channel must end instead."""
-        before = self._reading
-        fresh = before is None or before.epoch != reading.epoch
-        difference = frames.Delta({}, {}) if fresh else frames.changes(before.data, reading.data)
-        rate_changed = not fresh and before.rate != reading.rate
+        before = self._reading if self._reading is not None and self._reading.epoch == reading.epoch else None
+        fresh = before is None
+        difference = frames.Delta({}, {}) if before is None else frames.changes(before.data, reading.data)
+        rate_changed = before is not None and before.rate != reading.rate
         moved = fresh or bool(difference) or rate_changed
         if moved:
             self._n += 1
@@ -108,11 +110,12 @@ class Channel:
     def snapshot(self) -> str:
         """The newest board, encoded at most once however many viewers ask."""
         if self._snapshot is None:
+            assert self._reading is not None, "nothing was published yet"
             self._snapshot = frames.snap(self.name, self._n, self._reading)
             self.figures.encoded += 1
         return self._snapshot
 
-    def _delta(self, reading: Any, difference: frames.Delta, *, rate_changed: bool) -> str | None:
+    def _delta(self, reading: Reading, difference: frames.Delta, *, rate_changed: bool) -> str | None:
         """Encoded where somebody can use it and it fits; None sends everybody the snapshot."""
         if all(viewer.watches[self.name].behind or viewer.hidden for viewer in self.viewers):
             return None
@@ -120,7 +123,7 @@ class Channel:
         text = frames.delta(self.name, self._n, reading, difference, rate_changed=rate_changed)
         return text if frames.size_of(text) <= self.limits.frame_bytes else None
 
-    def _set_interval(self, data: dict[str, Any], size_bytes: int) -> None:
+    def _set_interval(self, data: Mapping[str, Any], size_bytes: int) -> None:
         """The board's least one; large deltas come less often, so that a busy board costs a viewer what it may."""
         if self.name.startswith("board/"):
             many = len(data.get("queues", ())) > MANY_QUEUES

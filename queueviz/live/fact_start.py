@@ -1,15 +1,24 @@
 """What a viewer of facts hears first."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from queueviz.live.fact_channel import MOST_ROWS
 from sandbox.journal.event_filter import EventFilter
 
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
+
 TOLD_ENOUGH = 6  # facts to begin with: as many as the Board's panel shows
 TOLD_PAGES = 4  # of the journal, for so many
 
-Ask = Callable[[Any], Awaitable[Any]]  # a future of the engine; None where it does not answer
+T = TypeVar("T")
+
+
+class Ask(Protocol):
+    """A future of the engine; None where it does not answer."""
+
+    async def __call__(self, future: Future[T]) -> T | None: ...
 
 
 class FactStart(NamedTuple):
@@ -20,9 +29,9 @@ class FactStart(NamedTuple):
     is_cut: bool = False
 
 
-async def start_of_facts(port: Any, ask: Ask, slug: str, after: int | None) -> FactStart:
+async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | None) -> FactStart:
     """History first, but at most one frame of it: a client that was away for longer gets facts without steps."""
-    end = int(await ask(port.newest_seq(slug)) or 0)
+    end = await ask(port.newest_seq(slug)) or 0
     if after is None or after >= end:
         return FactStart(end)
     found = await ask(port.look_back(slug, EventFilter("facts"), after=after, most=MOST_ROWS + 1))
@@ -31,7 +40,7 @@ async def start_of_facts(port: Any, ask: Ask, slug: str, after: int | None) -> F
     return FactStart(end, await _told(port, ask, slug, end, after), is_cut=True)
 
 
-async def _told(port: Any, ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
+async def _told(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
     """The newest facts that are no steps, oldest first; where they are rare, a few, and not from long ago."""
     rows: list[dict[str, Any]] = []
     before: int | None = end + 1

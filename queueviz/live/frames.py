@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from sandbox.control.readings import Reading
+
 Board = Mapping[str, Any]
 MISSING = object()
 
@@ -90,13 +92,13 @@ def encode(message: Mapping[str, Any]) -> str:
     return orjson.dumps(message).decode()
 
 
-def snap(ch: str, n: int, reading: Any) -> str:
-    """The whole board.  `reading` is the engine's `Reading`."""
+def snap(ch: str, n: int, reading: Reading) -> str:
+    """The whole board."""
     return encode({"k": "snap", "ch": ch, "n": n, "ep": reading.epoch, "seq": str(reading.seq), "at_ms": reading.at_ms,
                    "rate": reading.rate, "data": reading.data})  # fmt: skip
 
 
-def delta(ch: str, n: int, reading: Any, difference: Delta, *, rate_changed: bool) -> str:
+def delta(ch: str, n: int, reading: Reading, difference: Delta, *, rate_changed: bool) -> str:
     """The difference; `rate` stands in it only where the clock's pace changed."""
     message = {"k": "delta", "ch": ch, "n": n, "seq": str(reading.seq), "at_ms": reading.at_ms, "set": difference.set,
                "gone": difference.gone}  # fmt: skip

@@ -10,8 +10,9 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from contextvars import Context
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from channels.db import database_sync_to_async
 
@@ -25,7 +26,13 @@ from queueviz.live.fairness import in_fair_order
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
+from sandbox.control.readings import Reading, Refusal
 from sandbox.kernel.errors import SandboxError
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +47,7 @@ StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[bool]]]  # of visito
 class Hub:
     """Channels, their viewers and the one task that reads for them."""
 
-    def __init__(self, port: Any, *, socket: SocketLimits | None = None, host: HostLimits | None = None,
+    def __init__(self, port: "EnginePort", *, socket: SocketLimits | None = None, host: HostLimits | None = None,
                  viewers_per_sandbox: int = SandboxLimits().viewers,
                  still_see: StillSee | None = None) -> None:  # fmt: skip
         self.port = port
@@ -127,7 +134,9 @@ class Hub:
     def leave(self, viewer: Viewer, name: str) -> None:
         viewer.watches.pop(name, None)
         viewer.fact_cursors.pop(name, None)
-        table: dict[str, Any] = self._facts if name in self._facts else self._channels
+        table: dict[str, Channel] | dict[str, FactChannel] = self._channels
+        if name in self._facts:
+            table = self._facts
         channel = table.get(name)
         if channel is None or viewer not in channel.viewers:
             return
@@ -249,16 +258,16 @@ class Hub:
             cost_s += own_s
         self._rest_until_s = now_s + cost_s / self.host.read_share
 
-    async def _show(self, channel: Channel, reading: Any) -> None:
+    async def _show(self, channel: Channel, reading: Reading | Refusal) -> None:
         if not channel.viewers:
             return  # they have left meanwhile
         self._served_s[channel.slug] = self._now()
-        reason = getattr(reading, "reason", None)
-        if reason == "waking":
-            return  # read again when it is open, or has failed
-        if reason is None:
-            self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
-            reason = await channel.publish(reading, self._now())
+        if isinstance(reading, Refusal):
+            if reading.reason != "waking":  # then it is read again when it is open, or has failed
+                await self._end(channel, reading.reason)
+            return
+        self._newest[channel.slug] = max(reading.seq, self._newest.get(channel.slug, 0))
+        reason = await channel.publish(reading, self._now())
         if reason is not None:
             await self._end(channel, reason)
 
@@ -334,7 +343,7 @@ class Hub:
     def _all(self) -> list[Channel | FactChannel]:
         return [*self._channels.values(), *self._facts.values()]
 
-    async def _ask(self, future: Any) -> Any:
+    async def _ask(self, future: Future[T]) -> T | None:
         """The engine's answer, or None: a picture that cannot be drawn now is drawn later."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), PATIENCE_S)
@@ -351,7 +360,7 @@ def _is_due(channel: Channel | FactChannel, now_s: float) -> bool:
 _hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = weakref.WeakKeyDictionary()
 
 
-def hub_of_this_loop(port: Any) -> Hub:
+def hub_of_this_loop(port: "EnginePort") -> Hub:
     """The hub of the running loop, made with its first socket."""
     loop = asyncio.get_running_loop()
     if loop not in _hubs:

@@ -5,12 +5,14 @@ import secrets
 
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import migrations, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 from django.utils import timezone
 
 SLUGS, SECRET = "sandboxes", "holder"  # in the session: before, and now
 
 
-def carry_over(apps, schema_editor):
+def carry_over(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Sessions that list sandboxes hold grants for them from now on."""
     Session, Sandbox, Grant = (apps.get_model(*name) for name in (
         ("sessions", "Session"), ("queueviz", "Sandbox"), ("queueviz", "Grant")))

@@ -7,9 +7,10 @@ from queueviz import engine, operating
 from sandbox.control.questions import FindMessages, ReadRecord
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.snapshot import Snapshot
 
 
-def message(slug: str, snapshot: Mapping[str, Any], message_id: str) -> Reading | None:
+def message(slug: str, snapshot: Snapshot, message_id: str) -> Reading | None:
     """As the channel of a sandbox's message: `record`, or `why` there is none.  None: nobody answers."""
     try:
         found = _ask(slug, FindMessages(id=message_id))["rows"]
@@ -19,7 +20,7 @@ def message(slug: str, snapshot: Mapping[str, Any], message_id: str) -> Reading 
             return None
         found, record = [], None
     data = {"record": record, "why": None if record else {"code": "not_indexed"}, "others": found[1:]}
-    return Reading(int(snapshot["seq"]), int(snapshot["at_ms"]), float(snapshot["rate"]), snapshot["epoch"], data)
+    return Reading(int(snapshot["seq"]), snapshot["at_ms"], snapshot["rate"], snapshot["epoch"], data)
 
 
 def _record(slug: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from queueviz.boards.audit_matrix import (
 )  # fmt: skip
 from queueviz.pages.pipeline import fresh, page_context
 from queueviz.runs.tables import Result, equals
+from sandbox.queries.rows.snapshot import Snapshot
 
 JOB = "delivery_audit"
 SHOWN_LINES = 500  # groups on topics
@@ -117,6 +118,6 @@ def _messages(result: Result, choice: Choice) -> Any:
     return result.first("messages", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
 
 
-def _since(snapshot: Mapping[str, Any], result: Result) -> int | None:
+def _since(snapshot: Snapshot, result: Result) -> int | None:
     """Events the result knows nothing of yet."""
     return None if result.true_to is None else max(0, int(snapshot["seq"]) - result.true_to)

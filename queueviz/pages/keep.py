@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 from queueviz import access, engine, owners, refusals, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import SettingsForm
+from queueviz.models import Sandbox
 from queueviz.pages import reading
 from queueviz.pages.sandbox import shell
 from queueviz.visitor import Visitor
@@ -24,7 +25,7 @@ class Operation(NamedTuple):
     """The verb it needs, how it is done, and the page that shows what came of it."""
 
     verb: str
-    do: Callable[[HttpRequest, Visitor, access.Seat], Said]
+    do: Callable[[HttpRequest, Visitor, Sandbox], Said]
     page: str = "settings"
 
 
@@ -36,7 +37,7 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
         raise Http404
     who = visitor.of_request(request)
     seat = access.seat_at(who, slug, operation.verb)
-    said = operation.do(request, who, seat)
+    said = operation.do(request, who, access.ours(seat))
     if what in ("delete", "sleep"):
         return redirect("home")
     if what in ("wake", "dismiss"):
@@ -49,72 +50,72 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     return render(request, board.template, context | said)  # no redirect: a secret does not belong into an address
 
 
-def _wake(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    engine.answer(engine.port().wake(seat.sandbox.slug), engine.OPENING_PATIENCE_S)
+def _wake(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    engine.answer(engine.port().wake(sandbox.slug), engine.OPENING_PATIENCE_S)
     return {}
 
 
-def _sleep(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    engine.answer(engine.port().sleep(seat.sandbox.slug, "action"), engine.OPENING_PATIENCE_S)
+def _sleep(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    engine.answer(engine.port().sleep(sandbox.slug, "action"), engine.OPENING_PATIENCE_S)
     return {}
 
 
-def _extend(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    owners.extend(who, seat.sandbox)
+def _extend(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    owners.extend(who, sandbox)
     return {}
 
 
-def _change(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    form = SettingsForm(request.POST, instance=seat.sandbox)
+def _change(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    form = SettingsForm(request.POST, instance=sandbox)
     if not form.is_valid():
         field, problems = next(iter(form.errors.items()))
         raise ActionRefused(422, "{problem}", field=field, problem=problems[0])
-    owners.change(who, seat.sandbox, name=form.cleaned_data["name"], visibility=form.cleaned_data["visibility"])
+    owners.change(who, sandbox, name=form.cleaned_data["name"], visibility=form.cleaned_data["visibility"])
     return {}
 
 
-def _token(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    token = owners.new_token(seat.sandbox, label=request.POST.get("label", "")[:80])
-    owners.record(who, "token", seat.sandbox.slug)
+def _token(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    token = owners.new_token(sandbox, label=request.POST.get("label", "")[:80])
+    owners.record(who, "token", sandbox.slug)
     return {"token": token}
 
 
-def _revoke(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    return {"revoked": owners.revoke(who, seat.sandbox)}
+def _revoke(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    return {"revoked": owners.revoke(who, sandbox)}
 
 
-def _claim_link(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    path = reverse("claim", args=[owners.claim_link(who, seat.sandbox)])
+def _claim_link(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    path = reverse("claim", args=[owners.claim_link(who, sandbox)])
     return {"claim_url": request.build_absolute_uri(path)}
 
 
-def _delete(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    owners.delete(who, seat.sandbox)
+def _delete(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    owners.delete(who, sandbox)
     return {}
 
 
-def _dismiss(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    engine.answer(engine.port().dismiss_notices(seat.sandbox.slug))
-    owners.record(who, "dismiss", seat.sandbox.slug)
+def _dismiss(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    engine.answer(engine.port().dismiss_notices(sandbox.slug))
+    owners.record(who, "dismiss", sandbox.slug)
     return {}
 
 
-def _listen(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    return _or_refused(lambda: owners.open_listener(who, seat.sandbox))
+def _listen(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    return _or_refused(lambda: owners.open_listener(who, sandbox))
 
 
-def _unlisten(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    owners.close_listener(who, seat.sandbox)
+def _unlisten(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    owners.close_listener(who, sandbox)
     return {}
 
 
-def _keys(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
+def _keys(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
     made: list[Keys] = []
-    return _or_refused(lambda: made.append(owners.make_keys(who, seat.sandbox))) or {"keys": made[0]}
+    return _or_refused(lambda: made.append(owners.make_keys(who, sandbox))) or {"keys": made[0]}
 
 
-def _no_keys(request: HttpRequest, who: Visitor, seat: access.Seat) -> Said:
-    return _or_refused(lambda: owners.drop_keys(who, seat.sandbox))
+def _no_keys(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+    return _or_refused(lambda: owners.drop_keys(who, sandbox))
 
 
 def _or_refused(do: Callable[[], object]) -> Said:

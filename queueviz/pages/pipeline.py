@@ -1,6 +1,7 @@
 """Pipeline: what runs on a sandbox's journal and files, how far it is, what it found out; asking and cancelling."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,8 +13,8 @@ from queueviz import access, visitor
 from queueviz.boards.board import live_config
 from queueviz.boards.found_table import shown
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import Place
-from queueviz.models import PipelineRun
+from queueviz.boards.page import Place, Readings
+from queueviz.models import PipelineRun, Sandbox
 from queueviz.pages.sandbox import refusal_beside, shell
 from queueviz.runs import asking
 from queueviz.runs.offers import Offer, offers, title_of
@@ -42,9 +43,7 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     """The list, asked for every second while something is on."""
     seat = access.seat_at(visitor.of_request(request), slug, "see")
-    if seat.is_attached:
-        raise Http404
-    context = {"root": f"/s/{slug}/", "can": seat.can, **_list(seat.sandbox)}
+    context = {"root": f"/s/{slug}/", "can": seat.can, **_list(access.ours(seat))}
     return render(request, "queueviz/partials/runs.html", context)
 
 
@@ -52,9 +51,9 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
 def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     """How new a job's result is, and how far its next one; the page is loaded again when that has come."""
     seat = access.seat_at(visitor.of_request(request), slug, "see")
-    if seat.is_attached or job not in offers():
+    if job not in offers():
         raise Http404
-    context = {"root": f"/s/{slug}/", "can": seat.can, **fresh(seat.sandbox, job, Result(job, slug))}
+    context = {"root": f"/s/{slug}/", "can": seat.can, **fresh(access.ours(seat), job, Result(job, slug))}
     answer = render(request, "queueviz/partials/freshness.html", context)
     is_on = context["run"] is not None and context["run"]["is_on"]  # a stream leaves results while it is at work
     if not is_on and request.GET.get("seen") not in (None, context["version"]):
@@ -62,8 +61,8 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     return answer
 
 
-def page_context(request: HttpRequest, slug: str, tab: str, *, readings: Any = None, channels: Any = None,
-                 **more: Any) -> dict[str, Any]:
+def page_context(request: HttpRequest, slug: str, tab: str, *, readings: Readings | None = None,
+                 channels: Mapping[str, str | None] | None = None, **more: Any) -> dict[str, Any]:
     """What the three pages share: the shell, and what its modules start from."""
     seat = access.seat_at(visitor.of_request(request), slug, "see")
     access.note_visit(seat)
@@ -73,7 +72,7 @@ def page_context(request: HttpRequest, slug: str, tab: str, *, readings: Any = N
                       "live": live_config(place, readings or {}, channels or {}, tab=tab, **more)}  # fmt: skip
 
 
-def fresh(sandbox: Any, job: str, result: Result) -> dict[str, Any]:
+def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
     """`run`: the one that waits or works now, or that came to no good end after the result was made."""
     newest = asking.newest(sandbox, job)
     run = newest if newest is not None and newest.state != State.DONE else None
@@ -102,7 +101,7 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
     return answer
 
 
-def _list(sandbox: Any) -> dict[str, Any]:
+def _list(sandbox: Sandbox) -> dict[str, Any]:
     found = [_shown_run(run) for run in asking.runs_of(sandbox)]
     return {"runs": found, "is_on": any(row["is_on"] for row in found), "worker": asking.is_worker_alive()}
 

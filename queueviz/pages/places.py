@@ -8,11 +8,13 @@ from django.utils.translation import gettext, ngettext
 from queueviz import access, attaching, engine, visitor
 from queueviz.boards.group_texts import GROUP
 from queueviz.boards.groups import worst_first
+from queueviz.models import Cluster, Sandbox
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import number
 from sandbox.control.group_state import BEHIND, NO_MEMBER
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import SandboxError
+from sandbox.queries.rows.group_states import GroupState
 
 
 class Standing(NamedTuple):
@@ -24,7 +26,7 @@ class Standing(NamedTuple):
 
 
 class Placed(NamedTuple):
-    place: Any  # sandbox or cluster
+    place: Sandbox | Cluster
     root: str
     standing: Standing
 
@@ -38,19 +40,24 @@ def of_visitor(who: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]
     try:
         port = engine.port()
         status = engine.answer(port.status())
-        known = [place for place in [*mine, *clusters] if attach or not place.slug.startswith("k.")]
+        every: list[Sandbox | Cluster] = [*mine, *clusters]
+        known = [place for place in every if attach or not place.slug.startswith("k.")]
         readings = dict(zip([place.slug for place in known],
                             engine.answer(port.read([f"groups/{place.slug}" for place in known])), strict=True))
     except SandboxError:  # the lists are worth showing without it
         status, readings = {}, {}
     rows = {**status.get("sandboxes", {}), **status.get("attached", {})}
-    return {name: [Placed(place, root_of(place.slug), _standing(rows.get(place.slug, {}), readings.get(place.slug)))
-                   for place in places] for name, places in (("mine", mine), ("clusters", clusters))}
+
+    def placed(place: Sandbox | Cluster) -> Placed:
+        row, reading = rows.get(place.slug, {}), readings.get(place.slug)
+        return Placed(place, root_of(place.slug), _standing(row, reading))
+
+    return {"mine": [placed(place) for place in mine], "clusters": [placed(place) for place in clusters]}
 
 
 def _standing(row: Mapping[str, Any], reading: object) -> Standing:
     health, ails = _health(row)
-    groups = reading.data.get("groups", {}) if isinstance(reading, Reading) else {}
+    groups: Mapping[str, GroupState] = reading.data.get("groups", {}) if isinstance(reading, Reading) else {}
     if not groups:
         return Standing(health, "", ails)
     names = worst_first(groups)
@@ -69,7 +76,7 @@ def _health(row: Mapping[str, Any]) -> tuple[str, bool]:
     return gettext("{some} of {all} nodes answer").format(some=some, all=every), True
 
 
-def _lag(groups: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
+def _lag(groups: Mapping[str, GroupState], names: Sequence[str]) -> str:
     known = [int(row["lag"]) for row in groups.values() if row["lag"] is not None]
     said = gettext("Lag {lag}").format(lag=number(sum(known) if known else None))
     if len(known) < len(groups) or any(row["queues_known"] != row["queues_all"] for row in groups.values()):

@@ -6,16 +6,19 @@ from typing import Any
 from queueviz import engine
 from queueviz.boards.page import BoardPage, Part, Place
 from queueviz.pages import asking
+from sandbox.control.readings import Reading, Refusal
 from sandbox.control.rights import VERBS
+from sandbox.queries.rows.snapshot import Snapshot
 
 HOST_CAN = {verb: verb == "see" for verb in VERBS}
 
 
-def of_page(page: BoardPage | Part, slug: str, snapshot: Mapping[str, Any], query: Mapping[str, str]) -> dict[str, Any]:
+def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mapping[str, str]) -> dict[str, Any]:
     """The values a board's template needs; a channel the engine refuses to read is missing in them."""
     place = Place(slug, snapshot, query)
     names = page.channels(place)
-    readings: dict[str, Any] = dict(zip(names, engine.answer(engine.port().read(names)) if names else [], strict=True))
+    found = engine.answer(engine.port().read(names)) if names else []
+    readings: dict[str, Reading | Refusal | None] = dict(zip(names, found, strict=True))
     if place.attached and page.name == "message":
         readings |= {name: asking.message(slug, snapshot, query.get("id", "").strip()) for name in names}
     group = place.group()

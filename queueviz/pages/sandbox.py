@@ -16,6 +16,7 @@ from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.slugs import api_of, root_of
 from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.snapshot import SandboxRow
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
 MOST_TROUBLES = 3  # sentences in a banner
@@ -34,9 +35,9 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     access.note_visit(seat)
     context = shell(request, seat, tab)
     context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
-    if seat.is_attached and tab == "journal" and seat.may("reset"):
+    if seat.cluster is not None and tab == "journal" and seat.may("reset"):
         context["records"] = owners.records_of(slug)
-        context["undo_points"] = undoing.open_points(seat.sandbox)
+        context["undo_points"] = undoing.open_points(seat.cluster)
     return render(request, board.template, context)
 
 
@@ -92,19 +93,22 @@ def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = Tru
     if wake and seat.wakes:
         _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
-    snapshot["sandbox"] = snapshot["sandbox"] | _row(seat.sandbox)
-    if (why := snapshot["sandbox"].get("trouble_why")) is not None:
-        snapshot["sandbox"]["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
+    expires_at = seat.sandbox.expires_at
+    row: SandboxRow = {**snapshot["sandbox"], "slug": slug, "name": seat.sandbox.name,
+                       "expires_at": expires_at.isoformat() if expires_at else None}
+    if (why := row.get("trouble_why")) is not None:
+        row["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
     elif seat.is_attached:
-        snapshot["sandbox"]["trouble"] = _troubles(snapshot["sandbox"])
-    snapshot["sandbox"]["notices"] = [{"text": refusals.filled(one["pattern"], one["values"]), **one}
-                                      for one in snapshot["sandbox"].get("notices", ())]
+        row["trouble"] = _troubles(row)
+    row["notices"] = [{**one, "text": refusals.filled(one["pattern"], one["values"])}
+                      for one in row.get("notices", ())]
+    snapshot["sandbox"] = row
     return {"sandbox": seat.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot, "can": seat.can,
             "role": seat.role, "tab": tab, "attached": seat.is_attached,
-            "expires_at": seat.sandbox.expires_at}  # fmt: skip
+            "expires_at": expires_at}  # fmt: skip
 
 
-def _troubles(row: dict[str, Any]) -> str:
+def _troubles(row: SandboxRow) -> str:
     """What is wrong with a cluster, in the reader's language; the worst first, and not everything."""
     return " ".join(refusals.filled(one["pattern"], one["values"]) for one in row.get("troubles", ())[:MOST_TROUBLES])
 
@@ -123,12 +127,6 @@ def _wake(slug: str) -> None:
     except ActionRefused as refused:
         if refused.status != 409:
             raise
-
-
-def _row(sandbox: Any) -> dict[str, Any]:
-    """The part of catalogue 9 that only the web knows."""
-    expires_at = sandbox.expires_at
-    return {"slug": sandbox.slug, "name": sandbox.name, "expires_at": expires_at.isoformat() if expires_at else None}
 
 
 def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:

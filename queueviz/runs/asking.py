@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from queueviz import access, acting, owners
-from queueviz.models import PipelineRun
+from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import heart, places
 from queueviz.runs.offers import offers
 from queueviz.turns import one_at_a_time
@@ -27,20 +27,19 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
     Raises `NotFound`, `Forbidden` or `ActionRefused`: 422 no such job or option, 409 it waits already or the cluster
     is not ours, 429 a limit.
     """
-    seat = _seat(visitor, slug)
+    sandbox = _sandbox(visitor, slug)
     given = _checked(job, options)
     with one_at_a_time("run"):
-        _demand_room(visitor, seat, job)
-        old = PipelineRun.objects.filter(sandbox=seat.sandbox).exclude(state__in=OPEN)
+        _demand_room(visitor, sandbox, job)
+        old = PipelineRun.objects.filter(sandbox=sandbox).exclude(state__in=OPEN)
         old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()
-        return PipelineRun.objects.create(sandbox=seat.sandbox, job=job, options=given, who=owners.called(visitor),
+        return PipelineRun.objects.create(sandbox=sandbox, job=job, options=given, who=owners.called(visitor),
                                           visitor=_hashed(visitor))
 
 
 def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
     """One that waits never begins; one at work ends as soon as Spark lets go.  One that is over stays as it is."""
-    seat = _seat(visitor, slug)
-    found = one_of(seat.sandbox, run)
+    found = one_of(_sandbox(visitor, slug), run)
     waiting = PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.QUEUED)
     if not waiting.update(state=PipelineRun.State.CANCELLED, ended_at=timezone.now()):
         PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.RUNNING).update(cancel_asked=True)
@@ -48,12 +47,12 @@ def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
     return found
 
 
-def runs_of(sandbox: object) -> list[PipelineRun]:
+def runs_of(sandbox: Sandbox) -> list[PipelineRun]:
     """The newest first."""
     return list(PipelineRun.objects.filter(sandbox=sandbox)[:KEPT_RUNS])
 
 
-def one_of(sandbox: object, run: str) -> PipelineRun:
+def one_of(sandbox: Sandbox, run: str) -> PipelineRun:
     """Raises ActionRefused (404)."""
     found = PipelineRun.objects.filter(sandbox=sandbox, run=run).first()
     if found is None:
@@ -61,7 +60,7 @@ def one_of(sandbox: object, run: str) -> PipelineRun:
     return found
 
 
-def newest(sandbox: object, job: str) -> PipelineRun | None:
+def newest(sandbox: Sandbox, job: str) -> PipelineRun | None:
     return PipelineRun.objects.filter(sandbox=sandbox, job=job).first()
 
 
@@ -69,7 +68,7 @@ def is_worker_alive() -> bool:
     return heart.is_beating(places.home() / places.FOLDER)
 
 
-def _seat(visitor: Visitor, slug: str) -> access.Seat:
+def _sandbox(visitor: Visitor, slug: str) -> Sandbox:
     seat = access.seat_at(visitor, slug, "see")
     if seat.is_attached:
         raise ActionRefused(409, "The journal and the files of this cluster are not here, so nothing can run on them.",
@@ -77,7 +76,7 @@ def _seat(visitor: Visitor, slug: str) -> access.Seat:
     if not seat.may(VERB):
         raise access.forbidden(visitor, seat)
     acting.ACTIONS.demand(access.counted_as(visitor))
-    return seat
+    return access.ours(seat)
 
 
 def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
@@ -96,9 +95,9 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
     return given
 
 
-def _demand_room(visitor: Visitor, seat: access.Seat, job: str) -> None:
+def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
     limits, now = owners.LIMITS, PipelineRun.objects.filter(state__in=OPEN)
-    if now.filter(sandbox=seat.sandbox, job=job, cancel_asked=False).exists():
+    if now.filter(sandbox=sandbox, job=job, cancel_asked=False).exists():
         raise ActionRefused(409, "This job is waiting or at work already.", "Its result comes by itself.")
     mine = now.filter(visitor=_hashed(visitor)).count()
     if mine >= limits.pipeline_runs_per_visitor:

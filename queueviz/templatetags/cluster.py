@@ -9,12 +9,13 @@ from django import template
 
 from queueviz.boards.cluster import state_of
 from queueviz.boards.live_fields import ago
+from sandbox.queries.rows.snapshot import Snapshot
 
 register = template.Library()
 
 
 @register.simple_tag
-def cluster_state(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+def cluster_state(snapshot: Snapshot) -> dict[str, Any]:
     return state_of(snapshot)
 
 

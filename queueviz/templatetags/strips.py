@@ -16,6 +16,7 @@ from queueviz.boards.rows import QueueView
 from queueviz.boards.side import SideQueue
 from queueviz.boards.strip_plan import LABELS, LAYERS, StripOptions, arc, plan_strip
 from queueviz.templatetags.formats import number
+from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState
 
 register = template.Library()
 
@@ -67,25 +68,25 @@ def sentence(view: QueueView) -> str:
 
 
 @register.filter
-def down_words(row: Mapping[str, Any] | None) -> str:
+def down_words(row: MasterState | None) -> str:
     """`{{ q.row|down_words }}`: who reads a queue whose master is down, and of when its lag is."""
-    return down_text(row or {})
+    return down_text(row) if row else ""
 
 
 @register.filter
-def retry_words(header: Mapping[str, Any] | None) -> str:
-    return retry_text(header or {})
+def retry_words(header: BoardHeader | None) -> str:
+    return retry_text(header) if header else ""
 
 
 @register.filter
-def delivered_words(header: Mapping[str, Any] | None) -> str:
-    return delivered_text(header or {})
+def delivered_words(header: BoardHeader | None) -> str:
+    return delivered_text(header) if header else ""
 
 
 @register.filter
-def known_words(known: Mapping[str, Any] | None) -> str:
+def known_words(known: KnownQueues | None) -> str:
     """`{{ header|known_words }}`: of how many queues the lag is known now, where not of all."""
-    return known_text(known or {})
+    return known_text(known) if known else ""
 
 
 @register.simple_tag

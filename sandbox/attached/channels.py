@@ -1,5 +1,6 @@
 """Channels of an attached cluster by name; reading one makes the polls refresh its data."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.attached.snapshot.boards import is_there, read_board, read_locks, read_topics
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from sandbox.attached.cluster import AttachedCluster
 
 
-def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> dict[str, Any]:
+def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapping[str, Any]:
     """Raises ChannelUnknown for unknown names, and for channels that only a sandbox has."""
     picture, watch = cluster.picture, cluster.watch
     match kind, rest:

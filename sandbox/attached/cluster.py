@@ -23,6 +23,7 @@ from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.queries.rates import CommitRates, Rates
+from sandbox.queries.rows.snapshot import Snapshot
 
 TEMPLATE = "attached"
 RATE = 1.0  # the rate of a real cluster's clock
@@ -100,7 +101,7 @@ class AttachedCluster:
                 "trouble": trouble.said(self._troubles()), "name_servers": list(self.settings.name_servers),
                 "seen_ms": self.picture.seen_ms, "nodes": len(states), "answering": states.count(RUNNING)}
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Snapshot:
         """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values;
         `asked_at` of a topic: when the ends of its queues were reported, in milliseconds.
         """

@@ -1,10 +1,11 @@
 """A member's running info (307), in the terms of the pages."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self, TypedDict
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.board import CachedMessages, PullLimits
 from sandbox.remoting.bodies import QueueRunningInfo, RunningInfo
 
 MIB = 1024 * 1024
@@ -61,7 +62,7 @@ class MemberSays(NamedTuple):
         return _STRATEGIES.get(name)
 
     @property
-    def limits(self) -> dict[str, int | None] | None:
+    def limits(self) -> PullLimits | None:
         """Flow control limits of its pulls; None when not reported."""
         count = self._number("pullThresholdForQueue")
         if count is None:
@@ -89,10 +90,18 @@ def computed_strategy(reported: str | None) -> AllocateMessageQueueStrategy:
         return strategy(DEFAULT_STRATEGY)
 
 
-NOWHERE: dict[str, Any] = {"in_memory": None, "cells_from": None, "cached": None}
+class Position(TypedDict):
+    """Fields of a queue's row that its member reports."""
+
+    in_memory: str | None
+    cells_from: str | None
+    cached: CachedMessages | None
 
 
-def position(held: HeldQueue, committed: int | None) -> dict[str, Any]:
+NOWHERE: Position = {"in_memory": None, "cells_from": None, "cached": None}
+
+
+def position(held: HeldQueue, committed: int | None) -> Position:
     """What its member would commit now, and its cached offsets; the smallest of them is the oldest unfinished.
 
     A member is polled less often than a broker: offsets below the committed one are left out.
@@ -103,7 +112,7 @@ def position(held: HeldQueue, committed: int | None) -> dict[str, Any]:
     ends = [(low, high) for low, high, some in ((held.cached_min_offset, held.cached_max_offset, held.cached_count),
                                                 (held.taken_min_offset, held.taken_max_offset, held.taken_count))
             if some]
-    cached = None
+    cached: CachedMessages | None = None
     if ends:
         cached = {"count": count, "min": str(min(low for low, _ in ends)), "max": str(max(high for _, high in ends))}
     return {"in_memory": None if held.committed_offset < 0 else str(held.committed_offset),

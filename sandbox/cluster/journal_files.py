@@ -1,7 +1,7 @@
 """A sandbox's journal with its files: written every 200 ms, read back for clients that were away longer."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class JournalFiles:
         path = directory / DIRECTORY
         self._wall = environment.wall
         self._config = config
-        self._draw: Callable[[], dict[str, Any]] = dict
+        self._draw: Callable[[], Mapping[str, Any]] = dict
         self._flush_timer: TimerHandle | None = None
         self._keyframe_timer: TimerHandle | None = None
         self._writer = segments.SegmentWriter(path, limit_bytes=limits.journal_bytes)
@@ -52,7 +52,7 @@ class JournalFiles:
         """Call the listeners with every fact as it is written (flow events would come only while the valve is open)."""
         self._listeners += listeners
 
-    def start(self, draw: Callable[[], dict[str, Any]]) -> None:
+    def start(self, draw: Callable[[], Mapping[str, Any]]) -> None:
         """Write the first keyframe and check again every ten seconds.  `draw` returns the snapshot of a keyframe."""
         self._draw = draw
         self.keyframe()
@@ -61,7 +61,7 @@ class JournalFiles:
     def keyframe(self) -> None:
         self.journal.settle()
         before = self._writer.total_bytes
-        self._keyframe_seq = self.journal.write(Keyframe(self._draw()))
+        self._keyframe_seq = self.journal.write(Keyframe(dict(self._draw())))
         self._keyframe_bytes = max(1, self._writer.total_bytes - before)
         self._grown_bytes = 0
 

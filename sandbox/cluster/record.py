@@ -4,6 +4,7 @@ Messages, offsets, topics and groups are in the brokers' own files; this file ha
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -112,17 +113,17 @@ def _check_kinds(record: SandboxRecord) -> None:
             raise TypeError(f"{spec.name} is {type(value).__name__}, not {kind.__name__}")
 
 
-def save_snapshot(directory: Path, snapshot: dict[str, Any]) -> None:
+def save_snapshot(directory: Path, snapshot: Mapping[str, Any]) -> None:
     """What visitors of the sleeping sandbox see."""
     replace_file(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
 
 
-def load_snapshot(directory: Path) -> dict[str, Any] | None:
+def load_snapshot(directory: Path) -> Any:
+    """A `Snapshot`, as `save_snapshot` was given it; None where there is none that can be read."""
     try:
-        snapshot: dict[str, Any] = orjson.loads((directory / SNAPSHOT_NAME).read_bytes())
+        return orjson.loads((directory / SNAPSHOT_NAME).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
         return None
-    return snapshot
 
 
 def _plain(value: object) -> object:

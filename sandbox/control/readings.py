@@ -1,5 +1,6 @@
 """Values that the engine gives its readers, and the bell that signals news."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 
@@ -16,7 +17,7 @@ class Reading(NamedTuple):
     at_ms: int
     rate: float
     epoch: str
-    data: dict[str, Any]
+    data: Mapping[str, Any]
 
 
 class Refusal(NamedTuple):

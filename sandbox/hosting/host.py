@@ -6,7 +6,7 @@ import os
 import re
 import resource
 import shutil
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 from sandbox.queries.rows.messages import finish, unfinished
+from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.queries.snapshot.channels import read_channel
 
 log = logging.getLogger(__name__)
@@ -259,7 +260,7 @@ class Host:
                 break
         return found
 
-    async def _finish(self, answer: dict[str, Any]) -> None:
+    async def _finish(self, answer: Mapping[str, Any]) -> None:
         if rows := unfinished(answer):
             await self._environment.run_blocking(lambda: finish(rows, self._config.limits.unpacked_bytes))
 
@@ -278,16 +279,17 @@ class Host:
             log.exception("reading %s failed", channel)
             return Refusal("failed")
 
-    def snapshot(self, slug: str) -> dict[str, Any]:
+    def snapshot(self, slug: str) -> Snapshot:
         if is_attached(slug):
             return self.clusters.get(slug).snapshot()
         slot = self._registry.get(slug)
         if slot.sandbox is not None and slot.state == "live":
             self._touch(slot)
             return slot.sandbox.snapshot()
-        kept = records.load_snapshot(self._registry.directory(slug)) or {}
-        kept["sandbox"] = {**kept.get("sandbox", {}), **slot.identity(), "state": slot.state,
-                           "failed": slot.why_failed, "trouble": None, "trouble_why": None, "notices": []}
+        row = slot.identity()
+        kept: Snapshot = records.load_snapshot(self._registry.directory(slug)) or {"sandbox": row}
+        kept["sandbox"] = {**kept.get("sandbox", row), **row, "failed": slot.why_failed, "trouble": None,
+                           "trouble_why": None, "notices": []}
         return kept
 
     def newest_seq(self, slug: str) -> int:

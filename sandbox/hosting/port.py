@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sandbox.attached.undo_point import UndoPoint
     from sandbox.control.access_keys import Keys
     from sandbox.hosting.host import Host
+    from sandbox.queries.rows.snapshot import Snapshot
 
 T = TypeVar("T")
 
@@ -117,7 +118,7 @@ class EnginePort:
         """Seq of the newest event; of a sleeping sandbox, as it was when it was closed."""
         return self._turn(lambda: self._host.newest_seq(slug))
 
-    def snapshot(self, slug: str) -> "Future[dict[str, Any]]":
+    def snapshot(self, slug: str) -> "Future[Snapshot]":
         """The whole sandbox as catalogue 9 defines it; of a sleeping one, as it was when it was closed."""
         return self._turn(lambda: self._host.snapshot(slug))
 

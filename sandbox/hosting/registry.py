@@ -8,6 +8,7 @@ from sandbox.cluster import record as records
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.readings import Bell
 from sandbox.kernel.errors import ActionRefused, CorruptRecord
+from sandbox.queries.rows.snapshot import SandboxRow
 
 if TYPE_CHECKING:
     import asyncio
@@ -80,13 +81,13 @@ class Slot:
             self._record.listening = False
             records.save(directory, self._record)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> SandboxRow:
         record = self._record
         return {"slug": self.slug, "template": record.template if record else None,
-                "preset": record.preset if record else None}
+                "preset": record.preset if record else None, "state": self.state}
 
     def row(self) -> dict[str, Any]:
-        return {**self.identity(), "state": self.state, "watched": self.watched, "failed": self.why_failed,
+        return {**self.identity(), "watched": self.watched, "failed": self.why_failed,
                 "epoch": self.sandbox.record.epoch if self.sandbox is not None else None,
                 "trouble": self.sandbox.trouble if self.sandbox is not None else None}
 

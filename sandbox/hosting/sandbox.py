@@ -19,6 +19,7 @@ from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, San
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.questions import answer
 from sandbox.queries.recent_lag import RecentLag
+from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.queries.snapshot.whole import draw_snapshot
 from sandbox.queries.snapshot_cache import SnapshotCache
 
@@ -151,7 +152,7 @@ class Sandbox:
     def ask(self, question: Question) -> dict[str, Any]:
         return answer(self.cluster, question)
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Snapshot:
         """Catalogue 9, read in this turn."""
         return draw_snapshot(self.cluster)
 

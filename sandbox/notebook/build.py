@@ -9,6 +9,8 @@ from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
 from sandbox.journal.schema import Row
 from sandbox.notebook.runs import RealRun, Run, VirtualRun
+from sandbox.queries.rows.board import QueueEnds
+from sandbox.queries.rows.snapshot import GroupQueueRow, Snapshot
 
 
 class QueueView(NamedTuple):
@@ -118,7 +120,7 @@ class Sandbox:
         """The answer to a question of docs/actions.md; it changes nothing."""
         return self._run.ask(parse_question(question, fields))
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Snapshot:
         """Everything at this moment, as the JSON API returns it: 64-bit numbers are text."""
         return self._run.snapshot()
 
@@ -133,12 +135,12 @@ class Sandbox:
         ends = {f"{queue['broker']}:{queue['queue_id']}": queue
                 for row in snapshot["topics"] if row["topic"] == topic for queue in row["queues"]}
         if group is None:
-            return [_view(name, end, {}, {}) for name, end in ends.items()]
+            return [_view(name, end, None, {}) for name, end in ends.items()]
         found = next((row for row in snapshot["groups"] if row["group"] == group), None)
         if found is None:
             return []
         labels = {member["client_id"]: member["actor"] for member in found["members"]}
-        return [_view(name, ends.get(name, {}), place, labels) for place in found["queues"]
+        return [_view(name, ends.get(name), place, labels) for place in found["queues"]
                 if place["topic"] == topic and (name := f"{place['broker']}:{place['queue_id']}")]
 
     def events(self, kind: str | None = None, *, after: int = -1) -> list[Row]:
@@ -146,12 +148,15 @@ class Sandbox:
         return [row for row in self._run.rows(after) if kind in (None, row["type"])]
 
 
-def _view(name: str, end: dict[str, Any], place: dict[str, Any], labels: dict[str, str | None]) -> QueueView:
-    owner: str | None = place.get("owner")
-    return QueueView(queue=name, min_offset=_number(end.get("min")), max_offset=_number(end.get("max")),
-                     committed_offset=_number(place.get("committed")), in_memory_offset=_number(place.get("in_memory")),
-                     next_pull_offset=_number(place.get("next_pull")),
-                     owner=labels.get(owner) or owner if owner else None)
+def _view(name: str, ends: QueueEnds | None, place: GroupQueueRow | None, labels: dict[str, str | None]) -> QueueView:
+    view = QueueView(queue=name, min_offset=_number(ends and ends["min"]), max_offset=_number(ends and ends["max"]),
+                     committed_offset=None, in_memory_offset=None, next_pull_offset=None, owner=None)
+    if place is None:
+        return view
+    owner = place["owner"]
+    return view._replace(committed_offset=_number(place["committed"]), in_memory_offset=_number(place["in_memory"]),
+                         next_pull_offset=_number(place["next_pull"]),
+                         owner=labels.get(owner) or owner if owner else None)
 
 
 def _number(text: str | None) -> int | None:

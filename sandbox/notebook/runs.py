@@ -13,6 +13,7 @@ from sandbox.hosting.engine import Engine
 from sandbox.journal import segments
 from sandbox.journal.journal import Overrun
 from sandbox.journal.schema import Row, to_row
+from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.simulation.world import World
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ class Run(Protocol):
     def act(self, action: Action) -> int: ...
     def ask(self, question: Question) -> dict[str, Any]: ...
     def pass_s(self, seconds: float) -> None: ...
-    def snapshot(self) -> dict[str, Any]: ...
+    def snapshot(self) -> Snapshot: ...
     def rows(self, after: int) -> list[Row]: ...
     def close(self) -> None: ...
 
@@ -50,7 +51,7 @@ class VirtualRun:
     def pass_s(self, seconds: float) -> None:
         self._world.run(seconds)
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Snapshot:
         return self._world.snapshot()
 
     def rows(self, after: int) -> list[Row]:
@@ -93,7 +94,7 @@ class RealRun:
     def pass_s(self, seconds: float) -> None:
         threading.Event().wait(seconds)
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Snapshot:
         return _value(self._port.snapshot(SLUG))
 
     def rows(self, after: int) -> list[Row]:

@@ -3,8 +3,6 @@
 A dead process has no objects left to look at; this is what is known of it.
 """
 
-from typing import Any
-
 from sandbox.journal.events import (
     Entry,
     LifecycleStep,
@@ -16,8 +14,7 @@ from sandbox.journal.events import (
     RouteLearned,
 )
 from sandbox.message.queue import MessageQueue
-
-Row = dict[str, Any]
+from sandbox.queries.rows.clients import MarkRow, StateRow, StepRow
 
 CLIENTS_KEPT = 128
 STEPS_KEPT = 48  # of one process: two phases of each group it hosts
@@ -33,9 +30,9 @@ class ClientLife:
     def __init__(self, began_ms: int) -> None:
         self.began_ms = began_ms
         self.group: str | None = None
-        self.steps: list[Row] = []
-        self.states: list[Row] = []
-        self.marks: list[Row] = []
+        self.steps: list[StepRow] = []
+        self.states: list[StateRow] = []
+        self.marks: list[MarkRow] = []
         self.unfinished: dict[str, list[list[str]]] = {}  # queue key → offset runs, as it hung, stopped or died
 
     def step(self, at_ms: int, event: LifecycleStep) -> None:
@@ -50,8 +47,8 @@ class ClientLife:
             self.unfinished = {key: [[str(first), str(last)] for first, last in runs]
                                for key, runs in event.unfinished}
 
-    def mark(self, seq: int, at_ms: int, what: str, **more: Any) -> None:
-        self.marks.append({"seq": str(seq), "at_ms": at_ms, "what": what, **more})
+    def mark(self, row: MarkRow) -> None:
+        self.marks.append(row)
         if len(self.marks) > MARKS_KEPT:
             del self.marks[MARKS_KEPT // 2]  # how it began is what people come for
 
@@ -74,20 +71,24 @@ class ClientLives:
             case MemberStateChanged():
                 self._of(event.client_id, at_ms, event.group).state(at_ms, event)
             case RouteLearned():
-                self._of(event.client_id, at_ms).mark(seq, at_ms, "route", topic=event.topic)
+                self._of(event.client_id, at_ms).mark({
+                    "seq": str(seq), "at_ms": at_ms, "what": "route", "topic": event.topic})
             case QueuesAssigned():
-                self._of(event.client_id, at_ms, event.group).mark(
-                    seq, at_ms, "assigned", topic=event.topic, trigger=event.trigger, count=len(event.queues))
+                self._of(event.client_id, at_ms, event.group).mark({
+                    "seq": str(seq), "at_ms": at_ms, "what": "assigned", "topic": event.topic,
+                    "trigger": event.trigger, "count": len(event.queues)})
             case QueueTaken():
-                self._of(event.client_id, at_ms, event.group).mark(
-                    seq, at_ms, "taken", queue=_queue(event), offset=str(event.start_offset),
-                    trace=list(event.trace))
+                self._of(event.client_id, at_ms, event.group).mark({
+                    "seq": str(seq), "at_ms": at_ms, "what": "taken", "queue": _queue(event),
+                    "offset": str(event.start_offset), "trace": list(event.trace)})
             case QueueDropped():
-                self._of(event.client_id, at_ms, event.group).mark(
-                    seq, at_ms, "dropped", queue=_queue(event), reason=event.reason)
+                self._of(event.client_id, at_ms, event.group).mark({
+                    "seq": str(seq), "at_ms": at_ms, "what": "dropped", "queue": _queue(event),
+                    "reason": event.reason})
             case LockDenied():
-                self._of(event.client_id, at_ms, event.group).mark(
-                    seq, at_ms, "denied", queue=_queue(event), holder=event.holder, left_ms=event.left_ms)
+                self._of(event.client_id, at_ms, event.group).mark({
+                    "seq": str(seq), "at_ms": at_ms, "what": "denied", "queue": _queue(event),
+                    "holder": event.holder, "left_ms": event.left_ms})
 
     def _of(self, client_id: str, at_ms: int, group: str | None = None) -> ClientLife:
         life = self._lives.pop(client_id, None) or ClientLife(at_ms)

@@ -5,7 +5,7 @@ What happened while a sandbox slept, or in clients that are not ours, is not amo
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox.journal.events import (
     ActionTaken,
@@ -21,8 +21,7 @@ from sandbox.journal.events import (
     TopicChanged,
 )
 from sandbox.message.queue import MessageQueue
-
-Row = dict[str, Any]
+from sandbox.queries.rows.rebalance import Happening, MoveRow, RoundRow
 
 ROUNDS_KEPT = 48  # of all members and topics
 MOVES_KEPT = 40
@@ -31,17 +30,25 @@ GROUPS_KEPT = 64
 GONE = ("crashed", "stopped", "refused")
 
 
+class LetGo(NamedTuple):
+    """Who let go of a queue last.  None: no one had it; without a moment: who had it has it still."""
+
+    client_id: str | None = None
+    at_ms: int | None = None
+    why: str | None = None
+
+
 class GroupHistory:
     """One group.  Rows are plain values, oldest first; a row may still change while it is kept."""
 
     def __init__(self) -> None:
-        self.rounds: deque[Row] = deque(maxlen=ROUNDS_KEPT)
-        self.moves: deque[Row] = deque(maxlen=MOVES_KEPT)
-        self.happenings: deque[Row] = deque(maxlen=HAPPENINGS_KEPT)  # what makes members divide anew
+        self.rounds: deque[RoundRow] = deque(maxlen=ROUNDS_KEPT)
+        self.moves: deque[MoveRow] = deque(maxlen=MOVES_KEPT)
+        self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_KEPT)  # what makes members divide anew
         self._claims: dict[tuple[str, str], dict[str, int]] = {}  # (client, topic) → queue key → since, ms
         self._unclaimed: dict[str, int] = {}  # queue key → when the last claim on it ended, ms
         self._holders: dict[str, dict[str, int]] = {}  # queue key → client → since, ms
-        self._left: dict[str, Row] = {}  # queue key → who let go of it last, when and why
+        self._left: dict[str, LetGo] = {}  # queue key → who let go of it last, when and why
 
     def claimed_since_ms(self, client_id: str, mq: MessageQueue) -> int | None:
         return self._claims.get((client_id, mq.topic), {}).get(mq.key)
@@ -53,7 +60,7 @@ class GroupHistory:
         """Something happened after which members divide anew."""
         self.happenings.append({"seq": str(seq), "at_ms": at_ms, "what": what, "who": who, "why": why})
 
-    def divided(self, seq: int, at_ms: int, event: QueuesAssigned, because: Row | None) -> None:
+    def divided(self, seq: int, at_ms: int, event: QueuesAssigned, because: Happening | None) -> None:
         before = self._claims.get((event.client_id, event.topic), {})
         self._claims[event.client_id, event.topic] = {key: before.get(key, at_ms) for key in event.queues}
         self._ended(set(before) - set(event.queues), at_ms)
@@ -73,12 +80,9 @@ class GroupHistory:
 
     def taken(self, seq: int, at_ms: int, event: QueueTaken) -> None:
         key = MessageQueue(event.topic, event.broker, event.queue_id).key
-        holders, left = self._holders.setdefault(key, {}), self._left.get(key)
+        holders = self._holders.setdefault(key, {})
         still = next((client for client in holders if client != event.client_id), None)
-        if still is None and left is not None:
-            source, left_ms, why = left["client_id"], left["at_ms"], left["why"]
-        else:
-            source, left_ms, why = still, None, None
+        source, left_ms, why = self._left.get(key, LetGo()) if still is None else LetGo(still)
         holders[event.client_id] = at_ms
         self.moves.append({"seq": str(seq), "queue": key, "from": source, "to": event.client_id, "left_ms": left_ms,
                            "left_why": why, "taken_ms": at_ms, "start_offset": str(event.start_offset),
@@ -86,7 +90,7 @@ class GroupHistory:
 
     def dropped(self, at_ms: int, client_id: str, key: str, why: str) -> None:
         self._holders.get(key, {}).pop(client_id, None)
-        self._left[key] = {"client_id": client_id, "at_ms": at_ms, "why": why}
+        self._left[key] = LetGo(client_id, at_ms, why)
         for move in self.moves:  # somebody else had taken it before
             if move["queue"] == key and move["from"] == client_id and move["left_ms"] is None:
                 move["left_ms"], move["left_why"] = at_ms, why
@@ -107,8 +111,8 @@ class RebalanceHistory:
 
     def __init__(self) -> None:
         self._groups: dict[str, GroupHistory] = {}
-        self._topics: dict[str, Row] = {}  # topic → its last change
-        self._routes: dict[tuple[str, str], Row] = {}  # (client, topic) → when it last learned a new route
+        self._topics: dict[str, Happening] = {}  # topic → its last change
+        self._routes: dict[tuple[str, str], Happening] = {}  # (client, topic) → when it last learned a new route
 
     def group(self, name: str) -> GroupHistory:
         """Empty for a group nothing was said about."""
@@ -153,7 +157,7 @@ class RebalanceHistory:
         elif event.state == "running":
             group.note(seq, at_ms, "running", event.client_id)
 
-    def _because(self, event: QueuesAssigned) -> Row | None:
+    def _because(self, event: QueuesAssigned) -> Happening | None:
         """The newest happening this member can have heard of since it last divided the topic.
 
         A notification tells of members and topics; a round of its own accord, or of the clock, may find anything.

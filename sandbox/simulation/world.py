@@ -25,6 +25,7 @@ from sandbox.journal.events import Entry, Event
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, ScaledClock
 from sandbox.queries.rows.messages import finish, unfinished
+from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.queries.snapshot.channels import read_channel
 from sandbox.sim.disk import SimDisk
 from sandbox.sim.loop import SimLoop
@@ -145,7 +146,7 @@ class World:
         finish(unfinished(reading.data), self._config.limits.unpacked_bytes)
         return reading
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> Snapshot:
         return self._on_loop(self.sandbox.snapshot)
 
     def entries(self, kind: type[Event] | None = None, *, since: int = 0) -> list[Entry]:

@@ -14,6 +14,7 @@ DOORS = ("sandbox.hosting", "sandbox.control", "sandbox.kernel", "sandbox.journa
          "sandbox.journal.event_filter", "sandbox.attached.settings", "sandbox.attached.undo_point",
          "sandbox.cluster.config", "sandbox.cluster.disk_full", "sandbox.cluster.templates",
          "sandbox.cluster.actors.feeds", "sandbox.cluster.actors.table_feed",
+         "sandbox.queries.rows",
          "sandbox.tools.reference", "sandbox.tools.store_feed", "sandbox.commands.reset.apply.UNDO_MS",
          "sandbox.pipeline.launch", "sandbox.pipeline.results", "sandbox.pipeline.jobs")
 

@@ -1,9 +1,7 @@
 """What the live pages read of an attached cluster: board, locks, topics (catalogue 10)."""
 
-from typing import Any
-
 from sandbox.attached.picture import RUNNING, Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.groups import flow_of, retrying, with_retries
 from sandbox.attached.snapshot.queues import (
     BROKER_LIFE_MS,
@@ -21,22 +19,23 @@ from sandbox.broker.config import PERM_READ, PERM_WRITE
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import retry_topic
+from sandbox.queries.rows.board import Board, BoardHeader, QueueRow
+from sandbox.queries.rows.locks import LockedQueue, Locks
+from sandbox.queries.rows.topics import QueueOfTopic, Topics, TopicUse
 from sandbox.queries.snapshot.locks import row_key
 from sandbox.queries.snapshot.tape import kind_of
 from sandbox.remoting.bodies import TopicConfig
 
-Row = dict[str, Any]
-
 MAX_GROUPS = 16  # whose backlog a queue names
 
 
-def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Row:
+def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Board:
     seen = GroupSeen(picture, group)
     queues = queue_rows(seen, topic, causes)
     return {"header": _header(seen, topic, queues), "queues": queues, "members": seen.member_rows(topic)}
 
 
-def _header(seen: GroupSeen, topic: str, queues: Rows) -> Row:
+def _header(seen: GroupSeen, topic: str, queues: dict[str, QueueRow]) -> BoardHeader:
     """`lag` is that of the `queues_known` of `queues_all` and of the retry topic (`retrying`), `lag_last_known` that of
     the others when their master still answered; what flows out is the whole group's, of all its topics."""
     again = 0 if topic == retry_topic(seen.group) else retrying(seen)
@@ -54,10 +53,10 @@ def _header(seen: GroupSeen, topic: str, queues: Rows) -> Row:
     }
 
 
-def read_locks(picture: Picture, group: str) -> Row:
+def read_locks(picture: Picture, group: str) -> Locks:
     """Locks their holders tell of; who waits and who tried, brokers keep to themselves (`told`)."""
     seen = GroupSeen(picture, group)
-    rows: Rows = {}
+    rows: dict[str, LockedQueue] = {}
     topics = picture.topics_of_group(group)
     for topic in topics:
         if topic.startswith("%"):
@@ -65,10 +64,10 @@ def read_locks(picture: Picture, group: str) -> Row:
         mqs = picture.read_queues(topic)
         assigned = seen.assigned(mqs)
         for mq in mqs:
-            ends = {**ends_row(picture, mq), "committed": text(picture.committed(group, mq))}
+            down = down_row(picture, mq, ends_row(picture, mq), text(picture.committed(group, mq)))
             rows[row_key(mq, topics)] = {"topic": mq.topic, "assigned": assigned.get(mq),
                                          "lock": lock_row(seen, mq), "waiting": [], "consuming": None,
-                                         "suspended_until_ms": None, "down": down_row(picture, mq, ends)}
+                                         "suspended_until_ms": None, "down": down}
     return {
         "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
         "queues": rows, "members": seen.member_rows(), "attempts": {},
@@ -77,7 +76,7 @@ def read_locks(picture: Picture, group: str) -> Row:
     }
 
 
-def read_topics(picture: Picture, limits: AttachedLimits) -> Row:
+def read_topics(picture: Picture, limits: AttachedLimits) -> Topics:
     """As of a sandbox (`queries.snapshot.topics`); how a topic came to be, nobody tells.
 
     Beyond `limits.queues` a topic's queues are counted in `brokers` and not shown: `left_out` says how many.
@@ -87,7 +86,7 @@ def read_topics(picture: Picture, limits: AttachedLimits) -> Row:
         for group, topics in table.items():
             for topic in topics:
                 readers.setdefault(topic, set()).add(group)
-    rows: list[Row] = []
+    rows: list[TopicUse] = []
     most_queues = limits.queues
     for topic in picture.limited_topics(limits):
         rows.append(_topic(picture, topic, sorted(readers.get(topic, ()))[:MAX_GROUPS], most_queues))
@@ -95,7 +94,7 @@ def read_topics(picture: Picture, limits: AttachedLimits) -> Row:
     return {"topics": rows}
 
 
-def _topic(picture: Picture, topic: str, groups: list[str], most_queues: int) -> Row:
+def _topic(picture: Picture, topic: str, groups: list[str], most_queues: int) -> TopicUse:
     configs = picture.configs(topic)
     places = [(MessageQueue(topic, name, queue_id), config) for name, config in configs.items()
               for queue_id in range(max(config.read_queues, config.write_queues))]
@@ -107,7 +106,7 @@ def _topic(picture: Picture, topic: str, groups: list[str], most_queues: int) ->
     }
 
 
-def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups: list[str]) -> Row:
+def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups: list[str]) -> QueueOfTopic:
     writable = mq.queue_id < config.write_queues and config.permission & PERM_WRITE
     readable = mq.queue_id < config.read_queues and config.permission & PERM_READ
     return {"broker": mq.broker, "queue_id": mq.queue_id, **ends_row(picture, mq),

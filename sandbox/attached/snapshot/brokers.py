@@ -1,16 +1,13 @@
 """Brokers of an attached cluster, from what they tell of themselves (28)."""
 
-from typing import Any
-
 from sandbox.attached.picture import MASTER, BrokerSeen
 from sandbox.attached.snapshot.queues import text
-
-Row = dict[str, Any]
+from sandbox.queries.rows.snapshot import BrokerRow
 
 FULL_RATIO = 0.90  # RocketMQ: diskSpaceWarningLevelRatio; a broker takes nothing more from there on
 
 
-def broker_row(seen: BrokerSeen) -> Row:
+def broker_row(seen: BrokerSeen) -> BrokerRow:
     """Catalogue 9; beside it `answered_ms` (its last answer), `version`, `used_percent`, `in_per_s`, `out_per_s`."""
     told = seen.runtime
     used = told.disk_used

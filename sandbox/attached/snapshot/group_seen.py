@@ -1,16 +1,12 @@
 """One group, as its brokers and members tell of it; put together once per reading."""
 
-from typing import Any
-
 from sandbox.attached.member_says import HeldQueue, MemberSays, computed_strategy
 from sandbox.attached.picture import Picture
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.board import MemberQueues, MemberRow
 from sandbox.queries.snapshot.code_names import release_name
-
-Row = dict[str, Any]
-Rows = dict[str, Row]
 
 COLOURS = 6
 
@@ -68,11 +64,11 @@ class GroupSeen:
     def assigned(self, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
         return {mq: client_id for client_id, mine in self.shares(mqs).items() for mq in mine}
 
-    def member_rows(self, topic: str | None = None) -> Rows:
+    def member_rows(self, topic: str | None = None) -> dict[str, MemberRow]:
         """By client id, as cards show them.  `topic`: count only its queues."""
         return {client_id: self._member_row(client_id, number, topic) for number, client_id in enumerate(self.members)}
 
-    def _member_row(self, client_id: str, number: int, topic: str | None) -> Row:
+    def _member_row(self, client_id: str, number: int, topic: str | None) -> MemberRow:
         member, says = self.members[client_id], self.says.get(client_id)
         return {
             "actor": None, "kind": None if says is None else says.kind, "letter": str(number + 1),
@@ -85,7 +81,7 @@ class GroupSeen:
         }
 
 
-def _holdings(says: MemberSays | None, topic: str | None) -> Row:
+def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:
     """Of a member whose account holds no queues (C++, pull consumers) nobody knows whether it has some."""
     if not _tells_queues(says):
         return {"queues": None, "buffered": None, "fullest": None, "span": None}

@@ -1,28 +1,25 @@
 """All groups of a cluster over all topics, as far as brokers tell (channel `groups/<slug>`)."""
 
-from typing import Any
-
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.queues import Lag, lag_of, queue_rows, text
 from sandbox.control.group_state import Flow, Standing
 from sandbox.message.topic_names import retry_topic
+from sandbox.queries.rows.group_states import Groups, GroupState
 from sandbox.queries.snapshot.groups import worst_topic
-
-Row = dict[str, Any]
 
 
 class Waiting:
     """What a group has not consumed, of its topics and of its retry topic; the queues it counts are those of topics."""
 
     def __init__(self, seen: GroupSeen) -> None:
-        self.rows: dict[str, Rows] = {topic: queue_rows(seen, topic, {}, divided=False) for topic in topics_read(seen)}
+        self.rows = {topic: queue_rows(seen, topic, {}, divided=False) for topic in topics_read(seen)}
         self.every = [row for rows in self.rows.values() for row in rows.values()]
         self.retrying = retrying(seen)
         self.lag = with_retries(lag_of(self.every), self.retrying)
 
 
-def read_groups(picture: Picture, names: list[str], now_ms: int) -> Row:
+def read_groups(picture: Picture, names: list[str], now_ms: int) -> Groups:
     """As of a sandbox.  Nobody tells how old the oldest message is; it was stored after the last consumed one."""
     return {"groups": {name: _row(GroupSeen(picture, name), now_ms) for name in names}}
 
@@ -59,7 +56,7 @@ def flow_of(seen: GroupSeen) -> Flow:
     return Flow(round(sum(commits), 1) if commits else None, round(sum(handed), 1) if handed else None)
 
 
-def _row(seen: GroupSeen, now_ms: int) -> Row:
+def _row(seen: GroupSeen, now_ms: int) -> GroupState:
     waiting, flow, members = Waiting(seen), flow_of(seen), seen.picture.member_count(seen.group)
     lag, after_ms = waiting.lag, _oldest_after_ms(seen, waiting)
     standing = Standing(lag.messages, waiting.retrying, members, flow,

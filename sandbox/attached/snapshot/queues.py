@@ -1,25 +1,21 @@
 """One queue of one group on an attached cluster: where every counter stands, as far as anybody tells."""
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sandbox.attached.member_says import NOWHERE, HeldQueue, position
+from sandbox.attached.member_says import NOWHERE, HeldQueue, Position, position
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.message.queue import MessageQueue
-
-Row = dict[str, Any]
+from sandbox.queries.rows.board import DownMark, LockRow, QueueEnds, QueueRow
 
 BROKER_LIFE_MS, CLIENT_LIFE_MS, RENEW_MS = 60_000, 30_000, 20_000
 """RocketMQ's defaults.  Brokers and clients may be told others, and nobody can ask them."""
 
 Causes = dict[tuple[str, MessageQueue], int]
 
-_NEVER_TOLD: Row = {"oldest_stored_ms": None, "cells": None, "oldest": None, "flow_control": None, "next_pull": None,
-                    "held_until_ms": None}
 
-
-def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> Rows:
+def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> dict[str, QueueRow]:
     """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that tell.
 
     `divided` False: `assigned` is left None, because nobody reads it.
@@ -32,39 +28,44 @@ def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = T
     return {mq.row: _queue_row(seen, mq, assigned.get(mq), causes.get((seen.group, mq))) for mq in mqs}
 
 
-def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> Row:
+def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> QueueRow:
     owner, held = seen.holder(mq)
     committed = seen.picture.committed(seen.group, mq)
-    row = {**ends_row(seen.picture, mq), "committed": text(committed), **_NEVER_TOLD,
-           **(NOWHERE if held is None else position(held, committed)), "owner": owner, "assigned": assigned,
-           "lock": lock_row(seen, mq), "cause": text(cause)}
-    return {**row, "down": down_row(seen.picture, mq, row)}
+    told = NOWHERE if held is None else position(held, committed)
+    return {**_row(seen.picture, mq, text(committed), told), "owner": owner, "assigned": assigned,
+            "lock": lock_row(seen, mq), "cause": text(cause)}
 
 
-def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> Row:
+def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> QueueRow:
     told = position(held, None)
-    row = {**ends_row(picture, mq), "committed": told["in_memory"], **_NEVER_TOLD, **told, "owner": client_id,
-           "assigned": client_id, "lock": None, "cause": None}
-    return {**row, "down": down_row(picture, mq, row)}
+    return {**_row(picture, mq, told["in_memory"], told), "owner": client_id, "assigned": client_id}
 
 
-def ends_row(picture: Picture, mq: MessageQueue) -> Row:
+def _row(picture: Picture, mq: MessageQueue, committed: str | None, told: Position) -> QueueRow:
+    """What clusters do not tell is None, and so are owner, lock and cause until they are filled in."""
+    ends = ends_row(picture, mq)
+    return {**ends, "committed": committed, "oldest_stored_ms": None, "cells": None, "oldest": None,
+            "flow_control": None, "next_pull": None, "held_until_ms": None, **told, "owner": None, "assigned": None,
+            "lock": None, "cause": None, "down": down_row(picture, mq, ends, committed)}
+
+
+def ends_row(picture: Picture, mq: MessageQueue) -> QueueEnds:
     end = picture.end(mq)
     rate = picture.rates.per_s(mq) if picture.silent_since_ms(mq.broker) is None else None
     return {"min": None if end is None else str(max(0, end.min_offset)),
             "max": None if end is None else str(max(0, end.max_offset)), "rate_per_s": rate}
 
 
-def down_row(picture: Picture, mq: MessageQueue, row: Row) -> Row | None:
+def down_row(picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str | None) -> DownMark | None:
     """As of a sandbox (`queries.snapshot`): when the silent master's last word was, and the lag by that.  Whether
     members read the queue from a slave meanwhile (`reads`), nobody tells."""
     since_ms = picture.silent_since_ms(mq.broker)
     if since_ms is None:
         return None
-    return {"known_at_ms": since_ms, "reads": None, "lag": text(_lag(row))}
+    return {"known_at_ms": since_ms, "reads": None, "lag": text(_lag(ends, committed))}
 
 
-def lock_row(seen: GroupSeen, mq: MessageQueue) -> Row | None:
+def lock_row(seen: GroupSeen, mq: MessageQueue) -> LockRow | None:
     """As its holder tells it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks.
 
     Only orderly listeners lock; RocketMQ's client begins every queue with `locked` set, a concurrent one's, too
@@ -90,18 +91,19 @@ class Lag(NamedTuple):
     last_known: int | None
 
 
-def lag_of(rows: Collection[Row]) -> Lag:
+def lag_of(rows: Collection[QueueRow]) -> Lag:
     """A queue whose broker does not answer shows what was heard of it last, and counts for nothing here."""
-    known = [lag for row in rows if row["down"] is None and (lag := _lag(row)) is not None]
+    known = [lag for row in rows if row["down"] is None and (lag := _lag(row, row["committed"])) is not None]
     others = [int(row["down"]["lag"]) for row in rows if row["down"] is not None and row["down"]["lag"] is not None]
     return Lag(sum(known) if known else None, len(known), len(rows), sum(others) if others else None)
 
 
-def _lag(row: Row) -> int | None:
+def _lag(ends: QueueEnds, committed: str | None) -> int | None:
     """A queue without a stored offset counts whole."""
-    if row["max"] is None:
+    begin = committed if committed is not None else ends["min"]
+    if ends["max"] is None or begin is None:
         return None
-    return max(0, int(row["max"]) - int(row["committed"] if row["committed"] is not None else row["min"]))
+    return max(0, int(ends["max"]) - int(begin))
 
 
 def text(number: int | None) -> str | None:

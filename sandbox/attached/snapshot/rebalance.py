@@ -6,22 +6,18 @@ from what brokers know now; trouble: `twice` (two hold it), `nobody` (nobody doe
 (somebody holds it who should not).
 """
 
-from typing import Any
-
 from sandbox.attached.picture import RUNNING
-from sandbox.attached.snapshot.group_seen import GroupSeen, Rows
+from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.queues import lock_row
 from sandbox.client.config import ClientConfig
 from sandbox.message.queue import MessageQueue
-
-Row = dict[str, Any]
+from sandbox.queries.rows.rebalance import HeldBy, Rebalance, RebalanceMember, RebalanceQueue
+from sandbox.queries.snapshot.rebalance import member_card
 
 TOPICS_SHOWN = 16
-MEMBER_FIELDS = ("actor", "letter", "colour", "state", "transport", "kind", "language", "release", "since_ms",
-                 "expires_at_ms")
 
 
-def read_rebalance(seen: GroupSeen) -> Row:
+def read_rebalance(seen: GroupSeen) -> Rebalance:
     picture = seen.picture
     topics = {topic: picture.read_queues(topic) for topic in picture.topics_of_group(seen.group)[:TOPICS_SHOWN]}
     strategies = {client_id: says.strategy for client_id, says in seen.says.items() if says.strategy is not None}
@@ -54,29 +50,29 @@ def _counted(mqs: list[MessageQueue]) -> dict[str, int]:
     return found
 
 
-def _members(seen: GroupSeen) -> Rows:
+def _members(seen: GroupSeen) -> dict[str, RebalanceMember]:
     subscription = {sub.topic: sub.sub_string for told in seen.picture.connections(seen.group)
                     for sub in told.subscriptions}
-    rows: Rows = {}
+    rows: dict[str, RebalanceMember] = {}
     for client_id, row in seen.member_rows().items():
         says = seen.says.get(client_id)
         rows[client_id] = {
-            **{name: row[name] for name in MEMBER_FIELDS}, "strategy": None if says is None else says.strategy,
+            **member_card(row), "strategy": None if says is None else says.strategy,
             "subscription": subscription or None, "due_ms": None, "route_due_ms": None, "rounds": None,
             "known_to": [name for name in seen.picture.masters() if client_id in _known(seen, name)]}
     return rows
 
 
-def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, Row]:
+def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, RebalanceQueue]:
     """Those brokers have, and those a member holds that are gone."""
     broadcasting = seen.model == "BROADCASTING"
     shares = dict.fromkeys(seen.members, mqs) if broadcasting else seen.shares(mqs)
-    holders: dict[MessageQueue, Rows] = {mq: {} for mq in mqs}
+    holders: dict[MessageQueue, dict[str, HeldBy]] = {mq: {} for mq in mqs}
     for client_id, says in seen.says.items():
         for mq, mine in says.queues.items():
             if mq.topic == topic:
                 holders.setdefault(mq, {})[client_id] = {"since_ms": None, "letting_go": mine.dropped}
-    rows: dict[MessageQueue, Row] = {}
+    rows: dict[MessageQueue, RebalanceQueue] = {}
     for mq in sorted(holders):
         due = [client_id for client_id, share in shares.items() if mq in share]
         rows[mq] = {"topic": topic, "broker": mq.broker, "queue_id": mq.queue_id, "claims": {}, "held": holders[mq],
@@ -85,7 +81,7 @@ def _queues(seen: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[Messag
     return rows
 
 
-def _trouble(seen: GroupSeen, held: Rows, due: list[str]) -> str | None:
+def _trouble(seen: GroupSeen, held: dict[str, HeldBy], due: list[str]) -> str | None:
     holding = [client_id for client_id, row in held.items() if not row["letting_go"]]
     if len(holding) > 1:
         return "twice"

@@ -4,22 +4,15 @@ A name server tells which brokers it believes in, and not when it last heard of 
 a client's heartbeat came, nobody tells.  Lives are RocketMQ's defaults.
 """
 
-from typing import Any
-
-from sandbox.attached.picture import MASTER, Picture, is_built_in
+from sandbox.attached.picture import MASTER, BrokerSeen, Picture, is_built_in
 from sandbox.attached.snapshot.brokers import broker_row
+from sandbox.attached.snapshot.queues import text
 from sandbox.broker.config import BrokerConfig
 from sandbox.namesrv.config import NameServerConfig
-
-Row = dict[str, Any]
-
-_CLIENT: Row = {"kind": "wire", "state": "running", "colour": None, "name_server": None, "route_runs": None,
-                "route_due_ms": None, "heartbeat_runs": None, "heartbeat_due_ms": None}
-_BROKER: Row = {"min": None, "max": None, "flushed": None, "replicated": None, "locks": None, "behind": None,
-                "replica": None}
+from sandbox.queries.rows.topology import BrokerOfTopology, ClientMember, ClientNode, Link, Topology, View
 
 
-def read_topology(picture: Picture) -> Row:
+def read_topology(picture: Picture) -> Topology:
     config = NameServerConfig(address="")
     clients, places = _clients(picture)
     return {
@@ -27,23 +20,34 @@ def read_topology(picture: Picture) -> Row:
                   "register_ms": BrokerConfig.register_period_ms, "assumed": True},
         "name_servers": {server.name: {"state": server.state, "address": server.address, "next_scan_ms": None,
                                        "topics": None} for server in picture.servers.values()},
-        "brokers": {seen.node: _broker(broker_row(seen)) for seen in picture.in_order()},
+        "brokers": {seen.node: _broker(seen) for seen in picture.in_order()},
         "clients": clients, "views": _views(picture), "links": _links(picture, places),
     }
 
 
-def _broker(row: Row) -> Row:
-    return {**_BROKER, **row, "min": row["log"]["min"], "max": row["log"]["max"]}
+def _broker(seen: BrokerSeen) -> BrokerOfTopology:
+    row = broker_row(seen)
+    return {
+        "broker": row["broker"], "broker_id": row["broker_id"], "role": row["role"], "state": row["state"],
+        "address": row["address"], "flush": None, "replication": None, "skew_ms": None, "disk": row["disk"],
+        "used_percent": row["used_percent"], "min": text(seen.runtime.log_min_offset),
+        "max": text(seen.runtime.log_max_offset), "flushed": None, "replicated": None, "locks": None, "behind": None,
+        "replica": None, "answered_ms": row["answered_ms"], "version": row["version"], "in_per_s": row["in_per_s"],
+        "out_per_s": row["out_per_s"], "trouble": row["trouble"],
+    }
 
 
-def _clients(picture: Picture) -> tuple[dict[str, Row], set[tuple[str, str]]]:
+def _clients(picture: Picture) -> tuple[dict[str, ClientNode], set[tuple[str, str]]]:
     """By client id, and which of them are connected to which broker."""
-    rows: dict[str, Row] = {}
+    rows: dict[str, ClientNode] = {}
     places: set[tuple[str, str]] = set()
 
     def note(client_id: str, kind: str, group: str, broker: str) -> None:
-        row = rows.setdefault(client_id, {**_CLIENT, "client_id": client_id, "members": []})
-        member = {"label": client_id, "kind": kind, "group": group, "state": "running"}
+        row = rows.setdefault(client_id, {
+            "kind": "wire", "state": "running", "client_id": client_id, "colour": None, "members": [],
+            "name_server": None, "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,
+            "heartbeat_due_ms": None})
+        member: ClientMember = {"label": client_id, "kind": kind, "group": group, "state": "running"}
         if member not in row["members"]:
             row["members"].append(member)
         places.add((client_id, broker))
@@ -59,9 +63,9 @@ def _clients(picture: Picture) -> tuple[dict[str, Row], set[tuple[str, str]]]:
     return dict(sorted(rows.items())), places
 
 
-def _views(picture: Picture) -> dict[str, Row]:
+def _views(picture: Picture) -> dict[str, View]:
     """A name server that does not answer has no opinion, and no row."""
-    rows: dict[str, Row] = {}
+    rows: dict[str, View] = {}
     for server in picture.servers.values():
         for seen in picture.in_order() if server.brokers is not None else ():
             known = server.brokers is not None and server.brokers.get(seen.name, {}).get(seen.broker_id) == seen.address
@@ -69,7 +73,7 @@ def _views(picture: Picture) -> dict[str, Row]:
     return rows
 
 
-def _links(picture: Picture, places: set[tuple[str, str]]) -> dict[str, Row]:
+def _links(picture: Picture, places: set[tuple[str, str]]) -> dict[str, Link]:
     ends = dict.fromkeys(places, "data")
     for seen in picture.in_order():
         ends |= {(seen.node, server.name): "register" for server in picture.servers.values()

@@ -1,7 +1,5 @@
 """The whole cluster in one value, as catalogue 9 draws a sandbox."""
 
-from typing import Any
-
 from sandbox.attached.picture import Picture, ServerSeen, is_built_in
 from sandbox.attached.snapshot.brokers import broker_row
 from sandbox.attached.snapshot.group_seen import GroupSeen
@@ -10,17 +8,23 @@ from sandbox.attached.snapshot.queues import Causes, ends_row, queue_rows
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import dead_letter_topic, retry_topic
+from sandbox.queries.rows.board import MemberRow, QueueRow
+from sandbox.queries.rows.snapshot import (
+    BrokerHeard,
+    GroupMemberRow,
+    GroupQueueRow,
+    GroupRow,
+    NameServerRow,
+    ProducerRow,
+    SnapshotLists,
+    SubscriptionRow,
+    TopicRow,
+)
 from sandbox.queries.snapshot.tape import kind_of
-
-Row = dict[str, Any]
-
-_MEMBER = ("actor", "kind", "state", "transport", "language", "version", "release", "address", "queues", "buffered",
-           "buffered_bytes", "fullest", "span", "busy", "threads", "since_ms", "timers")
-_QUEUE = ("down", "committed", "in_memory", "cells_from", "cached", "next_pull", "owner", "lock", "oldest",
-          "flow_control", "held_until_ms", "cause")
+from sandbox.queries.snapshot.whole import group_member, group_queue
 
 
-def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: list[str]) -> Row:
+def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: list[str]) -> SnapshotLists:
     """Everything but `sandbox`, `seq` and the times.  `looked_at`: groups that are in it whatever the limit."""
     groups = picture.limited_groups(limits.groups)
     groups += [group for group in looked_at if group not in groups and GroupSeen(picture, group).exists]
@@ -54,14 +58,14 @@ class _Budget:
         return given
 
 
-def _name_server(server: ServerSeen) -> Row:
-    brokers = [{"broker": name, "broker_id": broker_id, "last_update_ms": None}
-               for name, ids in (server.brokers or {}).items() for broker_id in ids]
+def _name_server(server: ServerSeen) -> NameServerRow:
+    brokers: list[BrokerHeard] = [{"broker": name, "broker_id": broker_id, "last_update_ms": None}
+                                  for name, ids in (server.brokers or {}).items() for broker_id in ids]
     return {"name": server.name, "address": server.address, "state": server.state, "answered_ms": server.answered_ms,
             "brokers": brokers, "trouble": server.trouble}
 
 
-def _topic(picture: Picture, topic: str, budget: _Budget) -> Row:
+def _topic(picture: Picture, topic: str, budget: _Budget) -> TopicRow:
     """Counts and rights are the first broker's that has it."""
     configs = picture.configs(topic)
     first = next(iter(configs.values()))
@@ -75,7 +79,7 @@ def _topic(picture: Picture, topic: str, budget: _Budget) -> Row:
                        for mq in mqs[:budget.queues("topics", len(mqs))]]}
 
 
-def _producers(picture: Picture) -> list[Row]:
+def _producers(picture: Picture) -> list[ProducerRow]:
     """Those whose heartbeats brokers know; every consumer has one of its own inside, which is left out."""
     found = {member.client_id: member for tables in picture.producers.values() for group, members in tables.items()
              if not is_built_in(group) for member in members.values()}
@@ -84,21 +88,20 @@ def _producers(picture: Picture) -> list[Row]:
              "version": member.version} for client_id, member in sorted(found.items())]
 
 
-def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> Row:
+def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> GroupRow:
     seen = GroupSeen(picture, name)
     members = list(seen.member_rows().items())
     return {
         "group": name, "model": seen.model, "listener": seen.listener, "strategy": seen.strategy,
         "subscription": _subscription(seen),
-        "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
-                    for client_id, row in members[:budget.members(len(members))]],
+        "members": [_member(client_id, row) for client_id, row in members[:budget.members(len(members))]],
         "queues": _queues(seen, causes, budget),
         "counts": {"delivered_again": None, "retrying": retrying(seen), "dead_letters": _dead(picture, name)},
     }
 
 
-def _queues(seen: GroupSeen, causes: Causes, budget: _Budget) -> list[Row]:
-    rows: list[Row] = []
+def _queues(seen: GroupSeen, causes: Causes, budget: _Budget) -> list[GroupQueueRow]:
+    rows: list[GroupQueueRow] = []
     for topic in seen.picture.topics_of_group(seen.group):
         if not topic.startswith("%") and budget.left("groups"):
             drawn = queue_rows(seen, topic, causes, divided=False)
@@ -106,12 +109,15 @@ def _queues(seen: GroupSeen, causes: Causes, budget: _Budget) -> list[Row]:
     return rows
 
 
-def _queue(topic: str, key: str, row: Row) -> Row:
-    broker, _, number = key.partition("@")[0].rpartition(":")
-    return {"topic": topic, "broker": broker, "queue_id": int(number), **{name: row[name] for name in _QUEUE}}
+def _member(client_id: str, row: MemberRow) -> GroupMemberRow:
+    return {**group_member(client_id, row), "release": row["release"], "address": row["address"]}
 
 
-def _subscription(seen: GroupSeen) -> list[Row]:
+def _queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:
+    return {**group_queue(topic, key, row), "cells_from": row["cells_from"], "cached": row["cached"]}
+
+
+def _subscription(seen: GroupSeen) -> list[SubscriptionRow]:
     """What brokers hold for the members; of a group that is offline, the topics it has offsets of (expression None)."""
     topics = seen.picture.topics_of_group(seen.group)
     found: dict[str, tuple[str | None, str | None]] = dict.fromkeys(topics, (None, None))

@@ -5,7 +5,7 @@ pulls give out whole records).  What a record does not say, such as the name of 
 """
 
 import codecs
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sandbox.kernel.errors import CorruptRecord
@@ -96,7 +96,7 @@ class PackedBody(NamedTuple):
                 "body_hex": found.start.hex()}
 
 
-def unfinished(answer: Row) -> list[Row]:
+def unfinished(answer: Mapping[str, Any]) -> list[Row]:
     """Of an answer or a board: the rows of messages whose bodies are still to be unpacked."""
     record, rows = answer.get("record"), answer.get("rows")
     messages = [answer.get("message"), record.get("message") if isinstance(record, dict) else None,

@@ -13,6 +13,7 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import retry_topic
+from sandbox.queries.rows.board import Board, BoardHeader, KnownQueues, MasterState, QueueRow
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue
 from sandbox.queries.snapshot.flow import flow_of
@@ -22,13 +23,10 @@ from sandbox.queries.snapshot.retries import retrying
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.queries.start_offset import beginning_of_next
 
-Row = dict[str, Any]
-Rows = dict[str, Row]
-
-OF_A_GROUP = ("group", "model", "strategy", "redelivered_on_crash", "out_per_s", "delivered_per_s", "retrying")
+Queues = dict[str, QueueRow]
 
 
-def read_board(cluster: Cluster, group: str, topic: str) -> Row:
+def read_board(cluster: Cluster, group: str, topic: str) -> Board:
     """Header, queue rows and member rows, all of one turn; what nobody needs at every frame is calmed."""
     view = GroupView(cluster, group)
     figures = cache_of(cluster).calm(group, topic)
@@ -41,11 +39,12 @@ def read_board(cluster: Cluster, group: str, topic: str) -> Row:
         calm_member(row, client_id, figures)
     header = _header(cluster, view, topic, queues, figures)
     if not group:
-        header |= dict.fromkeys(OF_A_GROUP)
+        header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None, "out_per_s": None,
+                   "delivered_per_s": None, "retrying": None}
     return {"header": header, "queues": queues, "members": members}
 
 
-def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Rows:
+def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Queues:
     """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`."""
     mqs = view.all_queues(topic)
     if view.model == "BROADCASTING":
@@ -92,7 +91,7 @@ def group_strategy(cluster: Cluster, view: GroupView) -> AllocateMessageQueueStr
     return make_strategy(cluster.actors.strategies.get(view.group) or {"strategy": name}, cluster.actors)
 
 
-def _header(cluster: Cluster, view: GroupView, topic: str, queues: Rows, figures: CalmFigures) -> Row:
+def _header(cluster: Cluster, view: GroupView, topic: str, queues: Queues, figures: CalmFigures) -> BoardHeader:
     stats = cluster.actors.group_stats.get(view.group)
     settings = next((actor.settings for actor in view.actors), None)
     p50_ms, p99_ms = figures.figure("delays", stats.delays_ms) if stats is not None else (None, None)
@@ -126,12 +125,13 @@ def _in_per_s(view: GroupView, topic: str) -> float:
     return round(sum(broker.store.stats.put_per_s(topic) for broker in view.masters.values()), 1)
 
 
-def lag_of(queues: Mapping[Any, Row]) -> str | None:
+def lag_of(queues: Mapping[Any, QueueRow]) -> str | None:
     """What the rows show, added up: max less committed.  Where nothing is stored a consumer may begin at either end.
 
     None: no queue has a stored offset.
     """
-    known = [int(row["max"]) - int(row["committed"]) for row in queues.values() if row["committed"] is not None]
+    known = [int(row["max"]) - int(row["committed"]) for row in queues.values()
+             if row["max"] is not None and row["committed"] is not None]
     return str(sum(known)) if known else None
 
 
@@ -140,7 +140,7 @@ def with_retries(lag: str | None, again: int) -> str | None:
     return str(int(lag or 0) + again) if lag is not None or again else None
 
 
-def known_queues(queues: Mapping[Any, Row]) -> Row:
+def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:
     """How many of the queues are known now, and how much of the lag is the last word of masters that are down."""
     down = [row["down"] for row in queues.values() if row["down"] is not None]
     return {"queues_known": len(queues) - len(down), "queues_all": len(queues),

@@ -6,8 +6,9 @@ Offsets, cells, owners and locks stay as they are this turn.  The whole sandbox 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from sandbox.queries.rows.board import MemberRow, QueueRow
+
 T = TypeVar("T")
-Row = dict[str, Any]
 
 BEAT_S = 1.0  # of the machine: figures are taken at most so often, all together
 SHOWN_AFTER_MS = 2_000  # a message is called the oldest once a listener has had it for so long
@@ -35,9 +36,11 @@ class CalmFigures:
         return value
 
 
-def calm_queue(row: Row, key: str, figures: CalmFigures, now_ms: int, pulled_ms: int | None) -> None:
+def calm_queue(row: QueueRow, key: str, figures: CalmFigures, now_ms: int, pulled_ms: int | None) -> None:
     """Rates once a second and whole; ages to the second; what just began is not called old yet."""
-    row["rate_per_s"] = figures.figure(("rate", key), lambda: whole(row["rate_per_s"]))
+    rate = row["rate_per_s"]
+    if rate is not None:
+        row["rate_per_s"] = figures.figure(("rate", key), lambda: whole(rate))
     if row["oldest_stored_ms"] is not None:
         row["oldest_stored_ms"] -= row["oldest_stored_ms"] % SECOND_MS
     if row["oldest"] is not None and now_ms - row["oldest"]["since_ms"] < SHOWN_AFTER_MS:
@@ -46,7 +49,7 @@ def calm_queue(row: Row, key: str, figures: CalmFigures, now_ms: int, pulled_ms:
         row["held_until_ms"] = None
 
 
-def calm_member(row: Row, client_id: str, figures: CalmFigures) -> None:
+def calm_member(row: MemberRow, client_id: str, figures: CalmFigures) -> None:
     row["buffered_bytes"] = figures.figure(("bytes", client_id), lambda: row["buffered_bytes"])
 
 

@@ -3,6 +3,7 @@
 `board/<slug>//<topic>` is a topic that no group reads.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
@@ -30,7 +31,7 @@ def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
     return Reading(cluster.journal.next_seq - 1, cluster.clock.now_ms(), cluster.clock.rate, cluster.epoch, data)
 
 
-def _read(cluster: Cluster, kind: str, rest: list[str]) -> dict[str, Any]:
+def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
     match kind, rest:
         case "board", [group, topic]:
             if (group and not GroupView(cluster, group).exists) or not _has_topic(cluster, topic):

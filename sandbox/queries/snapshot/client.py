@@ -3,7 +3,7 @@
 Asked for by client id or by an actor's label.  Of a dead process there is what the journal said; None: nobody knows.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.broker.consumers import MemberInfo
 from sandbox.broker.producers import ProducerInfo
@@ -16,6 +16,7 @@ from sandbox.cluster.actors.consumer_actor import ConsumerActor, GroupMember
 from sandbox.cluster.actors.sending import producer_group
 from sandbox.cluster.cluster import Cluster
 from sandbox.queries.client_lives import ClientLife
+from sandbox.queries.rows.clients import Client, ClientIdentity, ClientSettings, PendingRequest, TimerLine
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.client_queues import queue_rows, subscription_rows
 from sandbox.queries.snapshot.client_sends import producer_row
@@ -23,8 +24,6 @@ from sandbox.queries.snapshot.client_waits import waits, waits_of_producer
 from sandbox.queries.snapshot.code_names import request_name
 from sandbox.queries.snapshot.offset_files import member_offsets
 from sandbox.queries.snapshot_cache import cache_of
-
-Row = dict[str, Any]
 
 PENDING_SHOWN = 50
 FETCH_NAME_SERVERS_MS = (10_000, 120_000)  # first and period; only without a configured address
@@ -46,7 +45,7 @@ class Found(NamedTuple):
     group: str | None = None
 
 
-def read_client(cluster: Cluster, who: str) -> Row | None:
+def read_client(cluster: Cluster, who: str) -> Client | None:
     """None: nobody of that name is or was here."""
     found = _find(cluster, who)
     if found is None:
@@ -124,7 +123,7 @@ def _former(cluster: Cluster, client_id: str) -> Found | None:
 
 
 def _identity(cluster: Cluster, found: Found, life: ClientLife | None,
-              info: MemberInfo | ProducerInfo | None) -> Row:
+              info: MemberInfo | ProducerInfo | None) -> ClientIdentity:
     now_actor = cluster.actors.by_label.get(found.label) if found.label is not None else None
     told = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
     since = told[-1] if told else getattr(found.actor, "state_since_ms", None)  # older than the last restart
@@ -141,13 +140,14 @@ def _identity(cluster: Cluster, found: Found, life: ClientLife | None,
     }
 
 
-def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[str, str]) -> Row:
+def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[str, str]) -> ClientSettings:
     """Of the process while it lives; of the actor's next one else."""
-    instance, row = found.instance, dict[str, Any]()
+    instance = found.instance
     chosen = instance.name_servers.chosen if instance is not None else None
-    row["name_server"] = None if chosen is None else names.get(chosen, chosen)
-    row["hosts"] = [] if instance is None else [*instance.consumers, *instance.producers]
-    row["address"] = info.channel.remote if info is not None and found.kind == "wire" else None
+    row: ClientSettings = {
+        "name_server": None if chosen is None else names.get(chosen, chosen),
+        "hosts": [] if instance is None else [*instance.consumers, *instance.producers],
+        "address": info.channel.remote if info is not None and found.kind == "wire" else None}
     if isinstance(found.actor, ConsumerActor):
         settings = found.actor.settings
         row |= {"pulls": settings.kind, "model": settings.model, "listener": settings.listener,
@@ -179,26 +179,28 @@ def _connections(found: Found, names: dict[str, str]) -> list[str]:
     return [names.get(address, address) for address in addresses]
 
 
-def _timers(found: Found) -> dict[str, Row]:
+def _timers(found: Found) -> dict[str, TimerLine]:
     """The timer table (spec client-behaviour 2.2).  `how`: runs, empty, off, each (a timer per request)."""
     if found.instance is None:
         return {}
     own = found.consumer.timer_rows() if isinstance(found.consumer, PushConsumer) else found.instance.timer_rows()
-    rows = {name: {**row._asdict(), "how": "empty" if name == "adjust pool" else "runs"} for name, row in own.items()}
+    rows: dict[str, TimerLine] = {
+        name: {"due_ms": row.due_ms, "first_ms": row.first_ms, "period_ms": row.period_ms, "runs": row.runs,
+               "how": "empty" if name == "adjust pool" else "runs"} for name, row in own.items()}
     for name, (first_ms, period_ms), how in (("fetch name servers", FETCH_NAME_SERVERS_MS, "off"),
                                              ("response scan", RESPONSE_SCAN_MS, "each")):
         rows[name] = {"due_ms": None, "first_ms": first_ms, "period_ms": period_ms, "runs": None, "how": how}
     return rows
 
 
-def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[dict[str, Row], int]:
+def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[dict[str, PendingRequest], int]:
     """Requests without an answer, the oldest first, and how many more there are."""
     if instance is None:
         return {}, 0
     waiting = instance.connections.pending
-    rows = {str(one.opaque): {"code": int(one.code), "name": request_name(one.code), "address": one.address,
-                              "to": names.get(one.address, one.address),
-                              "since_ms": one.since_ms, "timeout_ms": one.timeout_ms,
-                              "until_ms": one.since_ms + one.timeout_ms}
-            for one in waiting[:PENDING_SHOWN]}
+    rows: dict[str, PendingRequest] = {
+        str(one.opaque): {"code": int(one.code), "name": request_name(one.code), "address": one.address,
+                          "to": names.get(one.address, one.address), "since_ms": one.since_ms,
+                          "timeout_ms": one.timeout_ms, "until_ms": one.since_ms + one.timeout_ms}
+        for one in waiting[:PENDING_SHOWN]}
     return rows, max(0, len(waiting) - PENDING_SHOWN)

@@ -1,29 +1,26 @@
 """The queues a member holds and the topics it wants, as its page shows them."""
 
-from typing import Any
-
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import GroupMember
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.clients import ClientQueue, ClientQueueHeld, ClientQueuePlace, SubscribedTopic
 from sandbox.queries.rows.groups import GroupView
-
-Row = dict[str, Any]
 
 RUNS_SHOWN = 24  # of cached offsets
 
 
-def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: str) -> dict[str, Row]:
+def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: str) -> dict[str, ClientQueue]:
     """By `topic/broker/id`.  Of a wire client: what it pulled last, the rest is its own business."""
     if view is None:
         return {}
     if consumer is None:
-        return {mq.key: _place(view, mq) for mq in view.pulled_by(client_id)}
+        return {mq.key: {**_place(view, mq)} for mq in view.pulled_by(client_id)}
     return {mq.key: {**_place(view, mq), **_held(consumer, mq, pq)}
             for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0])}
 
 
-def _place(view: GroupView, mq: MessageQueue) -> Row:
+def _place(view: GroupView, mq: MessageQueue) -> ClientQueuePlace:
     committed = view.committed(mq)
     broker = view.masters.get(mq.broker)
     high = broker.store.max_offset(mq.topic, mq.queue_id) if broker is not None else None
@@ -31,7 +28,7 @@ def _place(view: GroupView, mq: MessageQueue) -> Row:
             "max": _text(high)}
 
 
-def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> Row:
+def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQueueHeld:
     """`runs`: cached and taken offsets, each run with both ends; `runs_more`: how many runs are left out."""
     runs = pq.unfinished_runs()
     oldest = pq.oldest()
@@ -51,7 +48,7 @@ def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> Row:
     }
 
 
-def subscription_rows(view: GroupView | None, consumer: GroupMember | None) -> dict[str, Row]:
+def subscription_rows(view: GroupView | None, consumer: GroupMember | None) -> dict[str, SubscribedTopic]:
     """What the process asks for; without one, what brokers hold for its group."""
     if consumer is not None:
         wanted = [subscription.data() for subscription in consumer.subscriptions.values()]

@@ -1,33 +1,32 @@
 """How a producer chooses queues, what its sends came to, and which brokers it leaves alone."""
 
-from typing import Any
-
 from sandbox.client.producer import Producer
 from sandbox.cluster.actors.actors import Actor
 from sandbox.cluster.actors.producer_actor import ProducerActor
 from sandbox.cluster.cluster import Cluster
-
-Row = dict[str, Any]
+from sandbox.queries.rows.clients import ProducerCounts, ProducerOfClient, ProducerProcess, ProducerTopic
 
 QUEUES_SHOWN = 64
 
 
-def producer_row(cluster: Cluster, actor: Actor | None, producer: Producer | None) -> Row | None:
+def producer_row(cluster: Cluster, actor: Actor | None, producer: Producer | None) -> ProducerOfClient | None:
     """None for who sends nothing.  Counts of answers and retries are those of the process that runs."""
     if isinstance(actor, ProducerActor):
-        counts: Row = {"selector": actor.settings.selector, "topic": actor.settings.topic,
-                       "per_s": round(actor.per_s, 1), "sent": actor.sent, "failed": actor.failed}
+        counts: ProducerCounts = {"selector": actor.settings.selector, "topic": actor.settings.topic,
+                                  "per_s": round(actor.per_s, 1), "sent": actor.sent, "failed": actor.failed}
     elif producer is not None:
         counts = {"selector": "round_robin", "topic": None, "per_s": None, "sent": producer.sent,
                   "failed": producer.failed}
     else:
         return None
-    return counts if producer is None else counts | _process(cluster, producer)
+    if producer is None:
+        return {**counts}
+    return {**counts, **_process(cluster, producer)}
 
 
-def _process(cluster: Cluster, producer: Producer) -> Row:
+def _process(cluster: Cluster, producer: Producer) -> ProducerProcess:
     config, faults = producer.config, producer.faults
-    topics = {}
+    topics: dict[str, ProducerTopic] = {}
     for topic in producer.topics():
         queues = producer.instance.routes.publish_queues(topic)
         topics[topic] = {"queues": [mq.row for mq in queues[:QUEUES_SHOWN]], "count": len(queues),

@@ -1,7 +1,5 @@
 """What a member waits for, each wait by its name, with the moment it can end."""
 
-from typing import Any
-
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
 from sandbox.client.push_consumer import PushConsumer
@@ -9,14 +7,13 @@ from sandbox.cluster.actors.consumer_actor import GroupMember
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.waits import Wait
 from sandbox.queries.snapshot_cache import cache_of
-
-Row = dict[str, Any]
 
 WAITS_SHOWN = 64
 
 
-def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None) -> dict[str, Row]:
+def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None) -> dict[str, Wait]:
     """By what is waited for.
 
     `why`: route (no name server told it), rebalance (no queue was shared out yet), lock (another member's), master
@@ -43,12 +40,12 @@ def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None
     return dict(list(rows.items())[:WAITS_SHOWN])
 
 
-def waits_of_producer(producer: Producer) -> dict[str, Row]:
+def waits_of_producer(producer: Producer) -> dict[str, Wait]:
     """A producer waits for routes only."""
     return _routes(producer.instance, producer.topics())
 
 
-def _routes(instance: ClientInstance, topics: list[str]) -> dict[str, Row]:
+def _routes(instance: ClientInstance, topics: list[str]) -> dict[str, Wait]:
     table = instance.timer_rows()
     again_ms = table["route"].due_ms if "route" in table else None
     return {topic: _row("route", topic=topic, again_ms=again_ms) for topic in topics
@@ -56,16 +53,16 @@ def _routes(instance: ClientInstance, topics: list[str]) -> dict[str, Row]:
 
 
 def _not_taken(cluster: Cluster, view: GroupView, consumer: PushConsumer, mq: MessageQueue,
-               again_ms: int | None) -> Row:
+               again_ms: int | None) -> Wait:
     broker = view.masters.get(mq.broker)
     if broker is None:
         return _row("master", queue=mq.key, again_ms=again_ms)
     if consumer.config.orderly:  # broadcasting too: 4.9.8 asks for a lock there as well
         lock = broker.locks.table.get(view.group, {}).get(mq)
         if lock is not None and lock.client_id != consumer.client_id:
-            return _row("lock", queue=mq.key, again_ms=again_ms, holder=lock.client_id,
-                        holder_state=_state(cluster, lock.client_id), held_since_ms=lock.last_update_ms,
-                        until_ms=lock.last_update_ms + broker.locks.max_live_ms)
+            until_ms = lock.last_update_ms + broker.locks.max_live_ms
+            return {**_row("lock", queue=mq.key, again_ms=again_ms, until_ms=until_ms), "holder": lock.client_id,
+                    "holder_state": _state(cluster, lock.client_id), "held_since_ms": lock.last_update_ms}
     return _row("offset", queue=mq.key, again_ms=again_ms)
 
 
@@ -79,5 +76,5 @@ def _state(cluster: Cluster, client_id: str) -> str:
 
 
 def _row(why: str, *, topic: str | None = None, queue: str | None = None, until_ms: int | None = None,
-         again_ms: int | None = None, **more: Any) -> Row:
-    return {"why": why, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms, **more}
+         again_ms: int | None = None) -> Wait:
+    return {"why": why, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms}

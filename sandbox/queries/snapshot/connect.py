@@ -1,14 +1,11 @@
 """Who came over a real wire, how far they got, and who was refused (channel `connect/<slug>`, product page Connect)."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.listeners import Port
 from sandbox.cluster.wire_connections import WireConnection
+from sandbox.queries.rows.connect import Connect, ConnectedClient, ConnectionRow, LimitCount, PortRow
 from sandbox.queries.snapshot.code_names import release_name, request_name
 from sandbox.remoting.codes import RequestCode
-
-Row = dict[str, Any]
 
 STATIONS: dict[str, frozenset[int]] = {
     "route": frozenset({RequestCode.GET_ROUTEINFO_BY_TOPIC}),
@@ -19,12 +16,7 @@ STATIONS: dict[str, frozenset[int]] = {
 """What a client does on its way, and the requests that show it."""
 
 
-def read_connect(cluster: Cluster) -> Row:
-    """{"listener", "ports", "connections", "clients", "refused", "counts"}; moments are of the sandbox's clock.
-
-    `connections` by number: those that are open and the last that ended.  `clients` by client id: whoever has said its
-    name, once, with all its connections.  `counts` has a row per limit: what it is, what is used, who was refused.
-    """
+def read_connect(cluster: Cluster) -> Connect:
     listeners = cluster.listeners
     found = [*listeners.connections.ended, *listeners.connections.open.values()]
     return {
@@ -48,22 +40,25 @@ def _state(is_open: bool) -> str:
     return "open" if is_open else "closed"
 
 
-def _port(cluster: Cluster, port: Port) -> Row:
-    """`node` answers there; `trouble` in the words of the operating system."""
+def _port(cluster: Cluster, port: Port) -> PortRow:
     return {"node": cluster.nodes.name_at(port.address), "state": _state(port.server is not None),
             "trouble": port.trouble}
 
 
-def _connection(cluster: Cluster, row: WireConnection) -> Row:
-    """Each station has the moment of its first request, None while there was none."""
-    stations = {name: min((at_ms for code, at_ms in row.codes.items() if code in codes), default=None)
-                for name, codes in STATIONS.items()}
+def _connection(cluster: Cluster, row: WireConnection) -> ConnectionRow:
     return {"no": row.no, "node": cluster.nodes.name_at(row.port), "address": row.address, "client_id": row.client_id,
             "opened_ms": row.opened_ms, "heard_ms": row.heard_ms, "first_code": row.first_code,
-            "first": request_name(row.first_code), "first_ms": row.codes.get(row.first_code or 0), **stations,
+            "first": request_name(row.first_code), "first_ms": row.codes.get(row.first_code or 0),
+            "route": _reached(row, "route"), "heartbeat": _reached(row, "heartbeat"), "send": _reached(row, "send"),
+            "pull": _reached(row, "pull"),
             "denied": row.denied, "denial": _denial(row.denial),
             "unserved": [f"{code} {request_name(code)}" for code in row.unserved],
             "ended_ms": row.ended_ms, "why": row.why}
+
+
+def _reached(row: WireConnection, station: str) -> int | None:
+    """When the first request of a station came; None: there was none."""
+    return min((at_ms for code, at_ms in row.codes.items() if code in STATIONS[station]), default=None)
 
 
 DENIALS = {"No accessKey": "unsigned", "No acl config": "unknown_key", "Check signature": "signature"}
@@ -76,8 +71,8 @@ def _denial(remark: str | None) -> str | None:
     return next(kinds, "permission" if remark else None)
 
 
-def _clients(cluster: Cluster) -> dict[str, Row]:
-    rows: dict[str, Row] = {}
+def _clients(cluster: Cluster) -> dict[str, ConnectedClient]:
+    rows: dict[str, ConnectedClient] = {}
     for row in cluster.listeners.connections.open.values():
         if row.client_id is None:
             continue
@@ -102,7 +97,7 @@ def _groups(cluster: Cluster, client_id: str) -> list[str]:
     return sorted(name for name in found if name != "CLIENT_INNER_PRODUCER")
 
 
-def _counts(cluster: Cluster) -> dict[str, Row]:
+def _counts(cluster: Cluster) -> dict[str, LimitCount]:
     """By reason, as ConnectionRefused names them."""
     guard, limits = cluster.listeners.guard, cluster.listeners.limits
     used: dict[str, tuple[int | None, int | None]] = {
@@ -110,7 +105,8 @@ def _counts(cluster: Cluster) -> dict[str, Row]:
         "unread": (guard.unread_bytes, limits.unread_total_bytes),
         "unfinished": (guard.unfinished_bytes, limits.unfinished_bytes), "frame_bytes": (None, limits.frame_bytes),
         "idle": (None, None), "protocol": (None, None), "tls": (None, None)}
-    rows = {name: {"now": now, "allowed": allowed, "refused": 0} for name, (now, allowed) in used.items()}
+    rows: dict[str, LimitCount] = {
+        name: {"now": now, "allowed": allowed, "refused": 0} for name, (now, allowed) in used.items()}
     for reason, count in guard.refused.items():
-        rows.setdefault(reason, {"now": None, "allowed": None})["refused"] = count
+        rows.setdefault(reason, {"now": None, "allowed": None, "refused": 0})["refused"] = count
     return rows

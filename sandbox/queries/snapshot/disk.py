@@ -1,36 +1,17 @@
-"""What lies on a broker's disk, and how much of it would survive a power cut (channel `store/<slug>/<node>/disk`).
-
-    node        one row: node, broker, broker_id, role, state, flush, replication, disk (ok, full, failing),
-                used_percent
-    log         `snapshot.storage.log_row`, and replicated (None: no slave follows), memory: from which position on
-                messages count as lying in memory (spec store-format 4)
-    commitlog   by file name: bytes, wrote, flushed (of it)
-    queues      by `topic/queue id`: files, bytes (written), min, max: its offsets
-    index       by file name: bytes, count (entries)
-    config      by file name: bytes
-    offsets     `snapshot.offset_files.broker_offsets`: consumerOffset.json beside the table in memory
-    offset_file due_ms: the next write
-    checkpoint  physic_ms, logics_ms, index_ms: store times up to which log, queues and full index files are on disk;
-                None: never yet
-    marks       abort, lock: are the files there?  abort stays behind when the process ends badly
-"""
-
-from typing import Any
+"""What lies on a broker's disk, and how much of it would survive a power cut (channel `store/<slug>/<node>/disk`)."""
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.queries.rows.storage import Disk, QueueFiles
 from sandbox.queries.snapshot.offset_files import broker_offsets
 from sandbox.queries.snapshot.storage import log_row
 from sandbox.store.message_store import ABORT_FILE, LOCK_FILE, MessageStore
-
-Row = dict[str, Any]
-Rows = dict[str, Row]
 
 CONFIG = "config"
 QUEUES_SHOWN = 256
 
 
-def read_disk(cluster: Cluster, node: BrokerNode) -> Row:
+def read_disk(cluster: Cluster, node: BrokerNode) -> Disk:
     store = node.running.store
     replicated = store.replicated_offset if node.is_master else None
     log = store.max_physical_offset
@@ -55,8 +36,8 @@ def read_disk(cluster: Cluster, node: BrokerNode) -> Row:
     }
 
 
-def _queues(store: MessageStore) -> Rows:
-    found: Rows = {}
+def _queues(store: MessageStore) -> dict[str, QueueFiles]:
+    found: dict[str, QueueFiles] = {}
     for topic, queue_id in list(store.queues())[:QUEUES_SHOWN]:
         queue = store.queue(topic, queue_id)
         found[f"{topic}/{queue_id}"] = {

@@ -4,20 +4,17 @@ A slave serves pulls and keeps offsets, yet nobody can lock a queue there, so an
 (spec broker-behaviour 12, client-behaviour 3, 8.3).
 """
 
-from typing import Any
-
 from sandbox.broker.pulls import PullState
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.last_known import LastKnown
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.board import AtBroker, DownMark, QueueEnds
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot_cache import cache_of
 
-Row = dict[str, Any]
 
-
-def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> Row:
+def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> AtBroker:
     """What `queue_row` reads from a broker that runs.  `down`: see `down_mark`."""
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
     committed, stored_ms = known.committed(view.group, mq)
@@ -28,23 +25,23 @@ def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> Row:
             committed = at_slave
             stored_ms = cache_of(cluster).stored_ms(mq, at_slave, known.ends(mq)[1], slave.running.store.store_time)
     held = view.holder(mq)
-    return {**_places(known, mq, committed), "oldest_stored_ms": stored_ms, "rate_per_s": 0.0,
+    return {**_ends(known, mq), "committed": _text(committed), "oldest_stored_ms": stored_ms,
             "next_pull": None if pull is None or held is not None else str(pull.next_offset),
             "held_until_ms": None if pull is None else pull.held_until_ms,
             "owner": _owner(view, mq, pull), "lock": None, "cause": cache_of(cluster).cause(view.group, mq),
             "down": down_mark(view, mq, committed, pull)}
 
 
-def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> Row:
+def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> AtBroker:
     """Its offset is the member's own."""
     committed = actor.consumer.offset_store.read_memory(mq) if actor.consumer is not None else None
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
-    return {**_places(known, mq, committed), "oldest_stored_ms": None, "rate_per_s": 0.0, "next_pull": None,
+    return {**_ends(known, mq), "committed": _text(committed), "oldest_stored_ms": None, "next_pull": None,
             "held_until_ms": None, "owner": actor.client_id, "lock": None,
             "cause": cache_of(cluster).cause(view.group, mq), "down": down_mark(view, mq, committed, pull)}
 
 
-def down_mark(view: GroupView, mq: MessageQueue, committed: int | None, pull: PullState | None) -> Row:
+def down_mark(view: GroupView, mq: MessageQueue, committed: int | None, pull: PullState | None) -> DownMark:
     """`known_at_ms`: when the master's last word was; `lag` by that, None without a stored offset.
 
     `reads`: slave (members pull from it), slave_idle (it has the queue, and nobody has pulled there yet), nobody.
@@ -83,6 +80,10 @@ def _owner(view: GroupView, mq: MessageQueue, pull: PullState | None) -> str | N
     return pull.client_id if pull.client_id in view.registered() else None
 
 
-def _places(known: LastKnown, mq: MessageQueue, committed: int | None) -> Row:
+def _ends(known: LastKnown, mq: MessageQueue) -> QueueEnds:
     low, high = known.ends(mq)
-    return {"min": str(low), "max": str(high), "committed": None if committed is None else str(committed)}
+    return {"min": str(low), "max": str(high), "rate_per_s": 0.0}
+
+
+def _text(offset: int | None) -> str | None:
+    return None if offset is None else str(offset)

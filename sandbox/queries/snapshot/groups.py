@@ -1,23 +1,17 @@
 """All groups over all topics: how far each is behind, and who is there to catch up (channel `groups/<slug>`)."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.group_state import Standing
 from sandbox.message.topic_names import retry_topic
+from sandbox.queries.rows.group_states import Groups, GroupState
 from sandbox.queries.rows.groups import GroupView, topics_of
 from sandbox.queries.snapshot.board import known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.calm import SECOND_MS, whole
 from sandbox.queries.snapshot.flow import flow_of, members_there
 from sandbox.queries.snapshot.retries import retrying
 
-Row = dict[str, Any]
 
-
-def read_groups(cluster: Cluster) -> Row:
-    """{"groups": {name: {"state", "topic" (the one furthest behind), "topics", "lag" (with "retrying"), "queues_known",
-    "queues_all", "lag_last_known", "oldest_since_ms", "oldest_after_ms", "members", "consumed_per_s",
-    "delivered_per_s", "differs"}}}."""
+def read_groups(cluster: Cluster) -> Groups:
     return {"groups": {name: _row(cluster, GroupView(cluster, name)) for name in group_names(cluster)}}
 
 
@@ -41,7 +35,7 @@ def topics_read(view: GroupView) -> list[str]:
     return topics
 
 
-def _row(cluster: Cluster, view: GroupView) -> Row:
+def _row(cluster: Cluster, view: GroupView) -> GroupState:
     queues = {topic: queue_rows(cluster, view, topic) for topic in topics_read(view)}
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
     again = retrying(cluster, view)

@@ -1,25 +1,22 @@
 """Who owns which queue, how long, and why someone waits (channel `locks/<slug>/<group>`)."""
 
-from typing import Any
-
 from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.groups import GroupView, topics_of
+from sandbox.queries.rows.locks import Consuming, LockAttempt, LockedQueue, LockLives, Locks
 from sandbox.queries.snapshot.board import assignment, known_queues
 from sandbox.queries.snapshot.down_queues import down_row
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import lock_row
 
-Row = dict[str, Any]
-
 ATTEMPTS = 40
 RECENT_MS = 25_000  # a refused member asks again with its next rebalance, after 20 s
 
 
-def read_locks(cluster: Cluster, group: str) -> Row:
+def read_locks(cluster: Cluster, group: str) -> Locks:
     view = GroupView(cluster, group)
     queues = _queue_rows(cluster, view)
     return {
@@ -31,7 +28,7 @@ def read_locks(cluster: Cluster, group: str) -> Row:
     }
 
 
-def _lives(cluster: Cluster, view: GroupView) -> Row:
+def _lives(cluster: Cluster, view: GroupView) -> LockLives:
     """The broker's, and the clients' two: of a member that runs, else what the next one would start with."""
     broker_ms = next((broker.locks.max_live_ms for broker in view.masters.values()), MAX_LIVE_MS)
     running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
@@ -42,10 +39,10 @@ def _lives(cluster: Cluster, view: GroupView) -> Row:
             "renew_ms": preset.client_lock_interval_ms}
 
 
-def _queue_rows(cluster: Cluster, view: GroupView) -> dict[str, Row]:
+def _queue_rows(cluster: Cluster, view: GroupView) -> dict[str, LockedQueue]:
     """Queues of all topics the group reads; those of its retry topic stand among the attempts only."""
     waiting = _waiting(cluster, view)
-    rows: dict[str, Row] = {}
+    rows: dict[str, LockedQueue] = {}
     topics = topics_of(view)
     for topic in topics:
         if topic.startswith("%"):
@@ -62,8 +59,8 @@ def row_key(mq: MessageQueue, topics: list[str]) -> str:
 
 
 def _queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None,
-               waiting: list[str]) -> Row:
-    consuming: Row | None = None
+               waiting: list[str]) -> LockedQueue:
+    consuming: Consuming | None = None
     suspended_until_ms: int | None = None
     held = view.holder(mq)
     if held is not None and held[0].consumer is not None:
@@ -97,14 +94,14 @@ def _waiting(cluster: Cluster, view: GroupView) -> dict[MessageQueue, list[str]]
     return waiting
 
 
-def _attempts(cluster: Cluster, view: GroupView) -> dict[str, Row]:
+def _attempts(cluster: Cluster, view: GroupView) -> dict[str, LockAttempt]:
     """The newest attempts of all brokers, by a number that rises with time."""
     mine = [attempt for broker in view.masters.values() for attempt in broker.locks.attempts
             if attempt.group == view.group]
     found = sorted(((view.rightly_ms(attempt.mq.broker, attempt.at_ms), attempt) for attempt in mine),
                    key=lambda item: item[0])[-ATTEMPTS:]
     topics = topics_of(view)
-    rows: dict[str, Row] = {}
+    rows: dict[str, LockAttempt] = {}
     for at_ms, attempt in found:
         queue = row_key(attempt.mq, topics)
         rows[f"{at_ms}/{queue}/{attempt.client_id}"] = {

@@ -1,7 +1,5 @@
 """One member of a group, as its card shows it.  A wire client shows what the broker knows, the rest is None."""
 
-from typing import Any
-
 from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.pull_consumer import PullConsumer
@@ -9,13 +7,12 @@ from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import MIB, Preset
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.board import MemberRow, PullLimits, SlowKey
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.code_names import release_name
 
-Row = dict[str, Any]
 
-
-def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, Row]:
+def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, MemberRow]:
     """By client id: in-process members by label, then wire members.  `topic`: count only its queues."""
     registered = view.registered()
     rows = {actor.client_id or actor.label: _actor_row(cluster, view, actor, registered.get(actor.client_id), topic)
@@ -27,7 +24,7 @@ def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[st
 
 
 def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
-               topic: str | None) -> Row:
+               topic: str | None) -> MemberRow:
     consumer, settings = actor.consumer, actor.settings
     held: list[tuple[MessageQueue, ProcessQueue]] = []
     if consumer is not None and actor.lives:
@@ -49,7 +46,7 @@ def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: Me
     }
 
 
-def _slow(actor: ConsumerActor) -> Row | None:
+def _slow(actor: ConsumerActor) -> SlowKey | None:
     """The key it takes its time for; `met`: a message with it has come since it was named."""
     if actor.slow is None:
         return None
@@ -57,7 +54,7 @@ def _slow(actor: ConsumerActor) -> Row | None:
     return {"key": slow.key or None, "queue": slow.queue or None, "ms": slow.ms, "met": slow.met}
 
 
-def _limits(actor: ConsumerActor, preset: Preset) -> Row | None:
+def _limits(actor: ConsumerActor, preset: Preset) -> PullLimits | None:
     """What holds its pulls back: of the process that runs, else of the one that would be started.
 
     Nothing holds back who pulls by hand.
@@ -72,7 +69,7 @@ def _limits(actor: ConsumerActor, preset: Preset) -> Row | None:
             "span": preset.consume_concurrently_max_span}
 
 
-def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> Row:
+def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> MemberRow:
     queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
     return {
         "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",

@@ -9,15 +9,14 @@ from typing import Any
 from sandbox.broker.broker import Broker
 from sandbox.broker.files import CONSUMER_OFFSETS
 from sandbox.client.local_offset_store import LocalFileOffsetStore
-
-Row = dict[str, Any]
+from sandbox.queries.rows.storage import WrittenOffset
 
 ROWS_SHOWN = 256
 BYTES_READ = 64 * 1024
 """A longer file is not read for a picture: it is parsed in the engine's turn."""
 
 
-def broker_offsets(broker: Broker) -> dict[str, Row]:
+def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
     """By `topic@group/queue id`, as the file has its keys (spec store-format 10)."""
     file = broker.store.config_file(CONSUMER_OFFSETS)
     if (broker.store.disk.size_of(file.path) or 0) > BYTES_READ:
@@ -26,7 +25,7 @@ def broker_offsets(broker: Broker) -> dict[str, Row]:
     return _beside(_flat(written), _flat(broker.consumer_offsets.to_json()["offsetTable"]))
 
 
-def member_offsets(store: object, queues: list[Any]) -> dict[str, Row] | None:
+def member_offsets(store: object, queues: list[Any]) -> dict[str, WrittenOffset] | None:
     """By `topic/broker/id`, of a member that keeps its offsets in a file; None: its broker keeps them."""
     if not isinstance(store, LocalFileOffsetStore):
         return None
@@ -39,7 +38,7 @@ def _flat(table: Mapping[str, Mapping[Any, int]]) -> dict[str, str]:
     return {f"{key}/{queue}": str(offset) for key, queues in table.items() for queue, offset in queues.items()}
 
 
-def _beside(written: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Row]:
+def _beside(written: Mapping[str, str], now: Mapping[str, str]) -> dict[str, WrittenOffset]:
     keys = sorted({*written, *now})[:ROWS_SHOWN]
     return {key: {"file": written.get(key), "now": now.get(key),
                   "state": "same" if written.get(key) == now.get(key) else "waits"} for key in keys}

@@ -1,26 +1,25 @@
 """One queue of one group: where every counter stands, this turn.  None means: nobody knows."""
 
-from typing import Any
-
 from sandbox.broker.broker import Broker
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.board import Held, LockRow, QueueEnds, QueuePosition, QueuePulls, QueueRow
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.down_queues import down_broadcast_row, down_row
 from sandbox.queries.snapshot_cache import cache_of
 
-Row = dict[str, Any]
 
-
-def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None) -> Row:
+def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None) -> QueueRow:
     """A row of the board, clustering: one per queue."""
     holder = view.holder(mq)
     actor, pq = holder if holder is not None else (None, None)
     if mq.broker in view.down:
-        row = {**_held(actor, pq, mq), **down_row(cluster, view, mq), "assigned": assigned}
-        return row if pq is None else row | {"next_pull": str(pq.next_offset)}
+        row: QueueRow = {**_held(actor, pq, mq), **down_row(cluster, view, mq), "assigned": assigned}
+        if pq is not None:
+            row["next_pull"] = str(pq.next_offset)
+        return row
     broker = view.masters[mq.broker]
     owner = actor.client_id if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
@@ -30,7 +29,7 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
 
 
 def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor,
-                  pq: ProcessQueue | None) -> Row:
+                  pq: ProcessQueue | None) -> QueueRow:
     """Broadcasting: one per queue and member; the offset is the member's own."""
     if mq.broker in view.down:
         return {**_held(actor, pq, mq), **down_broadcast_row(cluster, view, mq, actor), "assigned": actor.client_id}
@@ -42,7 +41,7 @@ def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: Co
             "cause": cache_of(cluster).cause(view.group, mq), "down": None}
 
 
-def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:
+def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | None:
     """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until somebody asks.
 
     How long it is trusted and how often renewed are the holder's own (spec client-behaviour 5.4).
@@ -63,13 +62,13 @@ def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> Row | None:
             "renew_at_ms": again_ms}
 
 
-def _ends(cluster: Cluster, broker: Broker, mq: MessageQueue) -> Row:
+def _ends(cluster: Cluster, broker: Broker, mq: MessageQueue) -> QueueEnds:
     high = broker.store.max_offset(mq.topic, mq.queue_id)
     return {"min": str(max(0, broker.store.min_offset(mq.topic, mq.queue_id))), "max": str(high),
             "rate_per_s": cache_of(cluster).rate(mq, high)}
 
 
-def _position(cluster: Cluster, broker: Broker, mq: MessageQueue, committed: int | None) -> Row:
+def _position(cluster: Cluster, broker: Broker, mq: MessageQueue, committed: int | None) -> QueuePosition:
     if committed is None:
         return {"committed": None, "oldest_stored_ms": None}
     high = broker.store.max_offset(mq.topic, mq.queue_id)
@@ -77,7 +76,7 @@ def _position(cluster: Cluster, broker: Broker, mq: MessageQueue, committed: int
             "oldest_stored_ms": cache_of(cluster).stored_ms(mq, committed, high, broker.store.store_time)}
 
 
-def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Row:
+def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Held:
     """What the owner's process shows; a wire client shows none of it."""
     if actor is None or pq is None or actor.consumer is None:
         return {"in_memory": None, "cells": None, "cells_from": None, "oldest": None, "flow_control": None}
@@ -92,7 +91,7 @@ def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue
     }
 
 
-def _pulling(view: GroupView, broker: Broker, mq: MessageQueue, pq: ProcessQueue | None) -> Row:
+def _pulling(view: GroupView, broker: Broker, mq: MessageQueue, pq: ProcessQueue | None) -> QueuePulls:
     pull = broker.pulls.get(view.group, mq)
     if pq is not None:
         next_pull: int | None = pq.next_offset

@@ -1,45 +1,10 @@
 """Who believes what of a group's queues, who really holds them, how they moved (channel `rebalance/<slug>/<group>`).
 
-None means: nobody can tell.  Of clients that are not ours there is what brokers know: that they are members, since
-when, and which queues they pulled last; what they think stays their own business.  A section that cannot be told at
-all is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its queues 0 … n−1.
-
-    group    one row: group, model (CLUSTERING, BROADCASTING), orderly (do members lock queues?), strategy (name on the
-             wire), strategies ({client id: name}, of those who tell), apart: what members do not have in common, of
-             `strategy` and `subscription`; such a group loses messages or leaves queues alone
-    lives    rebalance_ms, route_ms: how often members divide of their own accord, and ask for routes
-    brokers  by broker name: state, members ([client id], sorted as clients sort, of those it knows; None: it is down)
-    topics   by name: queues {broker: n} as brokers have them now, retry (is it the group's retry topic?)
-    members  by client id: actor (label), letter, colour, state, transport (loopback, tcp), kind, language, release,
-             since_ms, expires_at_ms; strategy; subscription {topic: expression}; known_to [broker];
-             due_ms, route_due_ms: when it divides next, asks for routes next; rounds: how often it has divided
-    beliefs  by `<client id>|<topic>`: client_id, topic; members [client id] as it was told last, queues {broker: n} as
-             its route said the last time it divided, route {broker: n} as its route says now, mine [queue] what it
-             computed, asked_ms, trigger (timer, notified, started, resumed, reset), index: its place among members;
-             missed_ms, missed_why: a later round came to nothing (no reason: nobody told the members, or the route);
-             agrees: does it divide the same lists that brokers have now?
-    queues   by queue: topic, broker, queue_id; claims {client id: since_ms} of members that think it theirs;
-             held {client id: {since_ms, letting_go}} of members that have a process queue for it (not ours: whoever
-             pulled it last); due [client id]: whose it is once everybody has divided what brokers know now;
-             lock: `snapshot.queues.lock_row`; trouble and since_ms: twice (two claim or hold it), nobody (no claim, no
-             holder), lingers (who holds it does not claim it), waits (who claims it has not got it)
-    waits    by `<client id>|<queue>`: client_id, queue, why (lock, master, offset), holder, holder_state, until_ms,
-             again_ms (`snapshot.client_waits`)
-    rounds   by event number, the last 48 that changed something: seq, at_ms, client_id, topic, trigger, strategy,
-             members, queues (how many), added and dropped [queue], because (a happening or None), behind_ms (after it)
-    moves    by event number, the last 40: seq, queue, from, to (client ids; from None: nobody had it), left_ms,
-             left_why (a reason of QueueDropped; crashed), taken_ms, start_offset, because, round (seq);
-             left_ms None: from has it still; later than taken_ms: both had it for a while
-
-    labels   {client id: label} of those in rounds and moves who are members no more
-
-A happening: seq, at_ms, what (joined, left, topics, running, strategy, route), who (client id, person, name server),
-why (how a member left; the broker; the strategy), and for `route` topic_changed_ms.
-
-In broadcasting groups everybody reads everything: no trouble, and no moves between members.
+Shapes: `queries.rows.rebalance`.  In broadcasting groups every member reads everything: no trouble, and no moves
+between members.
 """
 
-from typing import Any
+from collections.abc import Iterable
 
 from sandbox.client.config import ClientConfig
 from sandbox.client.division import Round
@@ -48,23 +13,33 @@ from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rebalance_history import GroupHistory
+from sandbox.queries.rows.board import MemberRow
 from sandbox.queries.rows.groups import GroupView, topics_of
+from sandbox.queries.rows.rebalance import (
+    Belief,
+    Division,
+    HeldBy,
+    MemberCard,
+    MemberMind,
+    MissedRound,
+    Rebalance,
+    RebalanceGroup,
+    RebalanceLives,
+    RebalanceMember,
+    RebalanceQueue,
+    RebalanceWait,
+)
 from sandbox.queries.snapshot.board import group_strategy, shares
 from sandbox.queries.snapshot.client_waits import waits
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.queues import lock_row
 from sandbox.queries.snapshot_cache import cache_of
 
-Row = dict[str, Any]
-Rows = dict[str, Row]
-
 TOPICS_SHOWN = 16
-MEMBER_FIELDS = ("actor", "letter", "colour", "state", "transport", "kind", "language", "release", "since_ms",
-                 "expires_at_ms")
 WAITS_FOR = ("lock", "master", "offset")
 
 
-def read_rebalance(cluster: Cluster, group: str) -> Row:
+def read_rebalance(cluster: Cluster, group: str) -> Rebalance:
     view, history = GroupView(cluster, group), cache_of(cluster).rebalances.group(group)
     topics = {topic: view.routed_queues(topic) for topic in topics_of(view)[:TOPICS_SHOWN]}
     members = _members(cluster, view)
@@ -78,20 +53,20 @@ def read_rebalance(cluster: Cluster, group: str) -> Row:
         "queues": {mq.key: row for topic, mqs in topics.items()
                    for mq, row in _queues(cluster, view, history, topic, mqs)},
         "waits": _waits(cluster, view),
-        "rounds": {row["seq"]: dict(row) for row in history.rounds},
-        "moves": {row["seq"]: dict(row) for row in history.moves},
+        "rounds": {row["seq"]: row.copy() for row in history.rounds},
+        "moves": {row["seq"]: row.copy() for row in history.moves},
         "labels": _labels(cluster, history, members),
     }
 
 
-def _labels(cluster: Cluster, history: GroupHistory, members: Rows) -> dict[str, str]:
-    named = {row["client_id"] for row in history.rounds} | {row["from"] for row in history.moves}
+def _labels(cluster: Cluster, history: GroupHistory, members: dict[str, RebalanceMember]) -> dict[str, str]:
+    named: set[str | None] = {row["client_id"] for row in history.rounds} | {row["from"] for row in history.moves}
     named |= {row["to"] for row in history.moves} | {row["who"] for row in history.happenings}
-    return {client_id: label for client_id in sorted(named - members.keys() - {None})
+    return {client_id: label for client_id in sorted(filter(None, named - members.keys()))
             if (label := cluster.actors.label_of(client_id)) is not None}
 
 
-def _group(cluster: Cluster, view: GroupView, members: Rows) -> Row:
+def _group(cluster: Cluster, view: GroupView, members: dict[str, RebalanceMember]) -> RebalanceGroup:
     broadcasting = view.model == "BROADCASTING"
     strategies = {client_id: row["strategy"] for client_id, row in members.items() if row["strategy"] is not None}
     wanted = [row["subscription"] for row in members.values() if row["subscription"] is not None]
@@ -103,7 +78,7 @@ def _group(cluster: Cluster, view: GroupView, members: Rows) -> Row:
             "apart": [] if broadcasting else apart}
 
 
-def _lives(view: GroupView) -> Row:
+def _lives(view: GroupView) -> RebalanceLives:
     """Of a member that runs, else RocketMQ's."""
     running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
     config = running or ClientConfig
@@ -127,17 +102,23 @@ def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
     return found
 
 
-def _members(cluster: Cluster, view: GroupView) -> Rows:
+def _members(cluster: Cluster, view: GroupView) -> dict[str, RebalanceMember]:
     known = {name: set(members) for name in view.masters if (members := _known(view, name)) is not None}
-    rows: Rows = {}
+    rows: dict[str, RebalanceMember] = {}
     for client_id, row in member_rows(cluster, view, None).items():
         actor = view.by_client.get(client_id)
-        rows[client_id] = {**{name: row.get(name) for name in MEMBER_FIELDS}, **_own(actor),
+        rows[client_id] = {**member_card(row), **_own(actor),
                            "known_to": sorted(name for name, members in known.items() if client_id in members)}
     return rows
 
 
-def _own(actor: ConsumerActor | None) -> Row:
+def member_card(row: MemberRow) -> MemberCard:
+    return {"actor": row["actor"], "letter": row["letter"], "colour": row["colour"], "state": row["state"],
+            "transport": row["transport"], "kind": row["kind"], "language": row["language"],
+            "release": row.get("release"), "since_ms": row["since_ms"], "expires_at_ms": row["expires_at_ms"]}
+
+
+def _own(actor: ConsumerActor | None) -> MemberMind:
     """What only the process itself knows."""
     if actor is None or actor.consumer is None or not actor.lives:
         return {"strategy": None, "subscription": None, "due_ms": None, "route_due_ms": None, "rounds": None}
@@ -150,8 +131,8 @@ def _own(actor: ConsumerActor | None) -> Row:
             "rounds": table["rebalance"].runs}
 
 
-def _beliefs(view: GroupView, members: Rows, topics: dict[str, list[MessageQueue]]) -> Rows:
-    truth, rows = view.online_members(), dict[str, Row]()
+def _beliefs(view: GroupView, members: Iterable[str], topics: dict[str, list[MessageQueue]]) -> dict[str, Belief]:
+    truth, rows = view.online_members(), dict[str, Belief]()
     for client_id in members:
         actor = view.by_client.get(client_id)
         consumer = actor.consumer if actor is not None and actor.lives else None
@@ -168,8 +149,8 @@ def _beliefs(view: GroupView, members: Rows, topics: dict[str, list[MessageQueue
     return rows
 
 
-def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[MessageQueue]) -> Row:
-    missed: Row = {"missed_ms": None, "missed_why": None}
+def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[MessageQueue]) -> Division:
+    missed: MissedRound = {"missed_ms": None, "missed_why": None}
     if known is not None and known.missed_ms is not None:
         missed = {"missed_ms": known.missed_ms, "missed_why": known.missed_why}
     if known is None or known.division is None:
@@ -183,7 +164,7 @@ def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[Mes
 
 
 def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str,
-            mqs: list[MessageQueue]) -> list[tuple[MessageQueue, Row]]:
+            mqs: list[MessageQueue]) -> list[tuple[MessageQueue, RebalanceQueue]]:
     """Queues brokers have, and such as members still think of."""
     broadcasting = view.model == "BROADCASTING"
     due = shares(cluster, view, topic, mqs) if not broadcasting else dict.fromkeys(view.online_members(), mqs)
@@ -193,11 +174,11 @@ def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str
     secret = any(client_id not in alive and not view.is_leftover(client_id) for client_id in view.online_members())
     thought_of = {mq for mine in claims.values() for mq in mine if mq.topic == topic}
     thought_of |= {mq for consumer in alive.values() for mq in consumer.process_queues if mq.topic == topic}
-    found: list[tuple[MessageQueue, Row]] = []
+    found: list[tuple[MessageQueue, RebalanceQueue]] = []
     for mq in sorted({*mqs, *thought_of}):
         claimed = {client_id: history.claimed_since_ms(client_id, mq)
                    for client_id, mine in claims.items() if mq in mine}
-        held: Rows = {client_id: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
+        held: dict[str, HeldBy] = {client_id: {"since_ms": pq.taken_at_ms, "letting_go": pq.dropped}
                       for client_id, consumer in alive.items() if (pq := consumer.process_queues.get(mq)) is not None}
         wire = view.wire_owner(mq)
         if wire is not None:
@@ -211,8 +192,8 @@ def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str
     return found
 
 
-def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None], held: Rows, *,
-             secret: bool) -> tuple[str | None, int | None]:
+def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None],
+             held: dict[str, HeldBy], *, secret: bool) -> tuple[str | None, int | None]:
     """What is wrong with one queue, and since when.  `secret`: some member does not tell what it thinks."""
     if len(claims) > 1 or len(held) > 1:
         begun = sorted(ms for ms in (claims.values() if len(claims) > 1 else
@@ -228,7 +209,7 @@ def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | No
     return "waits" if holder is None else "lingers", since_ms
 
 
-def _waits(cluster: Cluster, view: GroupView) -> Rows:
+def _waits(cluster: Cluster, view: GroupView) -> dict[str, RebalanceWait]:
     """Queues that members claim and cannot have yet."""
     return {f"{actor.client_id}|{key}": {"client_id": actor.client_id, "holder": None, "holder_state": None, **row}
             for actor in view.actors if isinstance(actor.consumer, PushConsumer) and actor.lives

@@ -1,33 +1,30 @@
 """The log as a tape, and the index as a shelf (channels `store/<slug>/<node>`, `index/<slug>/<node>`)."""
 
-from typing import Any
-
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.queries.rows.storage import Index, IndexedKey, IndexEntry, LogPositions, Store, TapeRecord
 from sandbox.queries.snapshot.tape import topics_in_colour_order
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.store.message_store import MessageStore
-
-Row = dict[str, Any]
 
 LAST_ENTRIES = 64
 NEWEST_KEYS = 12
 
 
-def read_store(cluster: Cluster, node: BrokerNode) -> Row:
+def read_store(cluster: Cluster, node: BrokerNode) -> Store:
     store = node.running.store
     return {"log": log_row(store), "files": {file.name: {"bytes": str(file.size), "wrote": str(file.wrote)}
                                              for file in store.log.files.files},
             "records": cache_of(cluster).tape(node.node).read(store), "topics": topics_in_colour_order(store)}
 
 
-def log_row(store: MessageStore) -> Row:
+def log_row(store: MessageStore) -> LogPositions:
     return {"min": str(store.min_physical_offset), "max": str(store.max_physical_offset),
             "flushed": str(store.flushed_offset), "dispatched": str(store.dispatched_offset),
             "file_bytes": str(store.config.commit_log_file_bytes)}
 
 
-def read_index(cluster: Cluster, node: BrokerNode) -> Row:
+def read_index(cluster: Cluster, node: BrokerNode) -> Index:
     store = node.running.store
     files = store.index.files
     return {
@@ -40,7 +37,7 @@ def read_index(cluster: Cluster, node: BrokerNode) -> Row:
     }
 
 
-def _newest_keys(records: dict[str, Row]) -> list[Row]:
+def _newest_keys(records: dict[str, TapeRecord]) -> list[IndexedKey]:
     """Of the last records of the log: each key once, the newest first.  A message may have several, with blanks
     between."""
     found = {(record["topic"], key): None for record in reversed(records.values()) if record["kind"] == "normal"
@@ -48,13 +45,13 @@ def _newest_keys(records: dict[str, Row]) -> list[Row]:
     return [{"topic": topic, "key": key} for topic, key in list(found)[:NEWEST_KEYS]]
 
 
-def _last_entries(node: BrokerNode) -> dict[str, Row]:
+def _last_entries(node: BrokerNode) -> dict[str, IndexEntry]:
     """The newest entries over all files, oldest first."""
-    found: dict[str, Row] = {}
+    found: dict[str, IndexEntry] = {}
     left = LAST_ENTRIES
     for file in reversed(node.running.store.index.files):
         first = max(1, file.index_count - left)
-        rows: dict[str, Row] = {}
+        rows: dict[str, IndexEntry] = {}
         for no in range(first, file.index_count):
             entry = file.entry(no)
             if entry is not None:

@@ -1,12 +1,9 @@
 """The end of a commit log, record by record."""
 
-from typing import Any
-
 from sandbox.message.message import StoredMessage
 from sandbox.message.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
+from sandbox.queries.rows.storage import TapeRecord
 from sandbox.store.message_store import MessageStore
-
-Row = dict[str, Any]
 
 LAST_RECORDS = 64
 
@@ -27,10 +24,10 @@ class Tape:
     """The last records of one log.  Remembers where it was, so a reading costs what is new."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[int, TapeRecord] = {}
         self._next = 0
 
-    def read(self, store: MessageStore) -> dict[str, Row]:
+    def read(self, store: MessageStore) -> dict[str, TapeRecord]:
         if not self._rows or self._next > store.max_physical_offset or self._next < store.min_physical_offset:
             self._rows, self._next = {}, _start(store)
         for _, _, layout in store.log.walk(self._next, check_crc=False):
@@ -44,7 +41,7 @@ class Tape:
         return {str(physical): row for physical, row in self._rows.items()}
 
 
-def record_row(message: StoredMessage) -> Row:
+def record_row(message: StoredMessage) -> TapeRecord:
     return {"bytes": message.store_bytes, "topic": message.topic, "queue_id": message.queue_id,
             "queue_offset": str(message.queue_offset), "tags": message.properties.get("TAGS"),
             "key": message.properties.get("KEYS"), "kind": kind_of(message.topic)}

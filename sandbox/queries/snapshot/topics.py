@@ -1,42 +1,33 @@
 """Topics, queue by queue: who may write, who may read, and what waits where (product page Topics)."""
 
-from typing import Any
-
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import PERM_READ, PERM_WRITE
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.last_known import LastKnown
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import is_system
+from sandbox.queries.rows.topics import QueueOfTopic, TopicAtBroker, TopicDown, Topics, TopicUse
 from sandbox.queries.snapshot.tape import kind_of
 from sandbox.queries.snapshot_cache import cache_of
 
-Row = dict[str, Any]
 MAX_GROUPS = 16  # whose backlog a queue names
 
 
-def read_topics(cluster: Cluster) -> Row:
-    """{"topics": [{"topic", "kind", "brokers": [{"broker", "write_queues", "read_queues", "permission", "how",
-    "down"}], "groups": [name], "queues": [{"broker", "queue_id", "min", "max", "rate_per_s", "use", "waiting"}]}]}.
-
-    `down`: None while the master runs; else all of its row and queues is as it knew them last, {"known_at_ms", "kept":
-    whether a slave that runs has them}.
-    `use`: `rw`, `wo` (written, and nobody may read it), `ro` (readable, and nobody may write it) or `none` (neither:
-    left behind by a shrink).  `waiting`: group → messages behind its committed offset, None where it never committed.
-    """
-    rows: dict[str, Row] = {}
+def read_topics(cluster: Cluster) -> Topics:
+    rows: dict[str, TopicUse] = {}
     for node in cluster.nodes.masters():
         broker = node.running
         last_ids = dict(broker.store.queues())  # sorted, so the highest id of each topic stays
         for name, config in sorted(broker.topics.table.items()):
             if is_system(name) or broker.topics.is_system(name):
                 continue
-            counts = {"broker": node.name, "write_queues": config.write_queues, "read_queues": config.read_queues,
-                      "permission": config.permission, "how": cluster.origins.of(name, node.name), "down": None}
+            counts: TopicAtBroker = {
+                "broker": node.name, "write_queues": config.write_queues, "read_queues": config.read_queues,
+                "permission": config.permission, "how": cluster.origins.of(name, node.name), "down": None}
             groups = _groups(broker, name)
             _add(rows, name, counts, groups, _queues(cluster, broker, name, counts, groups, last_ids.get(name, -1)))
     for master, known in cluster.nodes.down_masters().items():
-        down = {"known_at_ms": known.at_ms, "kept": cluster.nodes.slave_of(master) is not None}
+        down: TopicDown = {"known_at_ms": known.at_ms, "kept": cluster.nodes.slave_of(master) is not None}
         for name, was in known.topics.items():
             if not is_system(name):
                 counts = {"broker": master, "write_queues": was["write_queues"],
@@ -45,11 +36,12 @@ def read_topics(cluster: Cluster) -> Row:
                 groups = sorted(group for group, read in known.groups.items() if name in read)[:MAX_GROUPS]
                 _add(rows, name, counts, groups, _queues_then(known, name, counts, groups))
     for row in rows.values():
-        row["brokers"].sort(key=lambda counts: str(counts["broker"]))
+        row["brokers"].sort(key=lambda counts: counts["broker"])
     return {"topics": [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]}
 
 
-def _add(rows: dict[str, Row], name: str, counts: Row, groups: list[str], queues: list[Row]) -> None:
+def _add(rows: dict[str, TopicUse], name: str, counts: TopicAtBroker, groups: list[str],
+         queues: list[QueueOfTopic]) -> None:
     row = rows.setdefault(name, {"topic": name, "kind": kind_of(name), "brokers": [], "groups": [], "queues": []})
     row["brokers"].append(counts)
     row["groups"] = sorted({*row["groups"], *groups})
@@ -64,12 +56,12 @@ def _groups(broker: Broker, topic: str) -> list[str]:
     return sorted(found)[:MAX_GROUPS]
 
 
-def _queues(cluster: Cluster, broker: Broker, topic: str, counts: Row, groups: list[str],
-            last_id: int) -> list[Row]:
+def _queues(cluster: Cluster, broker: Broker, topic: str, counts: TopicAtBroker, groups: list[str],
+            last_id: int) -> list[QueueOfTopic]:
     """Every queue the counts name, and those a shrink left messages in."""
     store = broker.store
     count = max(counts["read_queues"], counts["write_queues"], last_id + 1)
-    rows: list[Row] = []
+    rows: list[QueueOfTopic] = []
     for queue_id in range(count):
         high = store.max_offset(topic, queue_id)
         low = max(0, store.min_offset(topic, queue_id))
@@ -81,8 +73,8 @@ def _queues(cluster: Cluster, broker: Broker, topic: str, counts: Row, groups: l
     return rows
 
 
-def _queues_then(known: LastKnown, topic: str, counts: Row, groups: list[str]) -> list[Row]:
-    rows: list[Row] = []
+def _queues_then(known: LastKnown, topic: str, counts: TopicAtBroker, groups: list[str]) -> list[QueueOfTopic]:
+    rows: list[QueueOfTopic] = []
     for queue_id, (low, high) in enumerate(known.topics[topic]["ends"]):
         mq = MessageQueue(topic, counts["broker"], queue_id)
         rows.append({"broker": mq.broker, "queue_id": queue_id, "min": str(low), "max": str(high), "rate_per_s": None,
@@ -91,7 +83,7 @@ def _queues_then(known: LastKnown, topic: str, counts: Row, groups: list[str]) -
     return rows
 
 
-def _use(counts: Row, queue_id: int) -> str:
+def _use(counts: TopicAtBroker, queue_id: int) -> str:
     writable = queue_id < counts["write_queues"] and counts["permission"] & PERM_WRITE
     readable = queue_id < counts["read_queues"] and counts["permission"] & PERM_READ
     return "rw" if writable and readable else "wo" if writable else "ro" if readable else "none"

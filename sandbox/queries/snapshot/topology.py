@@ -1,6 +1,6 @@
 """Who is there and what name servers believe of it (channel `topology/<slug>`, product page Topology)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.cluster import console
@@ -11,20 +11,23 @@ from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.nodes import NameServerNode
 from sandbox.namesrv.config import NameServerConfig
+from sandbox.queries.rows.topology import (
+    BrokerOfTopology,
+    ClientMember,
+    ClientNode,
+    ClientRounds,
+    Lives,
+    ServerNode,
+    Topology,
+    View,
+)
 from sandbox.queries.snapshot.topology_links import Talk, link_rows
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
 
-Row = dict[str, Any]
 
-
-def read_topology(cluster: Cluster) -> Row:
-    """{"lives", "name_servers", "brokers", "clients", "views", "links"}; nodes by the names links have (`NodeNames`).
-
-    `views`: `ns-1~broker-a` → when that name server last heard of that broker, None while it does not know it; a name
-    server that is down has no opinion, and no row.  Moments are of the sandbox's clock.
-    """
+def read_topology(cluster: Cluster) -> Topology:
     talk = Talk(cluster)
     return {
         "lives": _lives(cluster),
@@ -34,7 +37,7 @@ def read_topology(cluster: Cluster) -> Row:
     }
 
 
-def _lives(cluster: Cluster) -> Row:
+def _lives(cluster: Cluster) -> Lives:
     """How long a silent broker is believed in, how often that is looked at, and how often a broker speaks up."""
     running = (node.name_server.config for node in cluster.nodes.name_servers if node.name_server is not None)
     config = next(running, None) or NameServerConfig(address="")
@@ -47,16 +50,16 @@ def _in_order(cluster: Cluster) -> list[BrokerNode]:
     return sorted(cluster.nodes.brokers, key=lambda node: (node.name, node.record.broker_id))
 
 
-def _name_server(node: NameServerNode) -> Row:
+def _name_server(node: NameServerNode) -> ServerNode:
     server = node.name_server
     return {"state": node.state, "address": node.record.address,
             "next_scan_ms": None if server is None else server.next_scan_ms,
             "topics": None if server is None else len(server.route_info.topic_queues)}
 
 
-def _broker(cluster: Cluster, node: BrokerNode) -> Row:
+def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
     """What only a running process knows is None while there is none."""
-    row: Row = {
+    row: BrokerOfTopology = {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
         "state": node.state, "address": node.record.address, "flush": cluster.preset.flush,
         "replication": node.replication, "skew_ms": node.clock.skew_ms, "disk": None, "used_percent": None, "min": None,
@@ -71,25 +74,25 @@ def _broker(cluster: Cluster, node: BrokerNode) -> Row:
             "min": str(store.min_physical_offset), "max": str(store.max_physical_offset),
             "flushed": str(store.flushed_offset),
             "replicated": None if replicated is None else str(replicated), "locks": held}
-    return row | _replica(cluster, node)
+    row["replica"], row["behind"] = _replica(cluster, node)
+    return row
 
 
-def _replica(cluster: Cluster, node: BrokerNode) -> Row:
-    """How a slave follows, as its master sees it: only the master counts what was acknowledged."""
+def _replica(cluster: Cluster, node: BrokerNode) -> tuple[str | None, str | None]:
+    """How a slave follows, and how many bytes behind: as its master sees it, which alone counts what was
+    acknowledged."""
     if node.is_master:
-        return {}
+        return None, None
     master = next((other for other in cluster.nodes.masters() if other.name == node.name), None)
     if master is None:
-        return {}
+        return None, None
     link = next((link for link in master.running.store.ha.slaves() if link.slave_id == node.record.broker_id), None)
-    if link is None:
-        return {"replica": "lost"}
-    return {"replica": link.state, "behind": str(link.behind_bytes)}
+    return ("lost", None) if link is None else (link.state, str(link.behind_bytes))
 
 
-def _views(cluster: Cluster) -> Row:
+def _views(cluster: Cluster) -> dict[str, View]:
     """By address: after a promotion a name server knows a machine by its former name, until it registers anew."""
-    rows: Row = {}
+    rows: dict[str, View] = {}
     for server in cluster.nodes.name_servers:
         if server.name_server is None:
             continue
@@ -102,17 +105,13 @@ def _views(cluster: Cluster) -> Row:
     return rows
 
 
-def _clients(cluster: Cluster) -> dict[str, Row]:
+def _clients(cluster: Cluster) -> dict[str, ClientNode]:
     """By process: actors that share one are in the row of the one whose process it is."""
-    rows: dict[str, Row] = {}
-    for label, actor in sorted(cluster.actors.by_label.items()):
-        home = cluster.node_names.node("actor", label)
-        row = rows.setdefault(home, {"members": []})
-        row["members"].append(_member(actor))
-        if home == label:
-            row |= {"kind": actor.kind, "state": actor.state, "client_id": actor.client_id or None,
-                    "colour": getattr(actor, "colour", None),
-                    **_rounds(cluster, actor.instance if actor.lives else None)}
+    actors = cluster.actors.by_label
+    members: dict[str, list[ClientMember]] = {}
+    for label, actor in sorted(actors.items()):
+        members.setdefault(cluster.node_names.node("actor", label), []).append(_member(actor))
+    rows = {home: _client(cluster, actors[home], inside) for home, inside in members.items()}
     producer = cluster.console.producer
     if producer is not None and producer.state in ("starting", "running", "hung", "stopping"):
         rows[console.LABEL] = {
@@ -122,25 +121,29 @@ def _clients(cluster: Cluster) -> dict[str, Row]:
     return rows
 
 
-def _member(actor: Actor) -> Row:
+def _client(cluster: Cluster, actor: Actor, members: list[ClientMember]) -> ClientNode:
+    return {"kind": actor.kind, "state": actor.state, "client_id": actor.client_id or None,
+            "colour": getattr(actor, "colour", None), "members": members,
+            **_rounds(cluster, actor.instance if actor.lives else None)}
+
+
+def _member(actor: Actor) -> ClientMember:
     group = actor.group if isinstance(actor, ConsumerActor) else producer_group(actor.label)
     return {"label": actor.label, "kind": actor.kind, "group": group, "state": actor.state}
 
 
-def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> Row:
+def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> ClientRounds:
     """Which name server the process keeps to, and its rounds of asking routes and of heartbeats: how many there were,
     and when the next is due."""
     rows = {} if instance is None else instance.timer_rows()
     chosen = None if instance is None else instance.name_servers.chosen
-    found: Row = {"name_server": None if chosen is None else cluster.nodes.name_at(chosen)}
-    for job in ("route", "heartbeat"):
-        timer = rows.get(job)
-        found[f"{job}_runs"] = None if timer is None else timer.runs
-        found[f"{job}_due_ms"] = None if timer is None else timer.due_ms
-    return found
+    route, heartbeat = rows.get("route"), rows.get("heartbeat")
+    return {"name_server": None if chosen is None else cluster.nodes.name_at(chosen),
+            "route_runs": route and route.runs, "route_due_ms": route and route.due_ms,
+            "heartbeat_runs": heartbeat and heartbeat.runs, "heartbeat_due_ms": heartbeat and heartbeat.due_ms}
 
 
-def _strangers(talk: Talk) -> dict[str, Row]:
+def _strangers(talk: Talk) -> dict[str, ClientNode]:
     """Clients that are not ours: of those there is what brokers were told."""
     return {name: {"kind": "wire", "state": "running", "client_id": name, "colour": None, "name_server": None,
                    "members": [], "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,

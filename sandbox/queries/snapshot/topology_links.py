@@ -1,12 +1,14 @@
 """Connections between nodes as the network has them, and what somebody did to them."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.broker.broker import Broker
+from sandbox.broker.consumers import MemberInfo
+from sandbox.broker.producers import ProducerInfo
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.wire_connections import WireConnection
+from sandbox.queries.rows.topology import Link, LinkState
 
-Row = dict[str, Any]
 Ends = tuple[str, str]  # who connected, who serves
 
 
@@ -53,14 +55,9 @@ class Talk:
         return self._ids
 
 
-def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Row]:
-    """By `a~b`: every link with an open connection, and those something was done to.
-
-    `kind`: data (client and broker), route (client and name server), register (broker and name server), replica (slave
-    and master).  `logs`: how many of its connections carry the log.  `there_cut`, `there_ms`: from a to b; `back_…`:
-    the other way.  `heard_ms`: when the broker last had a heartbeat of that client.
-    """
-    rows: dict[Ends, Row] = {}
+def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Link]:
+    """By `a~b`: every link with an open connection, and those something was done to."""
+    rows: dict[Ends, LinkState] = {}
     for one in talk.open:
         row = rows.setdefault(one.ends, _row(cluster, one.ends))
         row["connections"] += 1
@@ -74,7 +71,7 @@ def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Row]:
     return {f"{a}~{b}": {**rows[a, b], "heard_ms": heard.get((a, b))} for a, b in sorted(rows)}
 
 
-def _row(cluster: Cluster, ends: Ends) -> Row:
+def _row(cluster: Cluster, ends: Ends) -> LinkState:
     a, b = ends
     there, back = cluster.links.state(a, b), cluster.links.state(b, a)
     return {"a": a, "b": b, "kind": _kind(cluster, ends), "connections": 0, "logs": 0, "there_cut": there.cut,
@@ -112,6 +109,7 @@ def _heard(cluster: Cluster, talk: Talk) -> dict[Ends, int]:
 
 
 def _beats(broker: Broker) -> list[tuple[str, int]]:
-    groups: list[Any] = [group.channels for group in broker.consumers.groups.values()]
-    groups += broker.producers.groups.values()
-    return [(info.channel.remote, info.last_update_ms) for channels in groups for info in channels.values()]
+    infos: list[MemberInfo | ProducerInfo] = [info for group in broker.consumers.groups.values()
+                                              for info in group.channels.values()]
+    infos += [info for channels in broker.producers.groups.values() for info in channels.values()]
+    return [(info.channel.remote, info.last_update_ms) for info in infos]

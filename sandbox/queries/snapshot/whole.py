@@ -1,14 +1,29 @@
 """The whole sandbox in one value: first paint, JSON API, keyframes (catalogue 9)."""
 
-from typing import Any
-
 from sandbox.broker.broker import Broker
 from sandbox.client.config import INNER_PRODUCER_GROUP
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.nodes import NameServerNode
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import dead_letter_topic, is_system, retry_topic
+from sandbox.queries.rows.board import Lock, LockRow, MemberRow, QueueRow
 from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.rows.snapshot import (
+    BrokerHeard,
+    BrokerRow,
+    GroupCounts,
+    GroupMemberRow,
+    GroupQueueRow,
+    GroupRow,
+    LogRow,
+    NameServerRow,
+    ProducerRow,
+    Snapshot,
+    SubscriptionRow,
+    TopicQueueRow,
+    TopicRow,
+)
 from sandbox.queries.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.groups import group_names, topics_read
 from sandbox.queries.snapshot.members import member_rows
@@ -17,69 +32,62 @@ from sandbox.queries.snapshot.storage import log_row
 from sandbox.queries.snapshot.tape import kind_of
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.remoting.channel import LOOPBACK
-
-Row = dict[str, Any]
-
-_MEMBER = ("actor", "kind", "state", "transport", "language", "version", "queues", "buffered", "buffered_bytes",
-           "fullest", "span", "busy", "threads", "since_ms", "timers")
-_QUEUE = ("committed", "in_memory", "next_pull", "owner", "lock", "oldest", "flow_control", "held_until_ms", "cause",
-          "down")
-_LOCK = ("holder", "expires_at_ms", "trusted_until_ms")
+from sandbox.store.message_store import MessageStore
 
 
-def draw_snapshot(cluster: Cluster) -> Row:
+def draw_snapshot(cluster: Cluster) -> Snapshot:
     record = cluster.record
     return {
         "sandbox": {"slug": record.slug, "name": record.slug, "template": record.template, "preset": record.preset,
                     "state": "live", "expires_at": None, "trouble": cluster.disk_full.sentence,
                     "trouble_why": cluster.disk_full.why,
-                    "notices": [notice._asdict() for notice in cluster.notices],
+                    "notices": [{"pattern": notice.pattern, "values": notice.values,
+                                 "dismissible": notice.dismissible} for notice in cluster.notices],
                     "client_rebalance_interval_ms": cluster.preset.client_rebalance_interval_ms},
         "epoch": record.epoch, "seq": str(cluster.journal.next_seq - 1), "at_ms": cluster.clock.now_ms(),
         "wall_ms": cluster.environment.wall.now_ms(), "rate": cluster.clock.rate,
         "rate_pinned": bool(cluster.wire_clients()),
         "name_servers": [_name_server(node) for node in cluster.nodes.name_servers],
         "brokers": [_broker(cluster, node) for node in cluster.nodes.brokers],
-        "links": cluster.links.rows(),
+        "links": [{"a": row["a"], "b": row["b"], "state": row["state"], "one_way": row["one_way"],
+                   "delay_ms": row["delay_ms"]} for row in cluster.links.rows()],
         "topics": _topics(cluster), "producers": _producers(cluster),
         "groups": [_group(cluster, name) for name in group_names(cluster)],
     }
 
 
-def _name_server(node: Any) -> Row:
-    brokers: list[Row] = []
+def _name_server(node: NameServerNode) -> NameServerRow:
+    brokers: list[BrokerHeard] = []
     if node.name_server is not None:
         brokers = [{"broker": live.broker, "broker_id": live.broker_id, "last_update_ms": live.last_update_ms}
                    for _, live in sorted(node.name_server.route_info.live.items())]
     return {"name": node.name, "state": node.state, "brokers": brokers}
 
 
-def _broker(cluster: Cluster, node: BrokerNode) -> Row:
+def _broker(cluster: Cluster, node: BrokerNode) -> BrokerRow:
     store = node.broker.store if node.broker is not None else None
-    replicated = store.replicated_offset if store is not None and node.is_master else None
     return {
         "broker": node.name, "broker_id": node.record.broker_id, "role": "master" if node.is_master else "slave",
         "state": node.state, "address": node.record.address,
         "listening": cluster.listeners.listens(node.record.address), "flush": cluster.preset.flush,
         "replication": node.replication, "property_filter": cluster.preset.property_filter,
         "disk": store.disk_state if store is not None else None, "skew_ms": node.clock.skew_ms,
-        "log": None if store is None else {**_log(store),
-                                           "replicated": None if replicated is None else str(replicated)},
+        "log": None if store is None else _log(store, store.replicated_offset if node.is_master else None),
     }
 
 
-def _log(store: Any) -> Row:
+def _log(store: MessageStore, replicated: int | None) -> LogRow:
     row = log_row(store)
-    del row["dispatched"]
-    return row
+    return {"min": row["min"], "max": row["max"], "flushed": row["flushed"], "file_bytes": row["file_bytes"],
+            "replicated": None if replicated is None else str(replicated)}
 
 
-def _topics(cluster: Cluster) -> list[Row]:
+def _topics(cluster: Cluster) -> list[TopicRow]:
     """One row per topic over all brokers; counts and rights are the first broker's that has it.
 
     A queue with `known_at_ms` is a down master's, as that knew it last.
     """
-    rows: dict[str, Row] = {}
+    rows: dict[str, TopicRow] = {}
     for node in cluster.nodes.masters():
         broker = node.running
         for name, config in sorted(broker.topics.table.items()):
@@ -100,8 +108,8 @@ def _topics(cluster: Cluster) -> list[Row]:
     return [rows[name] for name in sorted(rows, key=lambda name: (kind_of(name) != "normal", name))]
 
 
-def _topic_queues(cluster: Cluster, broker: Broker, topic: str, count: int) -> list[Row]:
-    rows: list[Row] = []
+def _topic_queues(cluster: Cluster, broker: Broker, topic: str, count: int) -> list[TopicQueueRow]:
+    rows: list[TopicQueueRow] = []
     for queue_id in range(count):
         high = broker.store.max_offset(topic, queue_id)
         rate = cache_of(cluster).rate(MessageQueue(topic, broker.config.name, queue_id), high)
@@ -111,8 +119,8 @@ def _topic_queues(cluster: Cluster, broker: Broker, topic: str, count: int) -> l
     return rows
 
 
-def _producers(cluster: Cluster) -> list[Row]:
-    rows: list[Row] = []
+def _producers(cluster: Cluster) -> list[ProducerRow]:
+    rows: list[ProducerRow] = []
     now_ms = cluster.clock.now_ms()
     for actor in cluster.actors.producers():
         until = actor.producer.faults.available_from_ms if actor.producer is not None else {}
@@ -123,7 +131,7 @@ def _producers(cluster: Cluster) -> list[Row]:
     return rows + _wire_producers(cluster)
 
 
-def _wire_producers(cluster: Cluster) -> list[Row]:
+def _wire_producers(cluster: Cluster) -> list[ProducerRow]:
     """Of those brokers know the heartbeats, and nothing of what they mean to send."""
     found = {info.client_id for node in cluster.nodes.masters()
              for group, channels in node.running.producers.groups.items() if group != INNER_PRODUCER_GROUP
@@ -132,7 +140,7 @@ def _wire_producers(cluster: Cluster) -> list[Row]:
              "rate_per_s": None, "sent": None, "failed": None, "unavailable": {}} for client_id in sorted(found)]
 
 
-def _group(cluster: Cluster, name: str) -> Row:
+def _group(cluster: Cluster, name: str) -> GroupRow:
     view = GroupView(cluster, name)
     settings = next((actor.settings for actor in view.actors), None)
     members = member_rows(cluster, view, None)
@@ -142,23 +150,40 @@ def _group(cluster: Cluster, name: str) -> Row:
     return {
         "group": name, "model": view.model, "listener": settings.listener if settings is not None else None,
         "strategy": group_strategy(cluster, view).name, "subscription": _subscription(view),
-        "members": [{"client_id": client_id, **{key: row[key] for key in _MEMBER}}
-                    for client_id, row in members.items()],
+        "members": [group_member(client_id, row) for client_id, row in members.items()],
         "lag": with_retries(lag_of(every), counts["retrying"]), **known_queues(every),
         "queues": [_queue(topic, key, row) for (topic, key), row in every.items()],
         "counts": counts,
     }
 
 
-def _queue(topic: str, key: str, row: Row) -> Row:
+def group_member(client_id: str, row: MemberRow) -> GroupMemberRow:
+    return {"client_id": client_id, "actor": row["actor"], "kind": row["kind"], "state": row["state"],
+            "transport": row["transport"], "language": row["language"], "version": row["version"],
+            "queues": row["queues"], "buffered": row["buffered"], "buffered_bytes": row["buffered_bytes"],
+            "fullest": row["fullest"], "span": row["span"], "busy": row["busy"], "threads": row["threads"],
+            "since_ms": row["since_ms"], "timers": row["timers"]}
+
+
+def group_queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:
+    """`key`: `broker-a:3` or `broker-a:3@<client id>`."""
     broker, _, number = key.partition("@")[0].rpartition(":")
-    drawn = {"topic": topic, "broker": broker, "queue_id": int(number), **{name: row[name] for name in _QUEUE}}
-    if drawn["lock"] is not None:
-        drawn["lock"] = {name: drawn["lock"][name] for name in _LOCK}
-    return drawn
+    return {"topic": topic, "broker": broker, "queue_id": int(number), "committed": row["committed"],
+            "in_memory": row["in_memory"], "next_pull": row["next_pull"], "owner": row["owner"], "lock": row["lock"],
+            "oldest": row["oldest"], "flow_control": row["flow_control"], "held_until_ms": row["held_until_ms"],
+            "cause": row["cause"], "down": row["down"]}
 
 
-def _subscription(view: GroupView) -> list[Row]:
+def _queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:
+    return {**group_queue(topic, key, row), "lock": _lock(row["lock"])}
+
+
+def _lock(row: LockRow | None) -> Lock | None:
+    return None if row is None else {"holder": row["holder"], "expires_at_ms": row["expires_at_ms"],
+                                     "trusted_until_ms": row["trusted_until_ms"]}
+
+
+def _subscription(view: GroupView) -> list[SubscriptionRow]:
     """What brokers hold for the group; before its first heartbeat, what its actors will ask for."""
     found: dict[str, tuple[str, str]] = {sub.topic: (sub.expression, sub.kind) for actor in view.actors
                                          for sub in actor.settings.subscriptions}
@@ -170,7 +195,7 @@ def _subscription(view: GroupView) -> list[Row]:
             if topic != retry_topic(view.group)]
 
 
-def _counts(cluster: Cluster, view: GroupView) -> Row:
+def _counts(cluster: Cluster, view: GroupView) -> GroupCounts:
     """`retrying`: messages in the retry topic nobody has consumed yet; `dead_letters`: in the dead-letter topic."""
     dead = 0
     for broker in view.masters.values():

@@ -91,7 +91,7 @@ def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = Non
         try:
             student = Student(world, chance.fork("deeds"))
             student.play(lesson.minutes * 60)
-            messages = sum(int(queue["max"]) for topic in world.snapshot()["topics"] for queue in topic["queues"])
+            messages = sum(int(queue["max"] or 0) for topic in world.snapshot()["topics"] for queue in topic["queues"])
             if killed:
                 world.kill()
             else:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.snapshot import GroupRow
 from sandbox.simulation.world import World
 
 TEMPLATES = ("orders", "payments", "flights", "cluster", "retries", "shrink")
@@ -77,8 +78,8 @@ class Student:
     def soon(self, low_s: float, high_s: float) -> float:
         return self._chance.between(low_s, high_s)
 
-    def group(self) -> dict[str, Any] | None:
-        groups: list[dict[str, Any]] = [group for group in self._world.snapshot()["groups"] if group["members"]]
+    def group(self) -> GroupRow | None:
+        groups = [group for group in self._world.snapshot()["groups"] if group["members"]]
         return self._chance.choice(groups) if groups else None
 
     def member(self) -> str | None:

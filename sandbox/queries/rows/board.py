@@ -1,0 +1,193 @@
+"""Rows of the Board: one group on one topic, its queues and members (catalogue 9, 10: `board/<slug>/<group>/<topic>`).
+
+Offsets and counts that may pass 2^53 are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless
+the field says what else it means.  `NotRequired` fields are those only one of sandbox and real cluster has.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class Lock(TypedDict):
+    """A queue's lock, as a snapshot has it."""
+
+    holder: str  # client id
+    expires_at_ms: int  # at the broker
+    trusted_until_ms: int | None  # by its holder; None: the holder does not trust it, or is not ours
+
+
+class LockRow(Lock):
+    """The same with its renewals."""
+
+    granted_at_ms: int | None
+    renew_at_ms: int | None  # None: its holder is not ours
+    known_by: NotRequired[str]  # `holder`: a real cluster's brokers do not show their locks
+
+
+class OldestMessage(TypedDict):
+    """The oldest unfinished message a listener has been given."""
+
+    offset: str
+    key: str  # "": it has none
+    since_ms: int  # its listener began
+
+
+class DownMark(TypedDict):
+    """Of a queue whose master is down."""
+
+    known_at_ms: int  # when the master's last word was
+    reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), nobody
+    lag: str | None  # messages, by that last word; None: no stored offset
+
+
+class MasterState(TypedDict):
+    """Whether the queue's master answers."""
+
+    down: DownMark | None  # None: it does
+
+
+class QueueEnds(TypedDict):
+    """The queue itself, whichever group reads it."""
+
+    min: str | None  # offset of the oldest message
+    max: str | None  # offset after the newest one
+    rate_per_s: float | None  # messages stored
+
+
+class QueuePosition(TypedDict):
+    """How far the group has come."""
+
+    committed: str | None  # offset; None: none is stored
+    oldest_stored_ms: int | None  # store time of the message at `committed`; None: nothing waits, or not known
+
+
+class CachedMessages(TypedDict):
+    """What a member of a real cluster says it holds of a queue."""
+
+    count: int
+    min: str  # the smallest offset
+    max: str  # the largest
+
+
+class Held(TypedDict):
+    """What the owner's process shows of the queue; a wire client shows none of it."""
+
+    in_memory: str | None  # offset it would commit now
+    cells: str | None  # runs of done, processing, buffered messages: `3d4p5b`
+    cells_from: str | None  # offset of the first cell; None: no cells
+    oldest: OldestMessage | None  # None: no listener has begun with one
+    flow_control: str | None  # what keeps it from pulling: count, size, span; None: nothing
+
+
+class QueuePulls(TypedDict):
+    """How the queue is being pulled."""
+
+    next_pull: str | None  # offset
+    held_until_ms: int | None  # the broker holds a pull until then; None: none is held
+
+
+class AtBroker(MasterState, QueueEnds, QueuePosition, QueuePulls):
+    """What of a row its broker knows; of one that is down, what it knew last."""
+
+    owner: str | None  # client id of the member that holds its process queue; wire: pulled it last; None: no member
+    lock: LockRow | None  # None: no one holds one
+    cause: str | None  # seq of the last fact about the row; None: none yet
+
+
+class QueueRow(AtBroker, Held):
+    """One queue of one group; broadcasting: of one member."""
+
+    assigned: str | None  # client id of the member it belongs to, by what brokers know now; None: no member
+    cached: NotRequired[CachedMessages | None]  # real cluster, beside `cells`
+
+
+class SlowKey(TypedDict):
+    """What a listener takes its time for."""
+
+    key: str | None  # None: every key
+    queue: str | None  # None: every queue
+    ms: int
+    met: bool  # a message with it has come since it was named
+
+
+class PullLimits(TypedDict):
+    """What holds a member's pulls back, per queue."""
+
+    count: int | None  # messages
+    bytes: int | None
+    span: int | None  # offsets between the oldest and the newest it holds
+
+
+class MemberQueues(TypedDict):
+    """How much a member holds; None: it is not ours, and does not tell."""
+
+    queues: int | None  # how many it holds; wire: pulled last
+    buffered: int | None  # messages
+    fullest: int | None  # messages of its fullest queue
+    span: int | None  # offsets, of its widest queue
+
+
+class MemberRow(MemberQueues):
+    """One member of a group, as its card shows it."""
+
+    actor: str | None  # label; None: not ours
+    kind: str | None  # push, pull, lite
+    letter: str
+    colour: int  # 0 … 5
+    state: str  # starting, running, hung, stopping, stopped, crashed, refused
+    transport: str  # loopback, tcp
+    language: str
+    version: int | None  # as its heartbeat has it
+    release: NotRequired[str | None]  # `4.9.8`, of clients that are not ours
+    address: NotRequired[str]  # ip:port, real cluster
+    buffered_bytes: int | None
+    fullest_bytes: int | None  # of its fullest queue
+    busy: int | None  # threads at work
+    threads: int | None
+    since_ms: int | None  # start of its process; wire: its first heartbeat
+    state_since_ms: NotRequired[int | None]  # sandbox
+    timers: dict[str, int]  # name → due_ms
+    limits: PullLimits | None  # None: it pulls by hand, or does not tell
+    work_ms: list[int] | None  # a listener's shortest and longest time for a message
+    slow: SlowKey | None  # None: for no key
+    expires_at_ms: int | None  # brokers forget it then, if it stays silent
+    reason: str | None  # why its start was refused; None: it was not
+
+
+class KnownQueues(TypedDict):
+    """How many of a group's queues are known now."""
+
+    queues_known: int
+    queues_all: int
+    lag_last_known: str | None  # messages of queues whose masters are down, by their last word
+
+
+class BoardHeader(KnownQueues):
+    """Figures of the whole board.  Of a topic without a group everything of a group is None."""
+
+    group: str | None
+    topic: str
+    model: str | None  # CLUSTERING, BROADCASTING
+    listener: str | None  # concurrent, orderly
+    strategy: str | None  # its name on the wire
+    lag: str | None  # messages stored and not committed, those in the retry topic included; None: no offset is stored
+    retrying: str | None  # messages of them in the retry topic
+    oldest_since_ms: int | None  # store time of the oldest message that waits; None: none does
+    redelivered_on_crash: int | None  # messages listeners have been given that would come again
+    in_per_s: float | None  # messages stored, of this topic
+    out_per_s: float | None  # consumed, of all topics of the group
+    delivered_per_s: float | None  # handed out, of all topics
+    differs: bool  # more is handed out than consumed
+    e2e_p50_ms: int | None  # from store to consumed
+    e2e_p99_ms: int | None
+    delivered_again: int | None  # messages listeners have been given more than once
+    rate: float  # of the clock: seconds of the sandbox per second
+    next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
+    asked_at: NotRequired[int | None]  # ms, when a real cluster's brokers were asked for the topic's ends
+
+
+class Board(TypedDict):
+    """One group on one topic, all of one turn."""
+
+    header: BoardHeader
+    queues: dict[str, QueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`
+    members: dict[str, MemberRow]  # by client id; of an actor that never started, by its label

@@ -1,0 +1,27 @@
+"""Rows of the Groups page: how far each group is behind, and who is there to catch up (channel `groups/<slug>`)."""
+
+from typing import TypedDict
+
+from sandbox.queries.rows.board import KnownQueues
+
+
+class GroupState(KnownQueues):
+    """One group over all its topics.  None: not known, unless the field says what else it means."""
+
+    state: str  # behind, nobody, retrying, differs, unknown, ok, quiet (`control.group_state`)
+    topic: str | None  # the one furthest behind; None: it reads none
+    topics: list[str]  # without its retry topic
+    lag: str | None  # messages stored and not committed, `retrying` included; None: no offset is stored
+    retrying: str | None  # messages in its retry topic, not consumed yet
+    oldest_since_ms: int | None  # store time of the oldest message that waits; None: none does, or not known
+    oldest_after_ms: int | None  # the oldest message that waits was stored after this (real cluster)
+    members: int | None
+    consumed_per_s: float | None  # messages
+    delivered_per_s: float | None
+    differs: bool  # more is handed out than consumed
+
+
+class Groups(TypedDict):
+    """All groups, by name."""
+
+    groups: dict[str, GroupState]

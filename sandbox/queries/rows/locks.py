@@ -1,0 +1,70 @@
+"""Rows of the Locks page: who owns which queue of an orderly group (catalogue 10: `locks/<slug>/<group>`).
+
+Offsets are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless the field says what else it
+means.
+"""
+
+from typing import NotRequired, TypedDict
+
+from sandbox.queries.rows.board import KnownQueues, LockRow, MasterState, MemberRow
+
+
+class LockLives(TypedDict):
+    """How long a lock lives, in ms."""
+
+    broker_ms: int  # at the broker, without a renewal
+    client_ms: int  # its holder trusts it
+    renew_ms: int  # its holder renews it so often
+    assumed: NotRequired[bool]  # RocketMQ's defaults: a real cluster does not say
+
+
+class Consuming(TypedDict):
+    """The message a listener has of a queue."""
+
+    client_id: str
+    thread: int
+    offset: str
+    key: str  # "": it has none
+
+
+class LockedQueue(MasterState):
+    """One queue of the group, of an ordinary topic."""
+
+    topic: str
+    assigned: str | None  # client id of the member it belongs to; None: no member
+    waiting: list[str]  # client ids of members whose last attempt was refused, a short while ago
+    consuming: Consuming | None  # None: no message at the moment, or a member that is not ours
+    lock: LockRow | None  # None: no one holds one, or its master is down
+    suspended_until_ms: int | None  # its listener asked for a pause; None: it did not
+
+
+class LockAttempt(TypedDict):
+    """One LOCK_BATCH_MQ for one queue."""
+
+    at_ms: int
+    client_id: str
+    queue: str  # as `Locks.queues` is keyed; of any other topic `topic/broker-a:3`
+    topic: str
+    granted: bool
+    holder: str  # client id of who held it then
+    left_ms: int | None  # of the lock another client held; None: it was granted
+
+
+class LocksTold(TypedDict):
+    """What of a real cluster's locks is known, and by whom."""
+
+    locks: str  # holder, some holders
+    waiting: None
+    attempts: None
+
+
+class Locks(TypedDict):
+    """All locks of one group."""
+
+    lives: LockLives
+    queues: dict[str, LockedQueue]  # by `broker-a:3` of the group's first topic, of any other by `topic/broker-a:3`
+    members: dict[str, MemberRow]  # by client id
+    attempts: dict[str, LockAttempt]  # the last 40 of all brokers, oldest first
+    brokers: dict[str, str]  # node → state
+    known: NotRequired[KnownQueues]  # sandbox
+    told: NotRequired[LocksTold]  # real cluster

@@ -1,0 +1,188 @@
+"""Rows of the Rebalance page: who believes what of a group's queues, who holds them, how they moved.
+
+Catalogue 10: `rebalance/<slug>/<group>`.  None: not known.  Of clients that are not ours there is what brokers know:
+that they are members, since when, and which queues they pulled last; what they think stays with them.  A section of
+which nothing is known is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its queues 0 … n−1.  Moments
+(`…_ms`) are of the sandbox's clock.
+"""
+
+from typing import NotRequired, TypedDict
+
+from sandbox.queries.rows.board import LockRow
+from sandbox.queries.rows.waits import Wait
+
+
+class RebalanceGroup(TypedDict):
+    """The group itself."""
+
+    group: str
+    model: str | None  # CLUSTERING, BROADCASTING
+    orderly: bool | None  # members lock queues
+    strategy: str | None  # its name on the wire; broadcasting groups have none
+    strategies: dict[str, str]  # client id → name, of members that tell
+    apart: list[str]  # of strategy and subscription what members do not have in common: it loses messages then
+
+
+class RebalanceLives(TypedDict):
+    """How often members divide queues of their own accord, and ask for routes, in ms."""
+
+    rebalance_ms: int
+    route_ms: int
+
+
+class RebalanceBroker(TypedDict):
+    """What one master knows."""
+
+    state: str
+    members: list[str] | None  # client ids, sorted as clients sort; None: it is down
+
+
+class RebalanceTopic(TypedDict):
+    """One topic the group reads."""
+
+    queues: dict[str, int] | None  # {broker: n} as brokers have them now
+    retry: bool  # the group's retry topic
+
+
+class MemberCard(TypedDict):
+    """What of a `MemberRow` the page shows."""
+
+    actor: str | None
+    letter: str
+    colour: int
+    state: str
+    transport: str
+    kind: str | None
+    language: str
+    release: str | None
+    since_ms: int | None
+    expires_at_ms: int | None
+
+
+class MemberMind(TypedDict):
+    """What only its process knows."""
+
+    strategy: str | None  # broadcasting members have none
+    subscription: dict[str, str] | None  # topic → expression
+    due_ms: int | None  # it divides queues again
+    route_due_ms: int | None  # it asks for routes again
+    rounds: int | None  # how often it has divided
+
+
+class RebalanceMember(MemberCard, MemberMind):
+    """One member."""
+
+    known_to: list[str]  # masters
+
+
+class MissedRound(TypedDict):
+    """A round that came to nothing."""
+
+    missed_ms: int | None  # None: the last one did not
+    missed_why: str | None  # None: no one reported the members, or the route
+
+
+class Division(MissedRound):
+    """The last round that divided something."""
+
+    members: list[str] | None  # client ids, as the member heard
+    queues: dict[str, int] | None  # {broker: n} as its route said then
+    mine: list[str] | None  # the queues it computed for itself
+    asked_ms: int | None
+    trigger: str | None  # timer, notified, started, resumed, reset
+    index: int | None  # its place among `members`; None: it is not among them
+    agrees: bool | None  # it divides the same lists that brokers have now
+
+
+class Belief(Division):
+    """What one member believes of one topic."""
+
+    client_id: str
+    topic: str
+    route: dict[str, int] | None  # {broker: n} as its route says now
+
+
+class HeldBy(TypedDict):
+    """A member that has a process queue; of clients that are not ours, that pulled the queue last."""
+
+    since_ms: int | None
+    letting_go: bool | None
+
+
+class RebalanceQueue(TypedDict):
+    """One queue brokers have, or a member still thinks of."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    claims: dict[str, int | None]  # client id → since, ms: members that computed it as theirs
+    held: dict[str, HeldBy]  # by client id
+    due: list[str]  # client ids: whose it is once every member has divided what brokers know now
+    lock: LockRow | None  # None: no one holds one
+    trouble: str | None  # twice (two claim or hold it), nobody, lingers (held unclaimed), waits; None: nothing is wrong
+    since_ms: int | None  # of the trouble
+
+
+class RebalanceWait(Wait):
+    """A queue that a member claims and cannot have yet."""
+
+    client_id: str
+
+
+class Happening(TypedDict):
+    """Something after which members divide anew."""
+
+    seq: str
+    at_ms: int
+    what: str  # joined, left, topics, running, strategy, route, topic
+    who: str | None  # client id, person, name server
+    why: str | None  # how a member left; the broker; the strategy
+    topic_changed_ms: NotRequired[int | None]  # of `route`: when the topic changed
+
+
+class RoundRow(TypedDict):
+    """One round that changed something."""
+
+    seq: str
+    at_ms: int
+    client_id: str
+    topic: str
+    trigger: str
+    strategy: str | None
+    members: int
+    queues: int
+    added: list[str]
+    dropped: list[str]
+    because: Happening | None
+    behind_ms: int | None  # after what it is because of
+
+
+MoveRow = TypedDict("MoveRow", {
+    "seq": str,
+    "queue": str,
+    "from": str | None,  # client id; None: no one had it
+    "to": str,  # client id
+    "left_ms": int | None,  # None: `from` has it still; later than `taken_ms`: both had it for a while
+    "left_why": str | None,  # a reason of QueueDropped, or crashed
+    "taken_ms": int,
+    "start_offset": str,
+    "because": Happening | None,
+    "round": str | None,  # seq
+})
+"""One queue that changed hands."""
+
+
+class Rebalance(TypedDict):
+    """One group."""
+
+    group: RebalanceGroup
+    lives: RebalanceLives
+    brokers: dict[str, RebalanceBroker]  # masters by name
+    topics: dict[str, RebalanceTopic]
+    members: dict[str, RebalanceMember]  # by client id
+    beliefs: dict[str, Belief]  # by `<client id>|<topic>`
+    queues: dict[str, RebalanceQueue]
+    waits: dict[str, RebalanceWait]  # by `<client id>|<queue>`
+    rounds: dict[str, RoundRow]  # by seq, the last 48
+    moves: dict[str, MoveRow]  # by seq, the last 40
+    labels: NotRequired[dict[str, str]]  # client id → label of those in rounds and moves who are members no more

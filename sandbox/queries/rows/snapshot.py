@@ -1,0 +1,240 @@
+"""Rows of a whole sandbox or real cluster in one value: first paint, JSON API, keyframes (catalogue 9).
+
+Offsets are text.  Moments (`…_ms`) are of the sandbox's clock, of a real cluster of ours.  None: not known, unless the
+field says what else it means.  `NotRequired` fields are those only one of sandbox and real cluster has.
+"""
+
+from typing import Any, NotRequired, Required, TypedDict
+
+from sandbox.queries.rows.board import CachedMessages, DownMark, Lock, LockRow, OldestMessage, QueueEnds
+
+
+class NoticeRow(TypedDict):
+    """What its owner should know of a sandbox."""
+
+    pattern: str  # English; a translation is filled with `values`
+    values: dict[str, Any]
+    dismissible: bool
+    text: NotRequired[str]  # in the reader's language: pages add it
+
+
+class TroubleRow(TypedDict):
+    """What is wrong with a real cluster."""
+
+    pattern: str
+    values: dict[str, Any]
+
+
+class SandboxRow(TypedDict, total=False):
+    """The sandbox itself, or the real cluster."""
+
+    slug: Required[str]
+    name: str
+    template: str | None  # None: of a sandbox whose files cannot be read
+    preset: str | None  # None: likewise, or a real cluster
+    state: Required[str]  # asleep, waking, live, failed; real cluster: live, unreachable
+    expires_at: str | None  # ISO 8601; None: kept for good
+    trouble: str | None  # why it stands still, in English; None: it does not
+    trouble_why: str | None  # the operating system's words for it
+    notices: list[NoticeRow]
+    client_rebalance_interval_ms: int
+    failed: str | None  # of one that sleeps: why it could not be opened; None: it can
+    seen_ms: int | None  # real cluster: when a node answered last
+    troubles: list[TroubleRow]
+
+
+class BrokerHeard(TypedDict):
+    """One broker in the tables of a name server."""
+
+    broker: str
+    broker_id: int  # 0: master
+    last_update_ms: int | None  # its last registration
+
+
+class NameServerRow(TypedDict):
+    """One name server, with the brokers it believes in."""
+
+    name: str
+    state: str  # running, stopped, killed, hung; real cluster: unreachable, unknown
+    brokers: list[BrokerHeard]
+    address: NotRequired[str]  # ip:port
+    answered_ms: NotRequired[int | None]  # its last answer
+    trouble: NotRequired[str | None]
+
+
+class LogRow(TypedDict):
+    """Where a broker's log begins and ends, in bytes, as text."""
+
+    min: str | None
+    max: str | None
+    flushed: str | None
+    replicated: str | None  # None: of a slave, or a master without slaves
+    file_bytes: str | None
+
+
+class BrokerRow(TypedDict):
+    """One broker process."""
+
+    broker: str
+    broker_id: int  # 0: master
+    role: str  # master, slave
+    state: str  # running, stopped, killed, hung, power_cut; real cluster: unreachable, unknown
+    address: str  # ip:port
+    listening: bool | None  # clients from outside reach it there
+    flush: str | None  # ASYNC_FLUSH, SYNC_FLUSH
+    replication: str | None  # ASYNC_MASTER, SYNC_MASTER; None: of a slave, too
+    property_filter: bool | None  # SQL92 expressions are taken
+    disk: str | None  # ok, full, failing; None: it is down
+    skew_ms: int | None  # of its clock
+    log: LogRow | None  # None: it is down
+    answered_ms: NotRequired[int | None]  # its last answer
+    version: NotRequired[str | None]  # `4.9.7`
+    used_percent: NotRequired[int | None]  # of its disk
+    in_per_s: NotRequired[float | None]  # messages stored
+    out_per_s: NotRequired[float | None]  # messages handed out
+    trouble: NotRequired[str | None]
+
+
+class LinkRow(TypedDict):
+    """One link something was done to."""
+
+    a: str  # node
+    b: str
+    state: str  # cut, delayed
+    one_way: bool  # from `a` to `b` only
+    delay_ms: int  # 0: not delayed
+
+
+class TopicQueueRow(QueueEnds):
+    """One queue of a topic."""
+
+    broker: str
+    queue_id: int
+    known_at_ms: int | None  # its master is down and knew this then; None: it is of now
+
+
+class TopicRow(TypedDict):
+    """One topic over all brokers; counts and rights are the first broker's that has it."""
+
+    topic: str
+    kind: str  # normal, retry, dead_letter, delay
+    permission: int  # bits: 4 read, 2 write
+    read_queues: int
+    write_queues: int
+    queues: list[TopicQueueRow]
+    asked_at: NotRequired[int | None]  # ms, when a real cluster's brokers were asked for the ends
+
+
+class ProducerRow(TypedDict):
+    """One producer; of one that is not ours what brokers know."""
+
+    client_id: str | None  # None: it never started
+    actor: str | None  # label; None: not ours
+    state: str
+    transport: str  # loopback, tcp
+    topic: str | None
+    rate_per_s: float | None  # messages it means to send
+    sent: int | None  # messages
+    failed: int | None
+    unavailable: dict[str, int]  # broker → ms, not chosen until then
+    language: NotRequired[str]
+    version: NotRequired[int]
+
+
+class SubscriptionRow(TypedDict):
+    """What a group wants of a topic."""
+
+    topic: str
+    expression: str | None  # None: the group is offline, and a real cluster does not say
+    kind: str | None  # TAG, SQL92
+
+
+class GroupMemberRow(TypedDict):
+    """One member, as `MemberRow` has it."""
+
+    client_id: str  # of an actor that never started, its label
+    actor: str | None
+    kind: str | None
+    state: str
+    transport: str
+    language: str
+    version: int | None
+    queues: int | None
+    buffered: int | None
+    buffered_bytes: int | None
+    fullest: int | None
+    span: int | None
+    busy: int | None
+    threads: int | None
+    since_ms: int | None
+    timers: dict[str, int]
+    release: NotRequired[str | None]
+    address: NotRequired[str]
+
+
+class GroupQueueRow(TypedDict):
+    """One queue of a group, as `QueueRow` has it."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    committed: str | None
+    in_memory: str | None
+    next_pull: str | None
+    owner: str | None
+    lock: Lock | LockRow | None  # a real cluster's with its renewals
+    oldest: OldestMessage | None
+    flow_control: str | None
+    held_until_ms: int | None
+    cause: str | None
+    down: DownMark | None
+    cells_from: NotRequired[str | None]
+    cached: NotRequired[CachedMessages | None]
+
+
+class GroupCounts(TypedDict):
+    """Messages of a group, since the sandbox began."""
+
+    delivered_again: int | None  # listeners have been given them more than once
+    retrying: int | None  # in the retry topic, not consumed yet
+    dead_letters: int | None  # in the dead-letter topic
+
+
+class GroupRow(TypedDict):
+    """One consumer group."""
+
+    group: str
+    model: str | None  # CLUSTERING, BROADCASTING
+    listener: str | None  # concurrent, orderly
+    strategy: str | None  # its name on the wire
+    subscription: list[SubscriptionRow]  # without its retry topic
+    members: list[GroupMemberRow]
+    queues: list[GroupQueueRow]
+    counts: GroupCounts
+    lag: NotRequired[str | None]  # messages of all its topics; None: no offset is stored
+    queues_known: NotRequired[int]
+    queues_all: NotRequired[int]
+    lag_last_known: NotRequired[str | None]
+
+
+class SnapshotLists(TypedDict, total=False):
+    """Nodes, links, topics and clients."""
+
+    name_servers: list[NameServerRow]
+    brokers: list[BrokerRow]
+    links: list[LinkRow]
+    topics: list[TopicRow]
+    producers: list[ProducerRow]
+    groups: list[GroupRow]
+
+
+class Snapshot(SnapshotLists, total=False):
+    """All of it.  One that sleeps has what it showed when it fell asleep; if it never woke, `sandbox` alone."""
+
+    sandbox: Required[SandboxRow]
+    epoch: str  # changes when the journal does not go on from where it was
+    seq: str  # of the newest event
+    at_ms: int
+    wall_ms: int  # of the server's clock
+    rate: float  # of the clock: seconds of the sandbox per second
+    rate_pinned: bool  # clients that are not ours keep it at 1
