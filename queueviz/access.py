@@ -38,8 +38,8 @@ class Forbidden(PermissionDenied):
     """The visitor sees it but may not do this."""
 
 
-class Seat(NamedTuple):
-    """A visitor's place at one sandbox or attached cluster: what it is, and as whom."""
+class Visit(NamedTuple):
+    """A visitor at one sandbox or attached cluster, with its role there."""
 
     sandbox: Sandbox | Cluster
     role: str
@@ -73,39 +73,39 @@ class Seat(NamedTuple):
 
 def sandbox_for(visitor: Visitor, slug: str, verb: str) -> Sandbox:
     """The sandbox, if `visitor` may `verb` it; raises `NotFound` or `Forbidden`."""
-    return ours(seat_at(visitor, slug, verb))
+    return ours(visit_at(visitor, slug, verb))
 
 
-def ours(seat: Seat) -> Sandbox:
-    """The seat's sandbox; raises `NotFound` at an attached cluster."""
-    if isinstance(seat.sandbox, Cluster):
+def ours(visit: Visit) -> Sandbox:
+    """The visit's sandbox; raises `NotFound` at an attached cluster."""
+    if isinstance(visit.sandbox, Cluster):
         raise NotFound("There is no sandbox with this address.")
-    return seat.sandbox
+    return visit.sandbox
 
 
-def seat_at(visitor: Visitor, slug: str, verb: str) -> Seat:
+def visit_at(visitor: Visitor, slug: str, verb: str) -> Visit:
     """As `sandbox_for`, with the visitor's role."""
-    seat = _at_sandbox(visitor, slug) if attached_name(slug) is None else _at_cluster(visitor, slug)
-    if not seat.may(verb):
-        raise forbidden(visitor, seat)
-    return seat
+    visit = _at_sandbox(visitor, slug) if attached_name(slug) is None else _at_cluster(visitor, slug)
+    if not visit.may(verb):
+        raise forbidden(visitor, visit)
+    return visit
 
 
-def _at_sandbox(visitor: Visitor, slug: str) -> Seat:
+def _at_sandbox(visitor: Visitor, slug: str) -> Visit:
     sandbox = Sandbox.objects.filter(slug=slug).first()
     role = _role(visitor, sandbox) if sandbox else None
     if sandbox is None or role is None:
         raise NotFound("There is no sandbox with this address.")
-    return Seat(sandbox, role)
+    return Visit(sandbox, role)
 
 
-def _at_cluster(visitor: Visitor, slug: str) -> Seat:
+def _at_cluster(visitor: Visitor, slug: str) -> Visit:
     """An operator resets and looks; everybody else whom it is shown to looks (catalogue 3)."""
     cluster = Cluster.objects.filter(name=attached_name(slug)).first()
     role = _role_at_cluster(visitor, cluster) if cluster else None
     if cluster is None or role is None:
         raise NotFound("There is no cluster with this address.")
-    return Seat(cluster, role)
+    return Visit(cluster, role)
 
 
 def may_see(asked: Sequence[tuple[Visitor, str]]) -> list[bool]:
@@ -130,10 +130,10 @@ def _may_see(visitor: Visitor, place: Any) -> bool:
     return _role_with(visitor, place, granted) is not None
 
 
-def forbidden(visitor: Visitor, seat: Seat) -> Forbidden:
+def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
     """What to tell somebody who may look, but not do this."""
-    if seat.is_attached:
-        if seat.role == "operator":
+    if visit.is_attached:
+        if visit.role == "operator":
             return Forbidden("This is a real cluster: nothing but the offsets of its groups can be changed from here.")
         return Forbidden("Only the operators of this cluster may do this.")
     if visitor.token:
@@ -186,11 +186,11 @@ def counted_as(visitor: Visitor) -> str:
     return f"address:{visitor.address}"
 
 
-def note_visit(seat: Seat) -> None:
+def note_visit(visit: Visit) -> None:
     """Put off the expiry: a sandbox is kept for its time after the last visit of somebody who may act in it."""
     now = timezone.now()
-    sandbox = seat.sandbox
-    if isinstance(sandbox, Cluster) or sandbox.of_host or not seat.may("act"):
+    sandbox = visit.sandbox
+    if isinstance(sandbox, Cluster) or sandbox.of_host or not visit.may("act"):
         return
     if now - sandbox.visited_at < VISIT_NOTED_EVERY:
         return

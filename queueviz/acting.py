@@ -6,7 +6,7 @@ Pages, htmx forms and the API all come through here, so a button and a program a
 from collections.abc import Mapping
 from typing import Any
 
-from queueviz import access, engine, landing, operating
+from queueviz import access, demo, engine, operating
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import parse_action
@@ -25,35 +25,35 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any]) -> int:
 
     Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
     """
-    seat = access.seat_at(visitor, slug, "see")
+    visit = access.visit_at(visitor, slug, "see")
     ACTIONS.demand(access.counted_as(visitor))
     action = parse_action(given)
-    if seat.sandbox.of_host:
-        action = landing.admit(visitor, action)
-    elif not seat.may_carry_out(action):
-        raise operating.refuse(visitor, seat, action) if seat.is_attached else access.forbidden(visitor, seat)
-    access.note_visit(seat)
-    by = Actor(role=seat.role, name=_pseudonym(visitor, seat))
-    if seat.is_attached:
-        return operating.act(visitor, seat, action, by)
+    if visit.sandbox.of_host:
+        action = demo.admit(visitor, action)
+    elif not visit.may_carry_out(action):
+        raise operating.refuse(visitor, visit, action) if visit.is_attached else access.forbidden(visitor, visit)
+    access.note_visit(visit)
+    by = Actor(role=visit.role, name=_pseudonym(visitor, visit))
+    if visit.is_attached:
+        return operating.act(visitor, visit, action, by)
     seq = engine.answer(engine.port().act(slug, action, by))
-    if seat.sandbox.of_host:
-        landing.heal_later(action)
+    if visit.sandbox.of_host:
+        demo.heal_later(action)
     return seq
 
 
 def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a question; the sandbox is not changed."""
-    seat = access.seat_at(visitor, slug, "see")
+    visit = access.visit_at(visitor, slug, "see")
     QUESTIONS.demand(access.counted_as(visitor))
     question = parse_question(name, given)
-    if seat.is_attached:
-        return operating.ask(seat, question)
+    if visit.is_attached:
+        return operating.ask(visit, question)
     return engine.answer(engine.port().ask(slug, question))
 
 
-def _pseudonym(visitor: Visitor, seat: access.Seat) -> str:
+def _pseudonym(visitor: Visitor, visit: access.Visit) -> str:
     """What the journal calls the visitor: an account's name, never an address."""
     if visitor.is_signed_in:
         return str(visitor.user.get_username())
-    return "token" if visitor.token else seat.role
+    return "token" if visitor.token else visit.role

@@ -119,9 +119,9 @@ def create(request: HttpRequest, new: NewSandbox) -> Status:
 @api.get("/sandboxes/{slug:slug}", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, now")
 def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     """The snapshot: name servers, brokers, topics, producers, groups. Offsets are strings."""
-    seat = access.seat_at(visitor.of_request(request), slug, "see")
-    attaching.demand(seat)
-    sandbox = seat.sandbox
+    visit = access.visit_at(visitor.of_request(request), slug, "see")
+    attaching.demand(visit)
+    sandbox = visit.sandbox
     whole = engine.answer(engine.port().snapshot(slug))
     expires_at = sandbox.expires_at.isoformat() if sandbox.expires_at else None
     whole["sandbox"] = {**whole["sandbox"], "slug": slug, "name": sandbox.name, "expires_at": expires_at}
@@ -139,7 +139,7 @@ def act(request: HttpRequest, slug: str) -> dict[str, str]:
 def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponse:
     """The journal after `after`, at most 10 000 lines. 410 with `first_seq` where older ones were trimmed."""
     most = max(1, min(most, MOST_LINES))
-    attaching.demand(access.seat_at(visitor.of_request(request), slug, "see"))
+    attaching.demand(access.visit_at(visitor.of_request(request), slug, "see"))
     port = engine.port()
     at_once = min(LINES_AT_ONCE, most)
     found = engine.answer(port.entries(slug, -1 if after is None else after, at_once))
@@ -159,7 +159,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
 def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = Query("", max_length=200),
             before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
     """`show`: actions, told (without mere steps), facts, all. Ask on with `before` until it is null."""
-    attaching.demand(access.seat_at(visitor.of_request(request), slug, "see"))
+    attaching.demand(access.visit_at(visitor.of_request(request), slug, "see"))
     wanted = EventFilter(show, terms_of(search))
     found = engine.answer(engine.port().look_back(slug, wanted, before=before, after=after, most=most))
     said = {"rows": found.rows, "before": None if found.before is None else str(found.before), "at_ms": found.at_ms,

@@ -21,7 +21,7 @@ from sandbox.attached.settings import AttachedSettings
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 if TYPE_CHECKING:
-    from queueviz.access import Seat
+    from queueviz.access import Visit
     from queueviz.models import Cluster
     from sandbox.hosting.port import EnginePort
 
@@ -43,14 +43,14 @@ def settings_of(cluster: Cluster) -> AttachedSettings:
                             tls=cluster.tls)
 
 
-def demand(seat: Seat, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None:
-    """The engine knows the seat's cluster from here on; its first look at it, and the first after a while, is waited
+def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None:
+    """The engine knows the visited cluster from here on; its first look at it, and the first after a while, is waited
     for, if it is not too long.
 
     Raises ActionRefused where it cannot be attached at all; one that does not answer is attached, and says so itself.
     Of a sandbox nothing need be said.
     """
-    cluster = seat.cluster
+    cluster = visit.cluster
     if cluster is None:
         return
     port, wanted = engine.port(), settings_of(cluster)
@@ -66,12 +66,12 @@ def demand(seat: Seat, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None
         raise
 
 
-def glance(seat: Seat, patience_s: float = GLANCE_S) -> None:
+def glance(visit: Visit, patience_s: float = GLANCE_S) -> None:
     """As `demand`, for who must not wait: a socket shows what there is as soon as it is there."""
     try:
-        demand(seat, patience_s=patience_s)
+        demand(visit, patience_s=patience_s)
     except SandboxError as why:
-        log.info("attaching %s: %s", seat.sandbox.slug, why)
+        log.info("attaching %s: %s", visit.sandbox.slug, why)
 
 
 @receiver(post_save, sender="queueviz.Cluster")

@@ -28,7 +28,7 @@ class Sandbox(models.Model):
     seed = models.BigIntegerField(null=True, blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     visibility = models.CharField(max_length=8, choices=Visibility, default=Visibility.LINK)
-    of_host = models.BooleanField(default=False)  # the landing's: everybody watches, nobody owns
+    of_host = models.BooleanField(default=False)  # the demo: everyone may watch, no one owns it
     created_at = models.DateTimeField(auto_now_add=True)
     visited_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)

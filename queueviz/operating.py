@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from queueviz import access, attaching, engine, owners, undoing
-from queueviz.access import Seat
+from queueviz.access import Visit
 from queueviz.models import AuditRecord, Cluster, UndoPoint
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
@@ -23,9 +23,9 @@ MOST_FACTS = 100  # after the action, among which its result is looked for
 ATTEMPTS = Rate(1 / 60, 20, what="actions")  # that are written down, of one address
 
 
-def act(visitor: Visitor, seat: Seat, action: Action, by: Actor) -> int:
-    """As `acting.act`, for a seat at an attached cluster that may carry `action` out."""
-    cluster = seat.sandbox
+def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
+    """As `acting.act`, for a visit at an attached cluster that may carry `action` out."""
+    cluster = visit.sandbox
     assert isinstance(cluster, Cluster)
     what = _name_of(action)
     point: UndoPoint | None = None
@@ -36,8 +36,8 @@ def act(visitor: Visitor, seat: Seat, action: Action, by: Actor) -> int:
             confirmed(action.confirm, point.group)
         elif isinstance(action, ResetOffsets):
             confirmed(action.confirm, action.group)
-        attaching.demand(seat)
-        asked = owners.record(visitor, what, cluster.slug, plan=_plan(action, point), before=_before(seat, action))
+        attaching.demand(visit)
+        asked = owners.record(visitor, what, cluster.slug, plan=_plan(action, point), before=_before(visit, action))
         undo = undoing.value_of(point) if point is not None else None
         seq = engine.answer(engine.port().act(cluster.slug, action, by, undo=undo), PATIENCE_S)
     except EngineBusy:
@@ -59,18 +59,18 @@ def act(visitor: Visitor, seat: Seat, action: Action, by: Actor) -> int:
     return seq
 
 
-def refuse(visitor: Visitor, seat: Seat, action: Action) -> access.Forbidden:
+def refuse(visitor: Visitor, visit: Visit, action: Action) -> access.Forbidden:
     """Somebody tried who may not; the tries of one address that are written down are limited."""
-    why = access.forbidden(visitor, seat)
+    why = access.forbidden(visitor, visit)
     if isinstance(action, access.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
-        owners.record(visitor, f"{_name_of(action)}-refused", seat.sandbox.slug, why=str(why), plan=asdict(action))
+        owners.record(visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(why), plan=asdict(action))
     return why
 
 
-def ask(seat: Seat, question: Question) -> dict[str, Any]:
+def ask(visit: Visit, question: Question) -> dict[str, Any]:
     """As `acting.ask`; the cluster itself may have to be asked."""
-    attaching.demand(seat)
-    return engine.answer(engine.port().ask(seat.sandbox.slug, question), PATIENCE_S)
+    attaching.demand(visit)
+    return engine.answer(engine.port().ask(visit.sandbox.slug, question), PATIENCE_S)
 
 
 def _name_of(action: Action) -> str:
@@ -87,7 +87,7 @@ def _plan(action: Action, point: UndoPoint | None) -> dict[str, Any]:
     return plan if point is None else plan | {"group": point.group, "topic": point.topic, "back_to": point.before}
 
 
-def _before(seat: Seat, action: Action) -> dict[str, str | None]:
+def _before(visit: Visit, action: Action) -> dict[str, str | None]:
     """The stored offsets now, by queue: those the preview showed, or asked for where a program saw none."""
     if not isinstance(action, ResetOffsets):
         return {}
@@ -95,7 +95,7 @@ def _before(seat: Seat, action: Action) -> dict[str, str | None]:
         return {row.queue: None if row.committed is None else str(row.committed) for row in action.expected}
     wish = PlanReset(group=action.group, topic=action.topic, target=action.target, value=action.value,
                      source_group=action.source_group, queues=action.queues, method=action.method)
-    plan = engine.answer(engine.port().ask(seat.sandbox.slug, wish), PATIENCE_S)
+    plan = engine.answer(engine.port().ask(visit.sandbox.slug, wish), PATIENCE_S)
     return {row["queue"]: row["committed"] for row in plan["rows"] if row["selected"]}
 
 

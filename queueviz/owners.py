@@ -23,8 +23,8 @@ CLAIM_LIFE = timedelta(hours=24)
 RESTORABLE = timedelta(days=7)  # after expiry; then the directory goes
 KEY_PREFIX = "qv-"
 ACCESS_KEY_BYTES = 8
-LANDING = "landing"
-LANDING_TEMPLATE = "flights"
+DEMO_SLUG = "landing"
+DEMO_TEMPLATE = "flights"
 LIMITS = HostLimits()
 USED_UP = "This link was used already, was ended, or its time is over."
 GIVEN_OUT = {Grant.Kind.TOKEN: "API tokens", Grant.Kind.CLAIM: "claim links"}
@@ -167,26 +167,26 @@ def delete(visitor: Visitor, sandbox: Sandbox) -> None:
     rights_changed(sandbox.slug)
 
 
-def landing() -> Sandbox:
+def demo_sandbox() -> Sandbox:
     """The host's own sandbox, opened with the first visit and woken by later ones."""
     now = timezone.now()
     sandbox, _ = Sandbox.objects.get_or_create(
-        slug=LANDING,
-        defaults={"name": "Flights", "template": LANDING_TEMPLATE, "of_host": True, "visited_at": now},
+        slug=DEMO_SLUG,
+        defaults={"name": "Flights", "template": DEMO_TEMPLATE, "of_host": True, "visited_at": now},
     )
     port = engine.port()
     try:
-        engine.answer(port.wake(LANDING), engine.OPENING_PATIENCE_S)
+        engine.answer(port.wake(DEMO_SLUG), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:
         if refused.status != 404:
             raise
-        engine.answer(port.create(LANDING, LANDING_TEMPLATE), engine.OPENING_PATIENCE_S)
+        engine.answer(port.create(DEMO_SLUG, DEMO_TEMPLATE), engine.OPENING_PATIENCE_S)
     return sandbox
 
 
-def landing_slug() -> str | None:
+def demo_slug() -> str | None:
     """The host's own sandbox, if somebody has been there; opens nothing."""
-    return LANDING if Sandbox.objects.filter(slug=LANDING).exists() else None
+    return DEMO_SLUG if Sandbox.objects.filter(slug=DEMO_SLUG).exists() else None
 
 
 def record(visitor: Visitor, what: str, slug: str, **details: object) -> AuditRecord:

@@ -139,16 +139,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
 def _may_see(who: visitor.Visitor, slug: str) -> bool:
     """Read afresh each time: the session may have ended since the socket opened."""
     try:
-        seat = access.seat_at(visitor.afresh(who), slug, "see")
+        visit = access.visit_at(visitor.afresh(who), slug, "see")
     except (access.NotFound, access.Forbidden):
         return False
-    attaching.glance(seat)
+    attaching.glance(visit)
     return True
 
 
 def _may_wake(who: visitor.Visitor, slug: str) -> bool:
     try:
-        return access.seat_at(visitor.afresh(who), slug, "see").wakes
+        return access.visit_at(visitor.afresh(who), slug, "see").wakes
     except (access.NotFound, access.Forbidden):
         return False
 

@@ -1,4 +1,4 @@
-"""The landing: one live strip of the host's own sandbox, and a button that starts one's own."""
+"""The landing page: one live strip of the demo, and a button that creates a sandbox."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,7 +17,7 @@ from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
-LANDING_GROUP = "gate-display"
+DEMO_GROUP = "gate-display"
 
 
 @require_GET
@@ -46,10 +46,10 @@ def standing(request: HttpRequest) -> HttpResponse:
 
 
 def _live_strip() -> dict[str, object]:
-    sandbox = owners.landing()
+    sandbox = owners.demo_sandbox()
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
-    seen = reading.of_page(page, sandbox.slug, snapshot, {"group": LANDING_GROUP})
+    seen = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
     return {"sandbox": sandbox, "root": root_of(sandbox.slug), "snapshot": snapshot, "can": reading.HOST_CAN,
             "tab": "home", **seen}  # fmt: skip
 

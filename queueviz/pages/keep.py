@@ -36,8 +36,8 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     if operation is None:
         raise Http404
     who = visitor.of_request(request)
-    seat = access.seat_at(who, slug, operation.verb)
-    said = operation.do(request, who, access.ours(seat))
+    visit = access.visit_at(who, slug, operation.verb)
+    said = operation.do(request, who, access.ours(visit))
     if what in ("delete", "sleep"):
         return redirect("home")
     if what in ("wake", "dismiss"):
@@ -45,7 +45,7 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     if not said:
         return redirect("sandbox-page", slug, operation.page)
     board = BOARDS[operation.page]
-    context = shell(request, seat, operation.page, wake=False)
+    context = shell(request, visit, operation.page, wake=False)
     context |= reading.of_page(board, slug, context["snapshot"], request.GET)
     return render(request, board.template, context | said)  # no redirect: a secret does not belong into an address
 

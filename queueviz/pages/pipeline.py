@@ -42,18 +42,18 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     """The list, asked for every second while something is on."""
-    seat = access.seat_at(visitor.of_request(request), slug, "see")
-    context = {"root": f"/s/{slug}/", "can": seat.can, **_list(access.ours(seat))}
+    visit = access.visit_at(visitor.of_request(request), slug, "see")
+    context = {"root": f"/s/{slug}/", "can": visit.can, **_list(access.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)
 
 
 @require_GET
 def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     """How new a job's result is, and how far its next one; the page is loaded again when that has come."""
-    seat = access.seat_at(visitor.of_request(request), slug, "see")
+    visit = access.visit_at(visitor.of_request(request), slug, "see")
     if job not in offers():
         raise Http404
-    context = {"root": f"/s/{slug}/", "can": seat.can, **fresh(access.ours(seat), job, Result(job, slug))}
+    context = {"root": f"/s/{slug}/", "can": visit.can, **fresh(access.ours(visit), job, Result(job, slug))}
     answer = render(request, "queueviz/partials/freshness.html", context)
     is_on = context["run"] is not None and context["run"]["is_on"]  # a stream leaves results while it is at work
     if not is_on and request.GET.get("seen") not in (None, context["version"]):
@@ -64,11 +64,11 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
 def page_context(request: HttpRequest, slug: str, tab: str, *, readings: Readings | None = None,
                  channels: Mapping[str, str | None] | None = None, **more: Any) -> dict[str, Any]:
     """What the three pages share: the shell, and what its modules start from."""
-    seat = access.seat_at(visitor.of_request(request), slug, "see")
-    access.note_visit(seat)
-    context = shell(request, seat, tab)
+    visit = access.visit_at(visitor.of_request(request), slug, "see")
+    access.note_visit(visit)
+    context = shell(request, visit, tab)
     place = Place(slug, context["snapshot"], request.GET)
-    return context | {"place": place, "texts": texts(), "visit": seat,
+    return context | {"place": place, "texts": texts(), "visit": visit,
                       "live": live_config(place, readings or {}, channels or {}, tab=tab, **more)}  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def of_visitor(who: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]
     mine, clusters = access.sandboxes_of(who), access.clusters_of(who)
     if attach:
         for cluster in clusters:
-            attaching.glance(access.seat_at(who, cluster.slug, "see"), patience_s=0.0)
+            attaching.glance(access.visit_at(who, cluster.slug, "see"), patience_s=0.0)
     try:
         port = engine.port()
         status = engine.answer(port.status())

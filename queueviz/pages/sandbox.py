@@ -30,26 +30,26 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     `where` is what the path says beside the tab; a board reads it as it reads the query.
     """
     who = visitor.of_request(request)
-    seat = access.seat_at(who, slug, "see")
-    board = _shown(BOARDS.get(tab), seat)
-    access.note_visit(seat)
-    context = shell(request, seat, tab)
+    visit = access.visit_at(who, slug, "see")
+    board = _shown(BOARDS.get(tab), visit)
+    access.note_visit(visit)
+    context = shell(request, visit, tab)
     context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
-    if seat.cluster is not None and tab == "journal" and seat.may("reset"):
+    if visit.cluster is not None and tab == "journal" and visit.may("reset"):
         context["records"] = owners.records_of(slug)
-        context["undo_points"] = undoing.open_points(seat.cluster)
+        context["undo_points"] = undoing.open_points(visit.cluster)
     return render(request, board.template, context)
 
 
 @require_GET
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """A panel, or the table twin of a page; asked for every two seconds while it is open."""
-    seat = access.seat_at(visitor.of_request(request), slug, "see")
-    found = _shown(PARTS.get(name) or BOARDS.get(name), seat)
+    visit = access.visit_at(visitor.of_request(request), slug, "see")
+    found = _shown(PARTS.get(name) or BOARDS.get(name), visit)
     template = PARTS[name].template if name in PARTS else getattr(found, "twin", None)
     if template is None:
         raise Http404
-    context = shell(request, seat, name, wake=False)
+    context = shell(request, visit, name, wake=False)
     context |= reading.of_page(found, slug, context["snapshot"], request.GET)
     return render(request, template, context)
 
@@ -58,14 +58,14 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """The answer to a question as a partial; a refusal stands where the answer would."""
     who = visitor.of_request(request)
-    seat = access.seat_at(who, slug, "see")
+    visit = access.visit_at(who, slug, "see")
     try:
         given = forms.fields_of(request.GET)
         answer = acting.ask(who, slug, name, given)
     except SandboxError as refused:
         return refusal_beside(request, refused)
-    context = {"sandbox": seat.sandbox, "root": root_of(slug), "can": seat.can, "answer": answer, "asked": given,
-               "question": name, "attached": seat.is_attached}  # fmt: skip
+    context = {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can, "answer": answer, "asked": given,
+               "question": name, "attached": visit.is_attached}  # fmt: skip
     try:
         return render(request, ANSWER.format(name.replace("-", "_")), context)
     except TemplateDoesNotExist:  # a question programs may ask, and no page does
@@ -85,26 +85,26 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
     return answer
 
 
-def shell(request: HttpRequest, seat: access.Seat, tab: str, *, wake: bool = True) -> dict[str, Any]:
+def shell(request: HttpRequest, visit: access.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
     """What every page of a sandbox shows; a visit of somebody who may act wakes a sleeping one."""
-    slug = seat.sandbox.slug
-    attaching.demand(seat)
+    slug = visit.sandbox.slug
+    attaching.demand(visit)
     port = engine.port()
-    if wake and seat.wakes:
+    if wake and visit.wakes:
         _wake(slug)
     snapshot = engine.answer(port.snapshot(slug))
-    expires_at = seat.sandbox.expires_at
-    row: SandboxRow = {**snapshot["sandbox"], "slug": slug, "name": seat.sandbox.name,
+    expires_at = visit.sandbox.expires_at
+    row: SandboxRow = {**snapshot["sandbox"], "slug": slug, "name": visit.sandbox.name,
                        "expires_at": expires_at.isoformat() if expires_at else None}
     if (why := row.get("trouble_why")) is not None:
         row["trouble"] = refusals.filled(NOTHING_MORE, {"why": why})
-    elif seat.is_attached:
+    elif visit.is_attached:
         row["trouble"] = _troubles(row)
     row["notices"] = [{**one, "text": refusals.filled(one["pattern"], one["values"])}
                       for one in row.get("notices", ())]
     snapshot["sandbox"] = row
-    return {"sandbox": seat.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot, "can": seat.can,
-            "role": seat.role, "tab": tab, "attached": seat.is_attached,
+    return {"sandbox": visit.sandbox, "root": root_of(slug), "api": api_of(slug), "snapshot": snapshot,
+            "can": visit.can, "role": visit.role, "tab": tab, "attached": visit.is_attached,
             "expires_at": expires_at}  # fmt: skip
 
 
@@ -113,9 +113,9 @@ def _troubles(row: SandboxRow) -> str:
     return " ".join(refusals.filled(one["pattern"], one["values"]) for one in row.get("troubles", ())[:MOST_TROUBLES])
 
 
-def _shown(page: BoardPage | Part | None, seat: access.Seat) -> BoardPage | Part:
-    """A page or part, if there is one and it can be drawn of what the seat is at."""
-    if page is None or (seat.is_attached and not page.attached):
+def _shown(page: BoardPage | Part | None, visit: access.Visit) -> BoardPage | Part:
+    """A page or part, if there is one and it can be drawn of what is visited."""
+    if page is None or (visit.is_attached and not page.attached):
         raise Http404
     return page
 

@@ -69,14 +69,14 @@ def is_worker_alive() -> bool:
 
 
 def _sandbox(visitor: Visitor, slug: str) -> Sandbox:
-    seat = access.seat_at(visitor, slug, "see")
-    if seat.is_attached:
+    visit = access.visit_at(visitor, slug, "see")
+    if visit.is_attached:
         raise ActionRefused(409, "The journal and the files of this cluster are not here, so nothing can run on them.",
                             "Copy a broker's store to this machine and use manage.py pipeline --store DIR.")
-    if not seat.may(VERB):
-        raise access.forbidden(visitor, seat)
+    if not visit.may(VERB):
+        raise access.forbidden(visitor, visit)
     acting.ACTIONS.demand(access.counted_as(visitor))
-    return access.ours(seat)
+    return access.ours(visit)
 
 
 def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:

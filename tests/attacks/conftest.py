@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queueviz import acting, landing
+from queueviz import acting, demo
 from tests.attacks.databases import in_use, postgresql, sqlite
 from tests.web.conftest import _fresh_rates, _plain_surroundings, mine, port, stranger, visitor
 
@@ -25,13 +25,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """No rate refills, however slow the machine."""
-    for rate in (acting.ACTIONS, acting.QUESTIONS, landing.PRESSES):
+    for rate in (acting.ACTIONS, acting.QUESTIONS, demo.PRESSES):
         monkeypatch.setattr(rate, "_now", lambda: 0.0)
 
 
 @pytest.fixture
 def timers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
-    """What the landing's timers wait to mend; none of them runs."""
+    """What the demo's timers wait to mend; none of them runs."""
     started: list[object] = []
 
     class Timer:
@@ -43,9 +43,9 @@ def timers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
         def start(self) -> None:
             pass
 
-    monkeypatch.setattr("queueviz.landing.threading.Timer", Timer)
+    monkeypatch.setattr("queueviz.demo.threading.Timer", Timer)
     yield started
-    landing._healing.clear()
+    demo._healing.clear()
 
 
 @pytest.fixture(params=["SQLite", "PostgreSQL"])

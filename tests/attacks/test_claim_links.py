@@ -26,7 +26,7 @@ def account(name: str) -> Visitor:
 
 
 def role(visitor: Visitor, sandbox: Sandbox) -> str:
-    return access.seat_at(visitor, sandbox.slug, "see").role
+    return access.visit_at(visitor, sandbox.slug, "see").role
 
 
 @pytest.mark.parametrize("first", ["browser", "account"])

@@ -10,7 +10,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from django.utils import timezone
 
-from queueviz import access, acting, landing, owners
+from queueviz import access, acting, demo, owners
 from queueviz.models import AuditRecord, Grant
 from queueviz.visitor import Visitor, counted, of_scope
 from sandbox.control.actions import ChangeActor, CrashActor, RestartActor
@@ -31,22 +31,22 @@ def with_cookie(key: str) -> Client:
 
 
 def test_a_new_token_with_each_request_is_one_visitor(port: FakePort, still_clock: None, timers: list[object]) -> None:
-    owners.landing()
+    owners.demo_sandbox()
     answers = [Client().post("/api/sandboxes/landing/actions", CRASH, content_type=JSON,
                              headers={"Authorization": f"Bearer qv_{n}"}).status_code for n in range(8)]  # fmt: skip
     assert answers == [200] * 3 + [429] * 5
-    assert len(landing.PRESSES) == 1
+    assert len(demo.PRESSES) == 1
 
 
 def test_a_new_cookie_with_each_request_is_one_visitor(port: FakePort, still_clock: None, timers: list[object]) -> None:
-    owners.landing()
+    owners.demo_sandbox()
     answers = [with_cookie(f"{n:032}").post("/s/landing/actions/", CRASH).status_code for n in range(8)]
     assert answers == [204] * 3 + [429] * 5
-    assert len(landing.PRESSES) == 1
+    assert len(demo.PRESSES) == 1
 
 
 def test_questions_of_made_up_visitors_are_one_visitor_s(port: FakePort, still_clock: None) -> None:
-    owners.landing()
+    owners.demo_sandbox()
     names = count()
     asked = [Client().get("/api/sandboxes/landing/ask/transactions", headers={"Authorization": f"Bearer {next(names)}"})
              for _ in range(30)]  # fmt: skip
@@ -101,7 +101,7 @@ def test_sockets_are_counted_by_customer_too() -> None:
 
 
 def test_nothing_is_to_be_mended_where_nothing_was_done(port: FakePort, timers: list[object]) -> None:
-    owners.landing()
+    owners.demo_sandbox()
     port.refuse["act"] = ActionRefused(404, "There is no actor {actor}.", actor="Z")
     with pytest.raises(ActionRefused):
         acting.act(Visitor(address=HERE), "landing", {"action": "CrashActor", "actor": "Z"})
@@ -109,7 +109,7 @@ def test_nothing_is_to_be_mended_where_nothing_was_done(port: FakePort, timers: 
 
 
 def test_however_often_a_button_is_pressed_one_timer_mends_it(port: FakePort, timers: list[object]) -> None:
-    owners.landing()
+    owners.demo_sandbox()
     slow = {"action": "ChangeActor", "actor": "A", "work_ms": "9000"}
     for n in range(5):
         acting.act(Visitor(address=f"192.0.2.{n}"), "landing", CRASH)

@@ -36,8 +36,8 @@ def somebody() -> Visitor:
 def test_who_started_it_owns_it_and_others_may_watch(port: FakePort) -> None:
     owner, other = somebody(), somebody()
     slug = made_by(owner, port).slug
-    assert access.seat_at(owner, slug, "share").role == "owner"
-    assert access.seat_at(other, slug, "see").role == "viewer"
+    assert access.visit_at(owner, slug, "share").role == "owner"
+    assert access.visit_at(other, slug, "see").role == "viewer"
     with pytest.raises(access.Forbidden):
         access.sandbox_for(other, slug, "act")
 
@@ -58,14 +58,14 @@ def test_unknown_and_private_are_the_same_to_strangers(port: FakePort) -> None:
 def test_every_verb_is_answered_for_templates(port: FakePort) -> None:
     owner = somebody()
     slug = made_by(owner, port).slug
-    assert access.seat_at(owner, slug, "see").can == {verb: verb != "grade" for verb in VERBS}
-    assert access.seat_at(somebody(), slug, "see").can == {verb: verb == "see" for verb in VERBS}
+    assert access.visit_at(owner, slug, "see").can == {verb: verb != "grade" for verb in VERBS}
+    assert access.visit_at(somebody(), slug, "see").can == {verb: verb == "see" for verb in VERBS}
 
 
 def test_an_account_owns_across_browsers(port: FakePort) -> None:
     user = User.objects.create_user("ada")
     slug = made_by(Visitor(user=user, session=SessionStore()), port).slug
-    assert access.seat_at(Visitor(user=user, session=SessionStore()), slug, "share").role == "owner"
+    assert access.visit_at(Visitor(user=user, session=SessionStore()), slug, "share").role == "owner"
 
 
 def test_signing_in_takes_the_session_s_sandboxes_along(visitor: Client, mine: str) -> None:
@@ -81,18 +81,18 @@ def test_an_editor_may_do_all_but_share(port: FakePort) -> None:
     sandbox = made_by(somebody(), port)
     user = User.objects.create_user("ada")
     Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="editor", user=user)
-    seat = access.seat_at(Visitor(user=user), sandbox.slug, "shape")
-    assert seat.role == "editor"
-    assert not seat.may("share")
+    visit = access.visit_at(Visitor(user=user), sandbox.slug, "shape")
+    assert visit.role == "editor"
+    assert not visit.may("share")
 
 
 @pytest.mark.parametrize("ended", [{"revoked_at": timedelta(0)}, {"expires_at": timedelta(seconds=-1)}])
 def test_an_ended_token_gives_nothing(port: FakePort, ended: dict[str, timedelta]) -> None:
     made = owners.create(somebody(), "orders")
     holder = Visitor(token=made.token)
-    assert access.seat_at(holder, made.sandbox.slug, "share").role == "owner"
+    assert access.visit_at(holder, made.sandbox.slug, "share").role == "owner"
     Grant.objects.update(**{name: timezone.now() + shift for name, shift in ended.items()})
-    assert access.seat_at(holder, made.sandbox.slug, "see").role == "viewer"
+    assert access.visit_at(holder, made.sandbox.slug, "see").role == "viewer"
 
 
 def test_a_claim_link_works_once(port: FakePort) -> None:
@@ -101,7 +101,7 @@ def test_a_claim_link_works_once(port: FakePort) -> None:
     token = owners.claim_link(owner, sandbox)
     assert owners.claimable(token) == sandbox
     owners.claim(friend, token)
-    assert access.seat_at(friend, sandbox.slug, "share").role == "owner"
+    assert access.visit_at(friend, sandbox.slug, "share").role == "owner"
     with pytest.raises(access.NotFound):
         owners.claim(third, token)
     assert not Grant.objects.filter(digest=token).exists(), "only the digest is kept"
@@ -113,10 +113,10 @@ def test_a_visit_of_an_owner_puts_off_the_end_and_a_viewer_s_does_not(port: Fake
     sandbox = made_by(owner, port)
     long_ago = timezone.now() - timedelta(hours=20)
     Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
-    access.note_visit(access.seat_at(somebody(), sandbox.slug, "see"))
+    access.note_visit(access.visit_at(somebody(), sandbox.slug, "see"))
     sandbox.refresh_from_db()
     assert sandbox.visited_at == long_ago
-    access.note_visit(access.seat_at(owner, sandbox.slug, "see"))
+    access.note_visit(access.visit_at(owner, sandbox.slug, "see"))
     sandbox.refresh_from_db()
     assert sandbox.expires_at is not None
     assert sandbox.expires_at > timezone.now() + timedelta(hours=23)
@@ -129,7 +129,7 @@ def test_an_expired_sandbox_is_its_owner_s_alone_until_he_comes_back(port: FakeP
     Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
     with pytest.raises(access.NotFound):
         access.sandbox_for(other, slug, "see")
-    access.note_visit(access.seat_at(owner, slug, "see"))
+    access.note_visit(access.visit_at(owner, slug, "see"))
     assert access.sandbox_for(other, slug, "see").slug == slug
 
 
@@ -152,17 +152,17 @@ def test_what_expired_a_week_ago_goes_when_room_is_asked_for(port: FakePort) -> 
 
 
 def test_the_host_s_sandbox_is_everybody_s_and_nobody_s(port: FakePort) -> None:
-    sandbox = owners.landing()
+    sandbox = owners.demo_sandbox()
     assert port.sandboxes == {"landing": "live"}
-    assert owners.landing() == sandbox, "a second visit finds it"
-    seat = access.seat_at(somebody(), sandbox.slug, "see")
-    assert seat.can == {verb: verb == "see" for verb in VERBS}
+    assert owners.demo_sandbox() == sandbox, "a second visit finds it"
+    visit = access.visit_at(somebody(), sandbox.slug, "see")
+    assert visit.can == {verb: verb == "see" for verb in VERBS}
 
 
 def test_three_buttons_of_the_landing_have_fixed_sizes(port: FakePort, monkeypatch: pytest.MonkeyPatch) -> None:
     mended: list[object] = []
-    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: mended.append(action))
-    owners.landing()
+    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: mended.append(action))
+    owners.demo_sandbox()
     burst = {"action": "SendMessages", "topic": "flights", "count": 5_000, "body_bytes": 200_000}
     acting.act(somebody()._replace(address="192.0.2.1"), "landing", burst)
     acting.act(somebody()._replace(address="192.0.2.2"), "landing", {"action": "CrashActor", "actor": "A"})
@@ -181,17 +181,17 @@ def test_a_slowed_member_of_the_landing_gets_the_work_time_of_its_own_group_back
     port: FakePort, monkeypatch: pytest.MonkeyPatch, listener: str, usual_ms: tuple[int, int]
 ) -> None:
     mended: list[ChangeActor] = []
-    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: mended.append(action))
+    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: mended.append(action))
     group = {**SNAPSHOT["groups"][0], "listener": listener, "members": [{"actor": "D"}]}
     monkeypatch.setitem(SNAPSHOT, "groups", [group])
-    owners.landing()
+    owners.demo_sandbox()
     acting.act(somebody(), "landing", {"action": "ChangeActor", "actor": "D", "work_ms": "9000"})
     assert [action.work_ms for action in mended] == [usual_ms]
 
 
 @pytest.mark.parametrize("action", [{"action": "DeleteTopic", "topic": "flights"}, {"action": "SetRate", "rate": 0}])
 def test_anything_else_on_the_host_s_sandbox_is_forbidden(port: FakePort, action: dict[str, object]) -> None:
-    owners.landing()
+    owners.demo_sandbox()
     with pytest.raises(access.Forbidden):
         acting.act(somebody(), "landing", action)
     assert port.acted == []
@@ -200,8 +200,8 @@ def test_anything_else_on_the_host_s_sandbox_is_forbidden(port: FakePort, action
 def test_each_of_the_three_buttons_may_be_pressed_at_once_and_a_fourth_press_is_too_many(
     port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: None)
-    owners.landing()
+    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: None)
+    owners.demo_sandbox()
     who = somebody()
     for action in ({"action": "SendMessages", "topic": "flights"}, {"action": "CrashActor", "actor": "A"},
                    {"action": "ChangeActor", "actor": "B", "work_ms": "9000"}):  # fmt: skip

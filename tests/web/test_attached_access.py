@@ -60,10 +60,10 @@ def test_a_role_has_its_verbs_and_no_others(people: tuple[People, set[str]], rol
     for verb in VERBS:
         may = role in seen_by and (verb == "see" or (verb == "reset" and role == "operator"))
         if may:
-            assert access.seat_at(everybody.visitor(role), SLUG, verb).is_attached
+            assert access.visit_at(everybody.visitor(role), SLUG, verb).is_attached
             continue
         with pytest.raises(access.Forbidden if role in seen_by else access.NotFound):
-            access.seat_at(everybody.visitor(role), SLUG, verb)
+            access.visit_at(everybody.visitor(role), SLUG, verb)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -89,8 +89,8 @@ def test_pages_questions_and_api_answer_by_the_same_rights(
 @pytest.mark.parametrize("action", [name for name in BY_NAME if name not in ("ResetOffsets", "UndoReset")])
 def test_nothing_but_resets_is_anybody_s(port: FakePort, role: str, action: str) -> None:
     kind = BY_NAME[action]
-    seat = access.seat_at(People("everyone").visitor(role), SLUG, "see")
-    assert not seat.may_carry_out(kind.__new__(kind)), "its fields do not matter"
+    visit = access.visit_at(People("everyone").visitor(role), SLUG, "see")
+    assert not visit.may_carry_out(kind.__new__(kind)), "its fields do not matter"
 
 
 def test_an_operator_s_fault_is_refused_in_words_and_reaches_no_engine(port: FakePort) -> None:

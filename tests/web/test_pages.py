@@ -291,8 +291,8 @@ def test_scripts_and_styles_travel_without_comments_that_have_lines_of_their_own
 def test_the_landing_button_acts_with_viewer_rights(
     visitor: Client, port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queueviz.landing._later", lambda after_s, action: None)
-    owners.landing()
+    monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: None)
+    owners.demo_sandbox()
     url = "/s/landing/actions/"
     pressed = [visitor.post(url, {"action": "CrashActor", "actor": "A"}, headers=HTMX).status_code for _ in range(4)]
     assert pressed == [204, 204, 204, 429]

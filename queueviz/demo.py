@@ -1,11 +1,11 @@
-"""What strangers may do to the host's own sandbox: three buttons, now and then, and the damage heals by itself."""
+"""Actions of unauthenticated clients on the demo: three buttons, rarely, and each is undone after a while."""
 
 import logging
 import threading
 
 from queueviz import engine
 from queueviz.access import Forbidden, counted_as
-from queueviz.owners import LANDING
+from queueviz.owners import DEMO_SLUG
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
 from sandbox.control.actions import Action, ChangeActor, CrashActor, RestartActor, SendMessages
@@ -26,7 +26,7 @@ _healing: set[Action] = set()  # what a timer waits to do: of each one, however 
 
 
 def admit(visitor: Visitor, action: Action) -> Action:
-    """The action as the landing allows it: send, slow or crash, in fixed sizes.  Raises `Forbidden` or 429."""
+    """The action as the demo allows it: send, slow or crash, in fixed sizes.  Raises `Forbidden` or 429."""
     if isinstance(action, SendMessages):
         allowed: Action = SendMessages(topic=action.topic, count=min(action.count or MOST_MESSAGES, MOST_MESSAGES))
     elif isinstance(action, ChangeActor):
@@ -49,7 +49,7 @@ def heal_later(action: Action) -> None:
 
 def _listener_of(actor: str) -> str:
     """How the group of a member listens; of one that is in no group its action is refused anyway."""
-    groups = engine.answer(engine.port().snapshot(LANDING))["groups"]
+    groups = engine.answer(engine.port().snapshot(DEMO_SLUG))["groups"]
     return next((group["listener"] for group in groups for member in group["members"] if member["actor"] == actor),
                 "concurrent")  # fmt: skip
 
@@ -68,6 +68,6 @@ def _heal(action: Action) -> None:
     if not engine.is_running():
         return
     try:
-        engine.answer(engine.port().act(LANDING, action, HOST))
+        engine.answer(engine.port().act(DEMO_SLUG, action, HOST))
     except SandboxError as refused:  # somebody pressed twice: it runs already
-        log.debug("landing not mended: %s", refused)
+        log.debug("demo not mended: %s", refused)
