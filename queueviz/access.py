@@ -19,7 +19,7 @@ from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.slugs import attached_name
 from queueviz.visitor import Visitor, digest
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
-from sandbox.control.rights import VERBS, allows, can
+from sandbox.control.rights import ROLES, VERBS, Role, allows, can
 
 HOLDER = "holder"  # in a session: the secret its grants are found by
 HOLDER_BYTES = 32
@@ -42,7 +42,7 @@ class Visit(NamedTuple):
     """A visitor at one sandbox or attached cluster, with its role there."""
 
     sandbox: Sandbox | Cluster
-    role: str
+    role: Role
 
     @property
     def is_attached(self) -> bool:
@@ -243,28 +243,28 @@ def _owned(visitor: Visitor) -> QuerySet[Sandbox]:
     return Sandbox.objects.filter(mine, of_host=False)
 
 
-def _role(visitor: Visitor, sandbox: Sandbox) -> str | None:
+def _role(visitor: Visitor, sandbox: Sandbox) -> Role | None:
     return _role_with(visitor, sandbox, _granted(visitor).filter(sandbox=sandbox).values_list("role", flat=True))
 
 
-def _role_with(visitor: Visitor, sandbox: Sandbox, granted: Iterable[str]) -> str | None:
+def _role_with(visitor: Visitor, sandbox: Sandbox, granted: Iterable[str]) -> Role | None:
     """The strongest role: owner by account, session or token; editor by grant; viewer by address.  An expired sandbox
     is its owner's alone."""
     role = _role_ever(visitor, sandbox, set(granted))
     return role if role == "owner" or not _has_expired(sandbox) else None
 
 
-def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> str | None:
+def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> Role | None:
     if sandbox.of_host:
         return "viewer"
     if visitor.is_signed_in and sandbox.owner_id == visitor.user.pk:
         return "owner"
     if granted:
-        return "owner" if "owner" in granted else granted.pop()
+        return next(role for role in ROLES if role in granted)
     return "viewer" if sandbox.visibility == Sandbox.Visibility.LINK else None
 
 
-def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> str | None:
+def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
     """Operators are named, never implied; who administers clusters may look at them.  API tokens are of sandboxes."""
     if visitor.is_signed_in:
         if visitor.user in cluster.operators.all():

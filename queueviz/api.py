@@ -8,8 +8,9 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import DataError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from ninja import NinjaAPI, Query, Schema, Status
+from ninja import NinjaAPI, Schema, Status
 from ninja.errors import HttpError, ValidationError
+from ninja.params.functions import Query
 from ninja.parser import Parser
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
@@ -109,7 +110,7 @@ REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
 
 
 @api.post("/sandboxes", response={201: Made} | REFUSALS, summary="Start a sandbox")
-def create(request: HttpRequest, new: NewSandbox) -> Status:
+def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
     """The token is shown this once."""
     made = owners.create(writer(request), new.template, preset=new.preset, name=new.name)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))

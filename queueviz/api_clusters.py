@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router
+from ninja import Router
+from ninja.params.functions import Query
 
 from queueviz import api as sandboxes
 from queueviz.api import REFUSALS, Acted, api

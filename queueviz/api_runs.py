@@ -8,8 +8,7 @@ from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from queueviz import access, visitor
-from queueviz.api import MOST_LINES, REFUSALS, writer
-from queueviz.api_clusters import api
+from queueviz.api import MOST_LINES, REFUSALS, api, writer
 from queueviz.models import Sandbox
 from queueviz.runs import asking
 from queueviz.runs.offers import offers
@@ -75,7 +74,7 @@ def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 
 @router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
-def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status:
+def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
     """It waits for the worker; `GET …/runs/<run>` says how far it is."""
     return Status(201, told(asking.ask_for(writer(request), slug, wish.job, wish.options)))
 

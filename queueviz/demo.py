@@ -50,8 +50,8 @@ def heal_later(action: Action) -> None:
 def _listener_of(actor: str) -> str:
     """How the group of a member listens; of one that is in no group its action is refused anyway."""
     groups = engine.answer(engine.port().snapshot(DEMO_SLUG))["groups"]
-    return next((group["listener"] for group in groups for member in group["members"] if member["actor"] == actor),
-                "concurrent")  # fmt: skip
+    listeners = (group["listener"] for group in groups for member in group["members"] if member["actor"] == actor)
+    return next(listeners, None) or "concurrent"
 
 
 def _later(after_s: float, action: Action) -> None:

@@ -63,6 +63,8 @@ class Connection(ProtocolWrapper):
     HTTP answers are as long as their file, and end.
     """
 
+    transport: Any
+
     def write(self, data: bytes) -> None:
         super().write(data)
         self._cut_unread()
@@ -79,10 +81,12 @@ class Connection(ProtocolWrapper):
 
 def unread(transport: Any) -> int:
     """Bytes that wait for the client.  `twisted.internet.abstract.FileDescriptor` keeps them in two parts."""
-    return len(transport.dataBuffer) - transport.offset + int(transport._tempDataLen)
+    return int(len(transport.dataBuffer) - transport.offset + transport._tempDataLen)
 
 
 class TurnedAway(Protocol):
+    transport: Any
+
     def connectionMade(self) -> None:
         self.transport.write(FULL)
         self.transport.loseConnection()

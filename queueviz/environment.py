@@ -52,12 +52,16 @@ def directory(name: str, default: Path) -> Path:
     return path
 
 
+def reason(why: OSError) -> str:
+    return str(why.strerror or why).lower()
+
+
 def make(path: Path, name: str = "QUEUEVIZ_HOME") -> None:
     """See that the directory is there; the process ends with a sentence about `name` where it cannot be."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as why:
-        raise SystemExit(f"{name}: {path} cannot be a directory: {why.strerror.lower()}. Choose another.") from None
+        raise SystemExit(f"{name}: {path} cannot be a directory: {reason(why)}. Choose another.") from None
 
 
 def database(name: str, default: str) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def kept_secret(home: Path) -> str:
             _write_new(path, secrets.token_urlsafe(48))
         return path.read_text().strip()
     except OSError as why:
-        raise SystemExit(f"{path} cannot be kept: {why.strerror.lower()}. Make room there and see to its rights, or "
+        raise SystemExit(f"{path} cannot be kept: {reason(why)}. Make room there and see to its rights, or "
                          "choose another home in the variable QUEUEVIZ_HOME.") from None
 
 

@@ -14,6 +14,6 @@ def imported(name: str) -> tuple[str, ...]:
     """Without `name` itself, in the order in which they are first named; what is imported on demand is left out."""
     found = [name]
     for module in found:  # grows
-        source = Path(finders.find(f"queueviz/js/{module}")).read_text("utf-8")
+        source = Path(str(finders.find(f"queueviz/js/{module}"))).read_text("utf-8")
         found += [other for other in IMPORT.findall(source) if other not in found]
     return tuple(found[1:])

@@ -219,7 +219,7 @@ def _demand_room(visitor: Visitor) -> None:
                             "Wait a while, or sign in.", made=made)  # fmt: skip
 
 
-def _demand_few(sandbox: Sandbox, kind: str) -> None:
+def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
     """Of what is given out, and still good."""
     if sandbox.grants.filter(access.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
         raise ActionRefused(429, "This sandbox has {allowed} {what} already.",

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -73,7 +73,7 @@ def afresh(who: Visitor) -> Visitor:
     if who.session is None:
         return who
     session = SESSIONS.SessionStore(who.session.session_key)
-    return who._replace(session=session, user=get_user(SimpleNamespace(session=session)))
+    return who._replace(session=session, user=get_user(cast(HttpRequest, SimpleNamespace(session=session))))
 
 
 def _address(meta: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +18,8 @@ from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, 
 
 WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (WORDS, TEXTS, TOPOLOGY_WORDS, CONNECT_WORDS, REBALANCE_WORDS,
                                                  STORE_WORDS, MESSAGE_WORDS)
-SIMPLE = {"number": number, "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
+SIMPLE: dict[str, Callable[[Any], str]] = {"number": number,
+                                           "bytes": byte_count, "ms": duration, "clock": clock, "second": second}
 
 
 def shown(

@@ -6,6 +6,7 @@ One unit is one CSS pixel at the drawing's own size.  Nothing here divides queue
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import cos, pi, sin
 from typing import Any, NamedTuple
 
@@ -19,7 +20,8 @@ RING, MIDDLE = 118.0, 150.0
 TURN = 1 << 32
 
 
-class Line(NamedTuple):
+@dataclass(frozen=True)
+class Line:
     """One line of a column: a member (`queue` is empty) or one of its queues.  `y`: the middle."""
 
     y: float

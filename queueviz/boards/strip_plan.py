@@ -103,7 +103,9 @@ def plan_strip(row: Mapping[str, Any], o: StripOptions) -> StripPlan:
         s,
         y,
         th,
-        *(_offset(row.get(name)) for name in ("committed", "in_memory", "next_pull")),
+        committed=_offset(row.get("committed")),
+        memory=_offset(row.get("in_memory")),
+        next=_offset(row.get("next_pull")),
         owned=bool(row.get("owner")) or o.planned,
         cells=bool(row.get("cells")),
         untold="cached" in row and bool(row.get("owner") or row.get("assigned")),
@@ -156,7 +158,7 @@ def _zones(g: _Geometry) -> dict[str, str]:
         else zone(s.min, s.max)
         if pulled is None
         else zone(g.committed, g.next)
-        if hidden
+        if hidden and g.committed is not None and g.next is not None
         else "",
         "risk": zone(g.committed, g.memory)
         if g.committed is not None and g.memory is not None and g.memory > g.committed
@@ -222,7 +224,7 @@ def _preview(g: _Geometry, target: int) -> dict[str, str]:
 
 def is_pinned(row: Mapping[str, Any], o: StripOptions) -> bool:
     oldest = row.get("oldest")
-    return bool(oldest) and o.now_ms - oldest["since_ms"] > o.pin_ms
+    return oldest is not None and o.now_ms - oldest["since_ms"] > o.pin_ms
 
 
 def arc(cx: float, cy: float, r: float, share: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
@@ -35,7 +35,7 @@ def tables(answer: Row) -> list[Table]:
             for row in given]  # fmt: skip
 
 
-def _cells(broker: str, own: Row | None, up: list[Row]) -> list[Cell]:
+def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
     if own is None:
         return [Cell(None, differs=False) for _ in FIELDS]
     found = []

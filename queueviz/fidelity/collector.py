@@ -7,7 +7,6 @@ Works with xdist: the rows of a test travel with its report.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     asked = set(filter(None, config.getoption("--fidelity-rows").split(",")))
-    kept, left = [], []
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
     for item in items:
         rows = rows_of(item)
         item.user_properties.append((ROWS, rows))
@@ -59,7 +59,7 @@ class Tally:
             self.unread[report.nodeid] = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        rows: Sequence[str] = next((value for name, value in report.user_properties if name == ROWS), ())
+        rows: Any = next((value for name, value in report.user_properties if name == ROWS), ())
         if not rows:
             return
         seen = self.tests.setdefault(report.nodeid, {"id": report.nodeid, "rows": list(rows), "outcome": PASSED})

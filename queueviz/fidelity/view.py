@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -54,7 +55,8 @@ class Section(NamedTuple):
     rows: list[Row]
 
 
-class Shown(NamedTuple):
+@dataclass(frozen=True)
+class Shown:
     sections: list[Section]
     count: int
     of: int

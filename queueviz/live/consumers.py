@@ -133,7 +133,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self._woken.add(slug)
 
     async def _may_see(self, slug: str) -> bool:
-        return await database_sync_to_async(_may_see)(self.visitor, slug)
+        return bool(await database_sync_to_async(_may_see)(self.visitor, slug))
 
 
 def _may_see(who: visitor.Visitor, slug: str) -> bool:
@@ -156,10 +156,11 @@ def _may_wake(who: visitor.Visitor, slug: str) -> bool:
 def _is_own_origin(scope: dict[str, Any]) -> bool:
     """A page of another site may not open our socket; a program sends no Origin and gets no cookies either."""
     headers = dict(scope.get("headers", ()))
-    origin = headers.get(b"origin")
+    origin: bytes | None = headers.get(b"origin")
     if origin is None:
         return True
-    return urlparse(origin.decode("latin-1")).netloc.lower() == headers.get(b"host", b"").decode("latin-1").lower()
+    host: bytes = headers.get(b"host", b"")
+    return urlparse(origin.decode("latin-1")).netloc.lower() == host.decode("latin-1").lower()
 
 
 def _parsed(text: str | None) -> dict[str, Any] | None:

@@ -71,7 +71,7 @@ def _chosen(lines: list[Line], query: Mapping[str, str]) -> Line | None:
     asked = query.get("group"), query.get("topic")
     wanted = [line for line in lines if asked in ((line.group, line.topic), (line.group, None))]
     ordinary = [line for line in lines if not line.topic.startswith("%")]  # no retries, no dead letters
-    return (wanted or ordinary or lines or [None])[0]
+    return next(iter(wanted or ordinary or lines), None)
 
 
 def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) -> str | None:

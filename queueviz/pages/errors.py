@@ -86,7 +86,7 @@ def _standing(request: HttpRequest, status: int, said: str = "") -> HttpResponse
 
 def _wants_partial(request: HttpRequest) -> bool:
     htmx = getattr(request, "htmx", None)  # missing where an earlier middleware failed
-    return bool(htmx) and not htmx.boosted
+    return htmx is not None and bool(htmx) and not htmx.boosted
 
 
 def _shape(error: str, hint: str, field: str | None, details: Any) -> dict[str, Any]:

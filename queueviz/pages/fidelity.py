@@ -24,7 +24,8 @@ def fidelity(request: HttpRequest) -> HttpResponse:
                   section=section if section in dict(SECTIONS) else "", differing=differing)  # fmt: skip
     context = {"found": found, "search": search, "section": section, "differing": differing, "sections": SECTIONS,
                "longest": LONGEST_SEARCH}  # fmt: skip
-    part = getattr(request, "htmx", False) and not request.htmx.boosted and not request.htmx.history_restore_request
+    htmx = getattr(request, "htmx", None)
+    part = htmx and not htmx.boosted and not htmx.history_restore_request
     answer = render(request, ROWS if part else PAGE, context)
     patch_vary_headers(answer, ["HX-Request"])
     return answer

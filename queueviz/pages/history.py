@@ -14,6 +14,7 @@ from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, line
 from queueviz.boards.page import Place
 from queueviz.pages.pipeline import fresh, page_context
 from queueviz.runs.tables import Result, equals
+from sandbox.control.readings import Refusal
 
 JOB = "lag_history"
 MINUTE_MS = 60_000
@@ -41,7 +42,7 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
             "history": {"at_ms": found.at_ms, "lines": found.lines, "measure": name, "span_ms": span * MINUTE_MS,
                         "words": _words()}}  # fmt: skip
     board = live["first"].get(channel, {}).get("data") or {}
-    known = known_text(board.get("header") or {})
+    known = known_text(board["header"]) if board else ""
     return fresh(context["sandbox"], JOB, result) | {
         "known": [known, *down_lines(board.get("queues") or {})] if known else [],
         "live": live, "pairs": pairs, "pair": pair, "measures": MEASURES, "measure": name, "spans": SPANS,
@@ -67,7 +68,7 @@ def _pairs(place: Place, result: Result) -> list[tuple[str, str]]:
 def _chosen(pairs: list[tuple[str, str]], place: Place) -> tuple[str, str] | None:
     group, topic = place.query.get("group"), place.query.get("topic")
     wanted = [pair for pair in pairs if pair[0] == group and topic in (pair[1], None, "")]
-    return (wanted or pairs or [None])[0]
+    return next(iter(wanted or pairs), None)
 
 
 def _lines(result: Result, pair: tuple[str, str], measure: Measure, span: int, now_ms: int) -> Lines:
@@ -87,11 +88,10 @@ def _first(channel: str | None) -> dict[str, Any]:
     if channel is None:
         return {}
     [reading] = engine.answer(engine.port().read([channel]))
-    data = getattr(reading, "data", None)
-    if data is None:
+    if isinstance(reading, Refusal):
         return {}
     return {channel: {"seq": str(reading.seq), "at_ms": reading.at_ms, "rate": reading.rate, "ep": reading.epoch,
-                      "data": data}}  # fmt: skip
+                      "data": reading.data}}  # fmt: skip
 
 
 def _words() -> dict[str, str]:

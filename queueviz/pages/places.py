@@ -42,8 +42,8 @@ def of_visitor(who: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]
         status = engine.answer(port.status())
         every: list[Sandbox | Cluster] = [*mine, *clusters]
         known = [place for place in every if attach or not place.slug.startswith("k.")]
-        readings = dict(zip([place.slug for place in known],
-                            engine.answer(port.read([f"groups/{place.slug}" for place in known])), strict=True))
+        found = engine.answer(port.read([f"groups/{place.slug}" for place in known]))
+        readings = dict(zip([place.slug for place in known], found, strict=True))
     except SandboxError:  # the lists are worth showing without it
         status, readings = {}, {}
     rows = {**status.get("sandboxes", {}), **status.get("attached", {})}

@@ -44,7 +44,7 @@ class Child(Protocol):
     def exit_code(self) -> int | None: ...
     def order(self, order: Order) -> None: ...
     def cancel(self, run: str) -> None: ...
-    def told(self) -> Iterator[dict[str, Any]]: ...
+    def reports(self) -> Iterator[dict[str, Any]]: ...
     def kill(self) -> None: ...
     def close(self) -> None: ...
 
@@ -59,12 +59,13 @@ class Said(NamedTuple):
 class Current:
     """The run at work.  `outcome`: what its row is to say, until that is written."""
 
-    __slots__ = ("began_s", "cancelled_s", "is_heard", "order", "outcome", "pk", "why")
+    __slots__ = ("began_s", "cancelled_s", "is_heard", "order", "outcome", "pk", "values", "why")
 
     def __init__(self, pk: int, order: Order, now_s: float) -> None:
         self.pk, self.order, self.began_s = pk, order, now_s
         self.cancelled_s: float | None = None
-        self.why: dict[str, Any] = {}
+        self.why: Any = ""
+        self.values: dict[str, Any] = {}
         self.outcome: dict[str, Any] | None = None
         self.is_heard = False  # the child has said something of it
 
@@ -157,7 +158,7 @@ class Worker:
         if told["state"] == "done":
             self._finish(State.DONE, tables=told["tables"], true_to=_true_to(current))
         elif current.cancelled_s is not None:  # whatever Spark makes of it
-            self._finish(State.CANCELLED, **current.why)
+            self._finish(State.CANCELLED, current.why, **current.values)
         else:
             self._finish(State(told["state"]), told.get("why", ""))
 
@@ -168,16 +169,16 @@ class Worker:
                 log.warning("run %s does not end: its process is killed", current.order.run)
                 self._child.kill()
                 self._let_go()
-                self._finish(State.CANCELLED, **current.why)
+                self._finish(State.CANCELLED, current.why, **current.values)
             return
         wish = PipelineRun.objects.filter(pk=current.pk).values_list("cancel_asked", flat=True).first()
         if wish is None or wish:  # the sandbox is gone, or somebody said so
             self._cancel(current)
         elif now_s - current.began_s >= self._limits.pipeline_run_s:
-            self._cancel(current, why=sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
+            self._cancel(current, sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
 
-    def _cancel(self, current: Current, **why: Any) -> None:
-        current.cancelled_s, current.why = self._now(), why
+    def _cancel(self, current: Current, why: Any = "", /, **values: Any) -> None:
+        current.cancelled_s, current.why, current.values = self._now(), why, values
         if self._child is not None:
             try:
                 self._child.cancel(current.order.run)
@@ -238,7 +239,7 @@ class Worker:
         if current is None or child is None:
             return None
         if current.cancelled_s is not None:
-            return self._finish(State.CANCELLED, **current.why)
+            return self._finish(State.CANCELLED, current.why, **current.values)
         code = _exit_code(child)
         if self._is_used and not current.is_heard and not code:  # it had ended before it could hear of this one
             _row(current).update(state=State.QUEUED, started_at=None)
@@ -258,8 +259,8 @@ class Worker:
         except OSError:
             return b""
 
-    def _finish(self, state: State, why: Any = "", *, tables: dict[str, int] | None = None, true_to: int | None = None,
-                **values: Any) -> None:
+    def _finish(self, state: State, why: Any = "", /, *, tables: dict[str, int] | None = None,
+                true_to: int | None = None, **values: Any) -> None:
         self._used_s = self._now()
         if self._current is not None and self._current.outcome is None:
             self._current.outcome = {"state": state, "why": why, "values": values, "tables": tables or {},

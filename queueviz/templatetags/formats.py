@@ -50,7 +50,7 @@ def brief(value: float | str | None) -> str:
 
 
 @register.filter
-def rate(value: float | None) -> str:
+def rate(value: float | str | None) -> str:
     """Three significant digits, without a unit."""
     if value is None or value == "":
         return UNKNOWN
@@ -61,10 +61,11 @@ def rate(value: float | None) -> str:
 
 
 @register.filter
-def duration(ms: float | None) -> str:
+def duration(ms: float | str | None) -> str:
     """990 ms, 1.3 s, 96 s, 5 m 32 s, 2 h 04 m."""
     if ms is None or ms == "":
         return UNKNOWN
+    ms = float(ms)
     if ms < 995:
         return f"{max(0, _half_up(ms / 10) * 10)} ms"
     s = ms / 1000
@@ -93,7 +94,7 @@ def byte_count(value: float | str | None) -> str:
 
 
 @register.filter
-def clock(ms: int | None, zone_min: int = 0) -> str:
+def clock(ms: int | str | None, zone_min: int = 0) -> str:
     """10:42:17.350, in a zone given in minutes east of UTC."""
     if ms is None or ms == "":
         return UNKNOWN
@@ -102,13 +103,13 @@ def clock(ms: int | None, zone_min: int = 0) -> str:
 
 
 @register.filter
-def second(ms: int | None) -> str:
+def second(ms: int | str | None) -> str:
     """10:42:17, where milliseconds would be noise."""
     return clock(ms)[:8]
 
 
 @register.filter
-def moment(ms: int | None) -> str:
+def moment(ms: int | str | None) -> str:
     """2026-11-20 10:42:17.350, for fields and copies; UTC."""
     if ms is None or ms == "":
         return UNKNOWN

@@ -6,6 +6,7 @@ Verb = Literal["see", "act", "fault", "reset", "shape", "time", "share", "grade"
 Role = Literal["owner", "instructor", "editor", "student", "viewer", "operator"]
 
 VERBS: tuple[Verb, ...] = get_args(Verb)
+ROLES: tuple[Role, ...] = get_args(Role)
 
 _ENGINE: frozenset[Verb] = frozenset({"see", "act", "fault", "reset", "shape", "time"})
 
@@ -29,7 +30,7 @@ class Actor(NamedTuple):
         return f"{self.role} {self.name}" if self.name else self.role
 
 
-def can(role: Role, verb: Verb) -> bool:
+def can(role: Role, verb: str) -> bool:
     return verb in _MATRIX[role]
 
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sandbox.attached.clusters import Clusters
 from sandbox.attached.settings import is_attached
@@ -287,10 +287,10 @@ class Host:
             self._touch(slot)
             return slot.sandbox.snapshot()
         row = slot.identity()
-        kept: Snapshot = records.load_snapshot(self._registry.directory(slug)) or {"sandbox": row}
+        kept = records.load_snapshot(self._registry.directory(slug)) or {"sandbox": row}
         kept["sandbox"] = {**kept.get("sandbox", row), **row, "failed": slot.why_failed, "trouble": None,
                            "trouble_why": None, "notices": []}
-        return kept
+        return cast(Snapshot, kept)
 
     def newest_seq(self, slug: str) -> int:
         if is_attached(slug):

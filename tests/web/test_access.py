@@ -231,11 +231,25 @@ def test_nothing_but_access_touches_the_rows() -> None:
 
 
 def _models(path: Path) -> set[str]:
-    """What is imported of `queueviz.models`; `*` where that is all of it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module == "queueviz.models":
-            found |= {name.name for name in node.names}
-        if isinstance(node, ast.Import) and any(name.name == "queueviz.models" for name in node.names):
-            found.add("*")
-    return found
+    """Of `queueviz.models`, what is used for more than a type; `*` where that is all of it."""
+    tree = ast.parse(path.read_text())
+    imports = {name.name for node in ast.walk(tree)
+               if isinstance(node, ast.ImportFrom) and node.module == "queueviz.models"
+               for name in node.names}  # fmt: skip
+    whole = {"*" for node in ast.walk(tree) if isinstance(node, ast.Import)
+             and any(name.name == "queueviz.models" for name in node.names)}  # fmt: skip
+    types = {id(name) for node in ast.walk(tree) for part in _type_parts(node) for name in ast.walk(part)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in types}
+    return imports & used | whole
+
+
+def _type_parts(node: ast.AST) -> list[ast.expr]:
+    """Annotations, and the classes of an `isinstance`."""
+    match node:
+        case ast.arg(annotation=ast.expr() as part) | ast.AnnAssign(annotation=part):
+            return [part]
+        case ast.FunctionDef(returns=ast.expr() as part):
+            return [part]
+        case ast.Call(func=ast.Name("isinstance"), args=[_, part]):
+            return [part]
+    return []

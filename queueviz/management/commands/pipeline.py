@@ -60,8 +60,9 @@ class Command(BaseCommand):
             raise CommandError(ended.get("why", "It was cancelled."), returncode=1)
         if not given["json"]:
             manifest = manifest_of(Path(order.out))
-            for name in ended["tables"] if manifest is not None else ():
-                for line in lines_of(Path(order.out), name, manifest.tables[name], given["show"]):
+            tables = manifest.tables if manifest is not None else {}
+            for name in ended["tables"] if tables else ():
+                for line in lines_of(Path(order.out), name, tables[name], given["show"]):
                     self.stdout.write(line)
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:

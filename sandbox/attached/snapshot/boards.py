@@ -1,5 +1,7 @@
 """What the live pages read of an attached cluster: board, locks, topics (catalogue 10)."""
 
+from collections.abc import Mapping
+
 from sandbox.attached.picture import RUNNING, Picture
 from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.attached.snapshot.groups import flow_of, retrying, with_retries
@@ -19,7 +21,7 @@ from sandbox.broker.config import PERM_READ, PERM_WRITE
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import retry_topic
-from sandbox.queries.rows.board import Board, BoardHeader, QueueRow
+from sandbox.queries.rows.board import Board, QueueRow, ReportedBoardHeader
 from sandbox.queries.rows.locks import LockedQueue, Locks
 from sandbox.queries.rows.topics import QueueOfTopic, Topics, TopicUse
 from sandbox.queries.snapshot.locks import row_key
@@ -35,7 +37,7 @@ def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Boar
     return {"header": _header(seen, topic, queues), "queues": queues, "members": seen.member_rows(topic)}
 
 
-def _header(seen: GroupSeen, topic: str, queues: dict[str, QueueRow]) -> BoardHeader:
+def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> ReportedBoardHeader:
     """`lag` is that of the `queues_known` of `queues_all` and of the retry topic (`retrying`), `lag_last_known` that of
     the others when their master still answered; what flows out is the whole group's, of all its topics."""
     again = 0 if topic == retry_topic(seen.group) else retrying(seen)

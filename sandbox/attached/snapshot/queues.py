@@ -7,7 +7,7 @@ from sandbox.attached.member_says import NOWHERE, HeldQueue, Position, position
 from sandbox.attached.picture import Picture
 from sandbox.attached.snapshot.group_seen import GroupSeen
 from sandbox.message.queue import MessageQueue
-from sandbox.queries.rows.board import DownMark, LockRow, QueueEnds, QueueRow
+from sandbox.queries.rows.board import DownMark, LockRow, QueueEnds, QueueRow, ReportedQueueRow
 
 BROKER_LIFE_MS, CLIENT_LIFE_MS, RENEW_MS = 60_000, 30_000, 20_000
 """RocketMQ's defaults.  Brokers and clients may be told others, and nobody can ask them."""
@@ -15,7 +15,7 @@ BROKER_LIFE_MS, CLIENT_LIFE_MS, RENEW_MS = 60_000, 30_000, 20_000
 Causes = dict[tuple[str, MessageQueue], int]
 
 
-def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> dict[str, QueueRow]:
+def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> dict[str, ReportedQueueRow]:
     """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that tell.
 
     `divided` False: `assigned` is left None, because nobody reads it.
@@ -28,7 +28,7 @@ def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = T
     return {mq.row: _queue_row(seen, mq, assigned.get(mq), causes.get((seen.group, mq))) for mq in mqs}
 
 
-def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> QueueRow:
+def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> ReportedQueueRow:
     owner, held = seen.holder(mq)
     committed = seen.picture.committed(seen.group, mq)
     told = NOWHERE if held is None else position(held, committed)
@@ -36,12 +36,12 @@ def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: i
             "lock": lock_row(seen, mq), "cause": text(cause)}
 
 
-def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> QueueRow:
+def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> ReportedQueueRow:
     told = position(held, None)
     return {**_row(picture, mq, told["in_memory"], told), "owner": client_id, "assigned": client_id}
 
 
-def _row(picture: Picture, mq: MessageQueue, committed: str | None, told: Position) -> QueueRow:
+def _row(picture: Picture, mq: MessageQueue, committed: str | None, told: Position) -> ReportedQueueRow:
     """What clusters do not tell is None, and so are owner, lock and cause until they are filled in."""
     ends = ends_row(picture, mq)
     return {**ends, "committed": committed, "oldest_stored_ms": None, "cells": None, "oldest": None,

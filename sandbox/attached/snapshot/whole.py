@@ -8,7 +8,7 @@ from sandbox.attached.snapshot.queues import Causes, ends_row, queue_rows
 from sandbox.control.limits import AttachedLimits
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import dead_letter_topic, retry_topic
-from sandbox.queries.rows.board import MemberRow, QueueRow
+from sandbox.queries.rows.board import MemberRow, ReportedQueueRow
 from sandbox.queries.rows.snapshot import (
     BrokerHeard,
     GroupMemberRow,
@@ -113,7 +113,7 @@ def _member(client_id: str, row: MemberRow) -> GroupMemberRow:
     return {**group_member(client_id, row), "release": row["release"], "address": row["address"]}
 
 
-def _queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:
+def _queue(topic: str, key: str, row: ReportedQueueRow) -> GroupQueueRow:
     return {**group_queue(topic, key, row), "cells_from": row["cells_from"], "cached": row["cached"]}
 
 

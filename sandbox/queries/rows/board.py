@@ -4,6 +4,7 @@ Offsets and counts that may pass 2^53 are text.  Moments (`…_ms`) are of the s
 the field says what else it means.  `NotRequired` fields are those only one of sandbox and real cluster has.
 """
 
+from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 
@@ -97,7 +98,12 @@ class QueueRow(AtBroker, Held):
     """One queue of one group; broadcasting: of one member."""
 
     assigned: str | None  # client id of the member it belongs to, by what brokers know now; None: no member
-    cached: NotRequired[CachedMessages | None]  # real cluster, beside `cells`
+
+
+class ReportedQueueRow(QueueRow):
+    """The same of a real cluster."""
+
+    cached: CachedMessages | None  # beside `cells`
 
 
 class SlowKey(TypedDict):
@@ -144,13 +150,18 @@ class MemberRow(MemberQueues):
     busy: int | None  # threads at work
     threads: int | None
     since_ms: int | None  # start of its process; wire: its first heartbeat
-    state_since_ms: NotRequired[int | None]  # sandbox
     timers: dict[str, int]  # name → due_ms
     limits: PullLimits | None  # None: it pulls by hand, or does not tell
     work_ms: list[int] | None  # a listener's shortest and longest time for a message
     slow: SlowKey | None  # None: for no key
     expires_at_ms: int | None  # brokers forget it then, if it stays silent
     reason: str | None  # why its start was refused; None: it was not
+
+
+class ActorRow(MemberRow):
+    """A member of a sandbox."""
+
+    state_since_ms: int | None
 
 
 class KnownQueues(TypedDict):
@@ -182,12 +193,17 @@ class BoardHeader(KnownQueues):
     delivered_again: int | None  # messages listeners have been given more than once
     rate: float  # of the clock: seconds of the sandbox per second
     next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
-    asked_at: NotRequired[int | None]  # ms, when a real cluster's brokers were asked for the topic's ends
+
+
+class ReportedBoardHeader(BoardHeader):
+    """The same of a real cluster."""
+
+    asked_at: int | None  # ms, when its brokers were asked for the topic's ends
 
 
 class Board(TypedDict):
     """One group on one topic, all of one turn."""
 
     header: BoardHeader
-    queues: dict[str, QueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`
-    members: dict[str, MemberRow]  # by client id; of an actor that never started, by its label
+    queues: Mapping[str, QueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`
+    members: Mapping[str, MemberRow]  # by client id; of an actor that never started, by its label

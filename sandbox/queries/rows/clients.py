@@ -118,7 +118,7 @@ class ClientQueuePlace(TypedDict):
     max: str | None
 
 
-class ClientQueueHeld(TypedDict, total=False):
+class ClientQueueHeld(TypedDict):
     """What the process itself knows of a queue; a wire client's keeps it."""
 
     in_memory: str | None  # offset it would commit now
@@ -142,8 +142,12 @@ class ClientQueueHeld(TypedDict, total=False):
     dropped: bool
 
 
-class ClientQueue(ClientQueuePlace, ClientQueueHeld):
-    """One queue it holds; of a wire client, that it pulled last."""
+class ClientQueueRow(ClientQueuePlace, ClientQueueHeld):
+    """One queue it holds."""
+
+
+ClientQueue = ClientQueueRow | ClientQueuePlace
+"""Of a wire client: a queue that it pulled last."""
 
 
 class SubscribedTopic(TypedDict):
@@ -176,7 +180,7 @@ class ProducerCounts(TypedDict):
     failed: int
 
 
-class ProducerProcess(TypedDict, total=False):
+class ProducerProcess(TypedDict):
     """Of a producer's process."""
 
     turn: str
@@ -191,8 +195,12 @@ class ProducerProcess(TypedDict, total=False):
     send_timeout_ms: int
 
 
-class ProducerOfClient(ProducerCounts, ProducerProcess):
-    """How it chooses queues, what its sends came to; without a process only the counts."""
+class ProducerRow(ProducerCounts, ProducerProcess):
+    """How it chooses queues, what its sends came to."""
+
+
+ProducerOfClient = ProducerRow | ProducerCounts
+"""Without a process only the counts."""
 
 
 class Client(TypedDict):

@@ -35,8 +35,8 @@ def read_board(cluster: Cluster, group: str, topic: str) -> Board:
     queues, members = queue_rows(cluster, view, topic), member_rows(cluster, view, topic)
     for key, row in queues.items():
         calm_queue(row, key, figures, now_ms, _pulled_ms(view, topic, key))
-    for client_id, row in members.items():
-        calm_member(row, client_id, figures)
+    for client_id, member in members.items():
+        calm_member(member, client_id, figures)
     header = _header(cluster, view, topic, queues, figures)
     if not group:
         header |= {"group": None, "model": None, "strategy": None, "redelivered_on_crash": None, "out_per_s": None,
@@ -135,9 +135,9 @@ def lag_of(queues: Mapping[Any, QueueRow]) -> str | None:
     return str(sum(known)) if known else None
 
 
-def with_retries(lag: str | None, again: int) -> str | None:
+def with_retries(lag: str | None, again: int | None) -> str | None:
     """What waits in the retry topic is not consumed either, whichever topic it came from."""
-    return str(int(lag or 0) + again) if lag is not None or again else None
+    return str(int(lag or 0) + (again or 0)) if lag is not None or again else None
 
 
 def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:

@@ -4,7 +4,7 @@ from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import GroupMember
 from sandbox.message.queue import MessageQueue
-from sandbox.queries.rows.clients import ClientQueue, ClientQueueHeld, ClientQueuePlace, SubscribedTopic
+from sandbox.queries.rows.clients import ClientQueue, ClientQueueHeld, ClientQueuePlace, ClientQueueRow, SubscribedTopic
 from sandbox.queries.rows.groups import GroupView
 
 RUNS_SHOWN = 24  # of cached offsets
@@ -15,9 +15,13 @@ def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: 
     if view is None:
         return {}
     if consumer is None:
-        return {mq.key: {**_place(view, mq)} for mq in view.pulled_by(client_id)}
-    return {mq.key: {**_place(view, mq), **_held(consumer, mq, pq)}
+        return {mq.key: _place(view, mq) for mq in view.pulled_by(client_id)}
+    return {mq.key: _row(view, consumer, mq, pq)
             for mq, pq in sorted(consumer.process_queues.items(), key=lambda item: item[0])}
+
+
+def _row(view: GroupView, consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQueueRow:
+    return {**_place(view, mq), **_held(consumer, mq, pq)}
 
 
 def _place(view: GroupView, mq: MessageQueue) -> ClientQueuePlace:

@@ -20,7 +20,7 @@ def producer_row(cluster: Cluster, actor: Actor | None, producer: Producer | Non
     else:
         return None
     if producer is None:
-        return {**counts}
+        return counts
     return {**counts, **_process(cluster, producer)}
 
 

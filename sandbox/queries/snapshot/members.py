@@ -7,12 +7,12 @@ from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import MIB, Preset
 from sandbox.message.queue import MessageQueue
-from sandbox.queries.rows.board import MemberRow, PullLimits, SlowKey
+from sandbox.queries.rows.board import ActorRow, PullLimits, SlowKey
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.code_names import release_name
 
 
-def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, MemberRow]:
+def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, ActorRow]:
     """By client id: in-process members by label, then wire members.  `topic`: count only its queues."""
     registered = view.registered()
     rows = {actor.client_id or actor.label: _actor_row(cluster, view, actor, registered.get(actor.client_id), topic)
@@ -24,7 +24,7 @@ def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[st
 
 
 def _actor_row(cluster: Cluster, view: GroupView, actor: ConsumerActor, info: MemberInfo | None,
-               topic: str | None) -> MemberRow:
+               topic: str | None) -> ActorRow:
     consumer, settings = actor.consumer, actor.settings
     held: list[tuple[MessageQueue, ProcessQueue]] = []
     if consumer is not None and actor.lives:
@@ -69,7 +69,7 @@ def _limits(actor: ConsumerActor, preset: Preset) -> PullLimits | None:
             "span": preset.consume_concurrently_max_span}
 
 
-def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> MemberRow:
+def _wire_row(view: GroupView, info: MemberInfo, number: int, topic: str | None) -> ActorRow:
     queues = sum(1 for mq in view.pulled_by(info.client_id) if topic in (None, mq.topic))
     return {
         "actor": None, "kind": None, "letter": str(number + 1), "colour": number % 6, "state": "running",

@@ -60,8 +60,9 @@ def read_rebalance(cluster: Cluster, group: str) -> Rebalance:
 
 
 def _labels(cluster: Cluster, history: GroupHistory, members: dict[str, RebalanceMember]) -> dict[str, str]:
-    named: set[str | None] = {row["client_id"] for row in history.rounds} | {row["from"] for row in history.moves}
-    named |= {row["to"] for row in history.moves} | {row["who"] for row in history.happenings}
+    named: set[str | None] = {row["client_id"] for row in history.rounds}
+    named |= {row["from"] for row in history.moves} | {row["to"] for row in history.moves}
+    named |= {row["who"] for row in history.happenings}
     return {client_id: label for client_id in sorted(filter(None, named - members.keys()))
             if (label := cluster.actors.label_of(client_id)) is not None}
 

@@ -14,7 +14,8 @@ def retrying(cluster: Cluster, view: GroupView) -> int:
     count = 0
     for mq in view.all_queues(retry_topic(view.group)):
         if mq.broker in view.down:
-            count += int(down_row(cluster, view, mq)["down"]["lag"] or 0)
+            mark = down_row(cluster, view, mq)["down"]
+            count += int(mark["lag"] or 0) if mark is not None else 0
         else:
             store = view.masters[mq.broker].store
             count += max(0, store.max_offset(mq.topic, mq.queue_id) - (view.committed(mq) or 0))
