@@ -25,7 +25,7 @@ class Uncommented:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
-    def open(self, path: str) -> File[bytes]:
+    def open(self, path: str) -> "File[bytes]":
         with self._storage.open(path) as file:
             return ContentFile(without_comments(file.read().decode()).encode())
 
