@@ -1,16 +1,7 @@
 #!/usr/bin/env python
-"""The one command line: `manage.py migrate`, `feed`, `sandboxes`, `bench`, …"""
+"""`queueviz` in a checkout: `manage.py migrate`, `feed`, `sandboxes`, `bench`, …"""
 
-import os
-import sys
-
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "queueviz.settings")
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
-
+from queueviz.command_line import main
 
 if __name__ == "__main__":
     main()

@@ -7,7 +7,10 @@ from queueviz import environment
 from sandbox.control.limits import HostLimits
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-QUEUEVIZ_HOME = environment.directory("QUEUEVIZ_HOME", BASE_DIR / "var")
+INSTALLED = Path(__file__).with_name("site")  # where the wheel holds templates/ and static/ of a checkout
+SITE = INSTALLED if INSTALLED.is_dir() else BASE_DIR
+QUEUEVIZ_HOME = environment.directory(
+    "QUEUEVIZ_HOME", Path.home() / ".local" / "share" / "queueviz" if SITE == INSTALLED else BASE_DIR / "var")
 
 QUEUEVIZ_NODE_ADDRESS = environment.ip("QUEUEVIZ_NODE_ADDRESS", "127.0.0.1")  # brokers of new sandboxes
 QUEUEVIZ_FIRST_PORT = environment.number("QUEUEVIZ_FIRST_PORT", 20_000)  # of the nodes of new sandboxes
@@ -55,7 +58,7 @@ MIDDLEWARE = [
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [SITE / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -139,7 +142,7 @@ CONTENT_SECURITY_POLICY = {
 STATIC_URL = "/static/"
 STATIC_ROOT = QUEUEVIZ_HOME / "static"
 environment.make(STATIC_ROOT)
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [SITE / "static"]
 # Hashed names where the files are collected, or are about to be; elsewhere they are found where they are written.
 COLLECTS = sys.argv[1:2] in (["collectstatic"], ["serve"])
 HASHED = COLLECTS or ((STATIC_ROOT / "staticfiles.json").exists() and not DEBUG)

@@ -6,8 +6,6 @@ import subprocess
 import sys
 import threading
 
-from django.conf import settings
-
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE_S = 5.0  # before it is begun again; doubled each time
@@ -42,8 +40,7 @@ class WorkerBeside:
     def _watch(self) -> None:
         pause_s = FIRST_PAUSE_S
         while not self._over.is_set():
-            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "pipelineworker", "--beside",
-                       str(os.getpid())]
+            command = [sys.executable, sys.argv[0], "pipelineworker", "--beside", str(os.getpid())]
             self._process = subprocess.Popen(command, start_new_session=True)
             code = self._process.wait()
             if self._over.wait(0):

@@ -68,7 +68,7 @@ def page_script(name: str) -> SafeString:
 
 @cache
 def _vendored() -> dict[tuple[str, str], dict[str, str]]:
-    listing = json.loads((settings.BASE_DIR / "static" / "vendor" / "VENDOR.json").read_text())
+    listing = json.loads((settings.SITE / "static" / "vendor" / "VENDOR.json").read_text())
     return {(entry["package"], entry["file"].rsplit("/", 1)[-1]): entry for entry in listing}
 
 

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,8 +72,10 @@ def forget_creations(home: Path) -> None:
 class Server:
     """`manage.py serve` on a data home.  Everything it says is in `log`."""
 
-    def __init__(self, home: Path, *, worker: bool = False) -> None:
+    def __init__(self, home: Path, *, worker: bool = False, command: Sequence[str] = (sys.executable, "manage.py"),
+                 cwd: Path = ROOT) -> None:
         self.home = home
+        self._command, self._cwd = command, cwd
         self._more = () if worker else ("--without-worker",)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -93,8 +95,8 @@ class Server:
     def start(self) -> "Server":
         """Returns when it is well; the port stays the same over restarts."""
         with self.log_path.open("ab") as log:
-            command = [sys.executable, "manage.py", "serve", "--port", str(self.port), *self._more]
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment(self.home), stdout=log, stderr=log)
+            command = [*self._command, "serve", "--port", str(self.port), *self._more]
+            self.process = subprocess.Popen(command, cwd=self._cwd, env=environment(self.home), stdout=log, stderr=log)
         until(self._is_well, within_s=START_WITHIN_S, what="the server answers")
         return self
 
