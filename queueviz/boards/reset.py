@@ -31,7 +31,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     data = data_of(readings, name, Board)
     group = place.group()
     now_ms = now_of(place, readings, name)
-    header, members = (data["header"], data["members"]) if data else (None, {})
+    header, members = (data.get("header"), data.get("members", {})) if data else (None, {})
     online = [member for member in members.values() if member.get("state") in ("running", "starting")]
     keys = sorted(data["queues"] if data else (), key=rows.order)
     shorts = rows.short_names(keys)

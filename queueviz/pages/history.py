@@ -42,7 +42,8 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
             "history": {"at_ms": found.at_ms, "lines": found.lines, "measure": name, "span_ms": span * MINUTE_MS,
                         "words": _words()}}  # fmt: skip
     board = live["first"].get(channel, {}).get("data") or {}
-    known = known_text(board["header"]) if board else ""
+    header = board.get("header")
+    known = known_text(header) if header else ""
     return fresh(context["sandbox"], JOB, result) | {
         "known": [known, *down_lines(board.get("queues") or {})] if known else [],
         "live": live, "pairs": pairs, "pair": pair, "measures": MEASURES, "measure": name, "spans": SPANS,

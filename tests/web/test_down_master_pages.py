@@ -68,8 +68,8 @@ def test_the_board_and_its_table_mark_the_queues_of_a_dead_master(real_engine: A
     cluster = Cluster()
     cluster.act("KillBroker", broker="broker-a")
     page = shown(cluster.page(path, language))
-    assert len(re.findall(f'<small class="(?:downmark|bad)"[^>]*>{BOARD[language]}', page)) == 4
-    assert len(re.findall(f'<small class="(?:age|bad)">[^<]*{AS_OF[language]} [0-9:]{{8}}<', page)) == 4
+    assert len(re.findall(f'<small\\s+class="(?:downmark|bad)"[^>]*>{BOARD[language]}', page)) == 4
+    assert len(re.findall(f'<small\\s+class="(?:age|bad)">[^<]*{AS_OF[language]} [0-9:]{{8}}<', page)) == 4
     assert (KNOWN[language] in page) == path.startswith("?"), "the header is no part of the table"
     cluster.act("StartBroker", broker="broker-a")
     assert BOARD[language] not in shown(cluster.page(path, language))
