@@ -59,7 +59,7 @@ class Child:
         if self.said["state"] == "done":
             result(Path(order.out))
 
-    def told(self) -> list[dict[str, Any]]:
+    def reports(self) -> list[dict[str, Any]]:
         return [self.said]
 
 

@@ -34,7 +34,7 @@ class Played:
     def end(self, run: str) -> None:
         self.said.append(("end", run))
 
-    def told(self) -> Iterator[dict[str, Any]]:
+    def reports(self) -> Iterator[dict[str, Any]]:
         yield {"state": "running"}
         self.pressed += 1
         if self.pressed == 1:

@@ -3,7 +3,7 @@
 mypy checks who builds and who reads a row; that the value of a channel is the one its page expects, only running shows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -41,7 +41,7 @@ def wrong(value: object, shape: Any, at: str) -> Iterator[str]:
         options = [option for option in get_args(shape) if (option is type(None)) == (value is None)]
         yield from min((list(wrong(value, option, at)) for option in options), key=len,
                        default=[f"{at}: None is not declared"])
-    elif get_origin(shape) is dict and isinstance(value, dict):
+    elif get_origin(shape) in (dict, Mapping) and isinstance(value, dict):
         for key, inside in value.items():
             yield from wrong(inside, get_args(shape)[1], f"{at}[{key}]")
     elif get_origin(shape) is list and isinstance(value, list):

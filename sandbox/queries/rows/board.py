@@ -204,6 +204,6 @@ class ReportedBoardHeader(BoardHeader):
 class Board(TypedDict):
     """One group on one topic, all of one turn."""
 
-    header: BoardHeader
-    queues: Mapping[str, QueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`
-    members: Mapping[str, MemberRow]  # by client id; of an actor that never started, by its label
+    header: BoardHeader | ReportedBoardHeader
+    queues: Mapping[str, QueueRow | ReportedQueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`
+    members: Mapping[str, ActorRow | MemberRow]  # by client id; of an actor that never started, by its label

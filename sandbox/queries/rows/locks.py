@@ -7,7 +7,7 @@ means.
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
-from sandbox.queries.rows.board import KnownQueues, LockRow, MasterState, MemberRow
+from sandbox.queries.rows.board import ActorRow, KnownQueues, LockRow, MasterState, MemberRow
 
 
 class LockLives(TypedDict):
@@ -64,7 +64,7 @@ class Locks(TypedDict):
 
     lives: LockLives
     queues: dict[str, LockedQueue]  # by `broker-a:3` of the group's first topic, of any other by `topic/broker-a:3`
-    members: Mapping[str, MemberRow]  # by client id
+    members: Mapping[str, ActorRow | MemberRow]  # by client id
     attempts: dict[str, LockAttempt]  # the last 40 of all brokers, oldest first
     brokers: dict[str, str]  # node → state
     known: NotRequired[KnownQueues]  # sandbox
