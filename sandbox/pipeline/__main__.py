@@ -33,6 +33,8 @@ def main() -> None:
 
 
 def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
+    """When the parent has ended, or needs no more, every order is cancelled, also one that has not begun."""
+    runs = []
     for line in sys.stdin.buffer:
         value: dict[str, Any] = orjson.loads(line)
         if "cancel" in value:
@@ -41,7 +43,9 @@ def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
             runner.end(value["end"])
         else:
             orders.put(Order(**value))
-    runner.leave()  # the parent has ended, or needs no more
+            runs.append(value["run"])
+    for run in runs:
+        runner.cancel(run)
     orders.put(None)
 
 

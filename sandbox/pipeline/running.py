@@ -33,7 +33,6 @@ class Runner:
         self._session: SparkSession | None = None
         self._cancelled: set[str] = set()
         self._ending: set[str] = set()
-        self._now: str | None = None
         self.is_useless = False  # its Spark has ended; another process is needed
 
     def run(self, order: Order) -> None:
@@ -43,7 +42,6 @@ class Runner:
             return
         out = Path(order.out)
         kept = out / f".kept-{order.run}"
-        self._now = order.run
         try:
             job = job_of(order)
             make_room(out)
@@ -78,12 +76,6 @@ class Runner:
                 self._report(order.run, state="failed", why=sentence)
         finally:
             shutil.rmtree(kept, ignore_errors=True)
-            self._now = None
-
-    def leave(self) -> None:
-        """The parent has ended: cancel what is running."""
-        if self._now is not None:
-            self.cancel(self._now)
 
     def cancel(self, run: str) -> None:
         self._cancelled.add(run)

@@ -1,7 +1,10 @@
 """`manage.py pipeline lag_history --follow` stays until Ctrl-C, and has done its work then; Spark is played here."""
 
+import sys
 from collections.abc import Iterator
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import orjson
@@ -9,7 +12,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from queueviz.management.commands import pipeline as command
+from sandbox.pipeline.__main__ import listen
 from sandbox.pipeline.launch import Order
+from sandbox.pipeline.running import Runner
 
 
 class Played:
@@ -69,3 +74,17 @@ def test_ctrl_c_cuts_off_what_does_not_follow(home: Path) -> None:
         call_command("pipeline", "lag_history", "--sandbox", "s", "--json")
     [child] = made
     assert child.said[1:] == ["closed"]  # it hears that nobody listens any more
+
+
+def test_an_order_that_has_not_begun_is_cancelled_when_the_parent_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would run to its end, after its command has said that the last result is as it was."""
+    order = Order("r1", "export", {}, {}, "out", {})
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(orjson.dumps(order._asdict()) + b"\n")))
+    said: list[dict[str, Any]] = []
+    runner, orders = Runner(said.append, master=None, remote=None), SimpleQueue[Order | None]()
+    listen(orders, runner)
+    waiting = orders.get_nowait()
+    assert waiting == order
+    runner.run(waiting)
+    assert said == [{"run": "r1", "state": "cancelled"}]
+    assert orders.get_nowait() is None
