@@ -6,8 +6,7 @@ from sandbox.journal.events import LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused
-
-REPORT_EVERY_S = 1.0
+from sandbox.kernel.throttle import Throttle
 
 _HINTS = {
     "topics": "Delete a topic you no longer need.",
@@ -26,7 +25,7 @@ class LimitGuard:
     def __init__(self, wall: Clock, journal: Journal) -> None:
         self._wall = wall
         self._journal = journal
-        self._reported_s: dict[str, float] = {}
+        self._reports = Throttle(1)
 
     def check(self, limit: str, value: int, allowed: int, who: str) -> None:
         """Raises ActionRefused (422) when `value` is more than `allowed`."""
@@ -34,9 +33,7 @@ class LimitGuard:
             self.refuse(limit, value, allowed, who)
 
     def refuse(self, limit: str, value: int, allowed: int, who: str) -> NoReturn:
-        now_s = self._wall.monotonic()
-        if now_s - self._reported_s.get(limit, -REPORT_EVERY_S) >= REPORT_EVERY_S:
-            self._reported_s[limit] = now_s
+        if self._reports.take(self._wall.monotonic(), limit):
             self._journal.write(LimitReached(limit, value, allowed, who))
         raise ActionRefused(422, "The limit of {limit} is {allowed}; this would make {value}.", _HINTS.get(limit, ""),
                             limit=limit.replace("_", " "), allowed=allowed, value=value)

@@ -8,6 +8,7 @@ from typing import Protocol
 from sandbox.journal.events import ConnectionRefused, LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock, TimerHandle
+from sandbox.kernel.throttle import Throttle
 from sandbox.remoting.command import RemotingCommand
 from sandbox.transport.tcp_limits import TcpLimits
 
@@ -23,7 +24,7 @@ TLS = "tls"  # the TLS handshake failed
 PENDING = "pending_requests"  # a refused request; its connection stays
 REASONS = (CONNECTIONS, PROTOCOL, TOO_LARGE, UNREAD, UNFINISHED, IDLE, TLS, PENDING)
 
-REPORT_EVERY_S = 1.0
+LOG_AFTER_S = 1.0
 
 Tap = Callable[[str, str, RemotingCommand, bytes], None]
 """Sender, receiver, and the frame as it was on the wire."""
@@ -57,9 +58,8 @@ class TcpGuard:
         self.unreported = 0
         self._unlogged: Counter[str] = Counter()
         self._timer: TimerHandle | None = None
-        self._second_s = 0.0
-        self._reported = 0
-        self._reported_pending_s = -REPORT_EVERY_S
+        self._reports = Throttle(limits.refusals_told_per_s, limits.refusals_told_per_s)
+        self._pending_reports = Throttle(1)
         self._readers: dict[Reader, int] = {}  # bytes left unread at the last count
 
     def admit(self, address: str) -> bool:
@@ -74,19 +74,15 @@ class TcpGuard:
         self.connections -= 1
 
     def refuse(self, address: str, reason: str, remark: str, request_code: int | None = None) -> None:
-        """A connection is refused or ended.  All are counted; the first of a second are written to journal and log.
+        """A connection is refused or ended.  All are counted; so many a second are written to journal and log.
 
         `request_code`: the request that caused it, where known.
         """
         self.refused[reason] += 1
-        now_s = self.clock.monotonic()
-        if now_s - self._second_s >= REPORT_EVERY_S:
-            self._second_s, self._reported = now_s, 0
-        if self._reported >= self.limits.refusals_told_per_s:
+        if not self._reports.take(self.clock.monotonic()):
             self.unreported += 1
             self._log_later(reason)
             return
-        self._reported += 1
         at = "" if request_code is None else f" (request {request_code})"
         log.info("refused %s: %s, %s%s", address, reason, remark, at)
         self._journal.write(ConnectionRefused(address=address, reason=reason, request_code=request_code,
@@ -96,9 +92,8 @@ class TcpGuard:
         """A request is answered with code 2.  Reported at most once a second."""
         self.refused[PENDING] += 1
         self._log_later(PENDING)
-        now_s, allowed = self.clock.monotonic(), self.limits.pending_requests
-        if now_s - self._reported_pending_s >= REPORT_EVERY_S:
-            self._reported_pending_s = now_s
+        if self._pending_reports.take(self.clock.monotonic()):
+            allowed = self.limits.pending_requests
             self._journal.write(LimitReached(limit=PENDING, value=allowed + 1, allowed=allowed, who=address))
 
     def close(self) -> None:
@@ -131,7 +126,7 @@ class TcpGuard:
     def _log_later(self, reason: str) -> None:
         self._unlogged[reason] += 1
         if self._timer is None:
-            self._timer = self.clock.call_later(REPORT_EVERY_S, self._log_unreported)
+            self._timer = self.clock.call_later(LOG_AFTER_S, self._log_unreported)
 
     def _log_unreported(self) -> None:
         self._timer = None

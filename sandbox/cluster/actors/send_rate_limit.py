@@ -3,8 +3,7 @@
 from sandbox.journal.events import LimitReached
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
-
-REPORT_EVERY_S = 1.0
+from sandbox.kernel.throttle import Throttle
 
 
 class SendRateLimit:
@@ -17,8 +16,8 @@ class SendRateLimit:
         self._wall = wall
         self._journal = journal
         self._per_s = per_s
-        self._free_s = 0.0  # when the next message may go, on the machine's clock
-        self._reported_s = -REPORT_EVERY_S
+        self._sends = Throttle(per_s, per_s)
+        self._reports = Throttle(1)
 
     def wait_s(self, who: str) -> float:
         """Reserve one send; returns the machine's seconds to wait before it, 0 for none.
@@ -26,11 +25,7 @@ class SendRateLimit:
         The messages of one second may go at once, so bursts are possible.
         """
         now_s = self._wall.monotonic()
-        self._free_s = max(self._free_s, now_s - 1.0) + 1 / self._per_s
-        wait_s = self._free_s - now_s
-        if wait_s <= 0:
-            return 0.0
-        if now_s - self._reported_s >= REPORT_EVERY_S:
-            self._reported_s = now_s
+        wait_s = self._sends.wait_s(now_s)
+        if wait_s and self._reports.take(now_s):
             self._journal.write(LimitReached("stored_messages_per_s", self._per_s + 1, self._per_s, who))
         return wait_s
