@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from queueviz.boards import rows
-from queueviz.boards.js_texts import TEXTS, texts
+from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of, topics_of
 from queueviz.boards.side import retry_channel, side_queues
 from queueviz.slugs import api_of, root_of
@@ -70,10 +70,6 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
     return {client_id: label for client_id, label in [*members, *producers] if client_id and label}
 
 
-def captions() -> dict[str, str]:
-    return {key.removeprefix("strip."): str(text) for key, text in TEXTS.items() if key.startswith("strip.")}
-
-
 def _channels(place: Place) -> list[str]:
     return [name for name in (board_channel(place), store_channel(place), retry_channel(place)) if name]
 
@@ -88,7 +84,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     data = data_of(readings, name, Board)
     group = place.group()
     now_ms = now_of(place, readings, name)
-    queues = rows.queue_views(data, now_ms=now_ms, captions=captions(), selected=_selected(place, data))
+    queues = rows.queue_views(data, now_ms=now_ms, selected=_selected(place, data))
     many = len(queues) > STRIPS
     header = data.get("header") if data else None
     oldest_ms = header.get("oldest_since_ms") if header else None
@@ -104,7 +100,6 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "strips": rows.worst(queues, EXPANDED) if many else queues,
         "side": side_queues(place, readings),
         "members": rows.member_views(data["members"] if data else {}),
-        "window": queues[0].strip.window if queues else 100,
         "now_ms": now_ms,
         "strategies": STRATEGIES,
         "live": live_config(

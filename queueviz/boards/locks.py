@@ -21,8 +21,6 @@ class LockView(NamedTuple):
     holder: str  # letter
     holder_me: str
     left_s: int | None
-    share: float
-    trusted_share: float
     stale: bool
     assigned: str
     waiting: str
@@ -53,7 +51,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "orderly": bool(group and group.get("listener") == "orderly"),
         "lives": lives,
         "members": rows.member_views(data["members"] if data else {}),
-        "locks": _views(data, lives, now_ms) if data else [],
+        "locks": _views(data, now_ms) if data else [],
         "attempts": attempts(data) if data else [],
         "down": down_brokers(data["queues"] if data else {}),
         "known": known_text(known) if known else "",
@@ -63,7 +61,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     }
 
 
-def _views(data: Locks, lives: LockLives, now_ms: int) -> list[LockView]:
+def _views(data: Locks, now_ms: int) -> list[LockView]:
     members, found = data["members"], []
     queues, brokers = data["queues"], data.get("brokers", {})
     shorts = rows.short_names(queues)
@@ -71,7 +69,6 @@ def _views(data: Locks, lives: LockLives, now_ms: int) -> list[LockView]:
         row, lock = queues[key], queues[key].get("lock")
         holder = members.get(lock["holder"]) if lock else None
         left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
-        trusted = max(0, (lock.get("trusted_until_ms") or 0) - now_ms) if lock else 0
         assigned, broker = members.get(row["assigned"] or ""), rows.QueueName.of(key).broker
         found.append(
             LockView(
@@ -79,8 +76,6 @@ def _views(data: Locks, lives: LockLives, now_ms: int) -> list[LockView]:
                 (holder["letter"] if holder else "?") if lock else "",
                 rows.colour(holder),
                 None if left is None else -(-left // 1000),
-                0.0 if not left else min(1.0, left / lives["broker_ms"]),
-                min(1.0, trusted / lives["client_ms"]),
                 lock is not None and lock["holder"] != row["assigned"],
                 assigned["letter"] if assigned else "",
                 ", ".join(members[c]["letter"] if c in members else c for c in row.get("waiting") or ()),

@@ -10,10 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queueviz.boards.rows import order, short_names
-from queueviz.boards.strip_scale import window_for
 from queueviz.refusals import filled
 from queueviz.templatetags.formats import number
-from sandbox.control.fields import INT64_MAX
 
 QUIET_NOTES = frozenset({"owner_silent", "locked_by"})
 NOTES = {
@@ -32,13 +30,12 @@ NOTES = {
 def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
     rows = sorted(answer["rows"], key=lambda row: order(row["queue"]))
     shorts = short_names(row["queue"] for row in rows)
-    window = window_for((_reach(row) for row in rows), widest=INT64_MAX)  # now and then stand in one picture
     found = []
     for row in rows:
         change = int(row["change"]) if row.get("change") is not None else 0
         drawn = {name: row.get(name) for name in ("min", "max", "committed")}
         chosen = row.get("selected", True)
-        options = {"window": window, "track": 9, "compact": True, "target": row.get("target") if chosen else None}
+        options = {"track": 9, "compact": True, "target": row.get("target") if chosen else None}
         found.append(
             {
                 **row,
@@ -58,7 +55,6 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
     ]
     return {
         "rows": found,
-        "window": window,
         "selected": len(expected),
         "again": int(answer.get("delivered_again") or 0) > 0,
         "skips": int(answer.get("skipped") or 0) > 0,
@@ -74,11 +70,6 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
             | {"rows": [{k: row.get(k) for k in ("queue", "committed", "target", "change")} for row in found]}
         ),
     }
-
-
-def _reach(row: Mapping[str, Any]) -> int:
-    places = [int(row[name]) for name in ("committed", "target") if row.get(name) is not None]
-    return max(0, int(row["max"]) - min(places, default=int(row["max"])))
 
 
 def _note(note: Mapping[str, Any]) -> dict[str, str]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
-from queueviz.boards.strip_plan import StripOptions
-from queueviz.boards.strip_scale import window_for
 from sandbox.queries.rows.board import Board, MemberRow, QueueRow
 
 AGE_LIMIT_MS = 15_000  # older unconsumed messages turn a row vermilion
-PATIENCE_MS = 15_000  # how long the broker holds a pull
 
 
 class QueueName(NamedTuple):
@@ -56,10 +53,9 @@ class QueueView(NamedTuple):
     lag: int | None
     age_ms: int | None
     bad: bool
-    strip: StripOptions
+    selected: bool
     lock_left_s: int | None
     lock_stale: bool
-    lock_share: float
 
 
 def order(key: str) -> tuple[str, str, str, int]:
@@ -81,13 +77,10 @@ def lag_of(row: QueueRow) -> int | None:
     return None if high is None or committed is None else int(high) - int(committed)
 
 
-def queue_views(
-    data: Board | None, *, now_ms: int, captions: Mapping[str, str], selected: str | None = None
-) -> list[QueueView]:
-    """One view per queue, in broker and id order, all strips in one window."""
+def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None) -> list[QueueView]:
+    """One view per queue, in broker and id order."""
     rows, members = (data["queues"], data["members"]) if data else ({}, {})
     shorts = short_names(rows)
-    window = window_for([lag for row in rows.values() if (lag := shown_lag(row)) is not None])
     found = []
     for key in sorted(rows, key=order):
         row, name = rows[key], QueueName.of(key)
@@ -97,8 +90,6 @@ def queue_views(
         lag, age = lag_of(row), _age(row, now_ms)
         lock = row.get("lock")
         left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
-        pinned = {**captions, "pinned": pinned_caption(row, now_ms, captions)}
-        held = row.get("held_until_ms")
         found.append(
             QueueView(
                 key=key,
@@ -113,18 +104,9 @@ def queue_views(
                 lag=lag,
                 age_ms=age,
                 bad=bool(age and age > AGE_LIMIT_MS),
-                strip=StripOptions(
-                    window=window,
-                    selected=key == selected,
-                    now_ms=now_ms,
-                    silent=not running,
-                    local=bool(name.member),
-                    held=(held - now_ms) / PATIENCE_MS if held else None,
-                    captions=pinned,
-                ),
+                selected=key == selected,
                 lock_left_s=None if left is None else -(-left // 1000),
                 lock_stale=lock is not None and lock["holder"] != (row.get("assigned") or row.get("owner")),
-                lock_share=0.0 if not left else min(1.0, left / 60_000),
             )
         )
     return found
@@ -134,24 +116,6 @@ def worst(views: list[QueueView], most: int) -> list[QueueView]:
     """The ones furthest behind, in the order of the list."""
     chosen = sorted(views, key=lambda view: -1 if view.lag is None else view.lag, reverse=True)[:most]
     return sorted(chosen, key=lambda view: order(view.key))
-
-
-def shown_lag(row: Mapping[str, Any]) -> int | None:
-    """How far back a strip must reach: to the pin, or to the next pull where nothing is committed."""
-    behind = [int(row["max"]) - int(row[name]) for name in ("committed", "in_memory", "next_pull")
-              if row.get("max") is not None and row.get(name) is not None]  # fmt: skip
-    return max(behind) if behind else None
-
-
-def pinned_caption(row: QueueRow, now_ms: int, captions: Mapping[str, str]) -> str:
-    from queueviz.templatetags.formats import duration
-
-    oldest = row.get("oldest")
-    if not oldest:
-        return ""
-    return captions["pinned"].format(
-        key=oldest.get("key") or oldest["offset"], age=duration(now_ms - oldest["since_ms"])
-    )
 
 
 def _age(row: QueueRow, now_ms: int) -> int | None:

@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 from queueviz.boards import rows
 from queueviz.boards.page import Part, Place, Readings, data_of
-from queueviz.boards.strip_scale import window_for
 from sandbox.queries.rows.board import Board
 from sandbox.queries.rows.snapshot import TopicRow
 
@@ -24,7 +23,6 @@ class SideQueue(NamedTuple):
     me: str
     row: Mapping[str, Any]
     waiting: int  # messages not consumed yet
-    window: int
     drawn: str
     options: str
 
@@ -40,11 +38,10 @@ def retry_channel(place: Place) -> str | None:
 def side_queues(place: Place, readings: Readings) -> list[SideQueue]:
     data, dead = data_of(readings, retry_channel(place), Board), _topic(place, "%DLQ%")
     found = [*(_retry(data) if data else ()), *(_dead(dead) if dead else ())]
-    window = window_for([behind for _, _, row, _ in found if (behind := rows.shown_lag(row)) is not None])
-    options = json.dumps({"track": 8, "compact": True})  # in the board's own window, once it moves
+    options = json.dumps({"track": 8, "compact": True})  # in the window of the board's strips
     shorts = rows.short_names([key for _, key, _, _ in found])
     return [
-        SideQueue(kind, shorts[key], me, row, _waiting(row), window, json.dumps(row, default=str), options)
+        SideQueue(kind, shorts[key], me, row, _waiting(row), json.dumps(row, default=str), options)
         for kind, key, row, me in found
     ]
 

@@ -1,6 +1,6 @@
 """Numbers as the house writes them: thin spaces from four digits, true minus, an en dash for unknown.
 
-The browser writes the same (static/queueviz/js/format.js); tests/browser/fixtures/formats.json compares the two.
+The browser writes the same (static/queueviz/js/format.js); tests/drawings/formats.json compares the two.
 """
 
 from __future__ import annotations

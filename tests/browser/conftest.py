@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -230,9 +230,3 @@ def own_server(base_url: str, home: Path, tmp_path: Path) -> Iterator[Server]:
     server = Server(tmp_path / "home").start()
     yield server
     server.end()
-
-
-@pytest.fixture(scope="session")
-def fixture() -> Callable[[str], Any]:
-    """A recorded fixture by its name."""
-    return lambda name: json.loads((Path(__file__).parent / "fixtures" / f"{name}.json").read_text("utf-8"))

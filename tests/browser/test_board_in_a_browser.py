@@ -18,12 +18,31 @@ def test_a_board_moves_within_two_seconds_of_one_click(site: Site) -> None:
     site.page.wait_for_function(f"(before) => {STRIPS} !== before", arg=before, timeout=2_000)
 
 
-def test_the_first_paint_needs_no_script(site: Site) -> None:
+def test_the_first_paint_needs_no_script(site: Site, browser: Browser) -> None:
     site.visit("orders")
     html = site.page.request.get(f"{site.base_url}/s/{site.slug}/").text()
     assert html.count('data-queue="broker-') == 8
-    assert html.count('class="s"') == 8
     assert "10.0.0.11@" in html
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(f"{site.base_url}/s/{site.slug}/")
+        queues = page.locator(".twin table").first.locator("tbody tr:visible")
+        assert queues.count() == 8
+        assert not [line for line in queues.all_inner_texts() if not re.search(r"broker-|[ab]:\d", line)]
+
+
+def test_strips_are_drawn_from_the_page_itself_and_nothing_moves(site: Site) -> None:
+    site.visit("orders")
+    site.page.route_web_socket("**/ws/live/", lambda socket: None)  # it opens and stays silent
+    site.page.add_init_script("""window.shift = 0; new PerformanceObserver((list) => {
+        const rows = (entry) => entry.sources.some(({ node }) => node?.matches?.(".q, .side, qv-strip, .board-foot"));
+        window.shift += list.getEntries().filter(rows).length;
+    }).observe({ type: "layout-shift", buffered: true });""")
+    site.page.goto(f"{site.base_url}/s/{site.slug}/")
+    site.until("document.querySelectorAll('#rows qv-strip path.max[d]').length === 8")
+    labels = site.page.locator("#rows qv-strip svg").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    assert all("committed" in label for label in labels)
+    assert site.page.evaluate("window.shift") == 0
 
 
 def test_an_empty_stage_fills_without_a_reload_by_hand(site: Site) -> None:

@@ -1,5 +1,5 @@
 /* Numbers as the house writes them: thin spaces from four digits, true minus, units apart, an en dash for unknown.
-   queueviz/templatetags/formats.py writes the same; tests/browser/fixtures/formats.json compares them. */
+   queueviz/templatetags/formats.py writes the same; tests/drawings/formats.json compares them. */
 
 const THIN = "\u2009";
 export const UNKNOWN = "–";

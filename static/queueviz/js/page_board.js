@@ -11,12 +11,13 @@ import { JournalList, isStep } from "./journal_list.js";
 import { Kpis } from "./kpis.js";
 import { Lanes } from "./lanes.js";
 import { inOrder, shortNames } from "./names.js";
-import { QueueRows, colour, lagOf, reach } from "./queue_rows.js";
+import { QueueRows, colour, lagOf } from "./queue_rows.js";
 import { drawRing } from "./ring.js";
 import { setUpResetDialog } from "./reset_dialog.js";
 import { nextWindow, WIDEST } from "./scale.js";
 import { show, startShell } from "./shell.js";
 import { shareWindow } from "./strip.js";
+import { reach } from "./strip_plan.js";
 import { Tape } from "./tape.js";
 import { t } from "./words.js";
 

@@ -8,10 +8,11 @@ import { History } from "./history.js";
 import { setUpKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
-import { QueueRows, reach } from "./queue_rows.js";
+import { QueueRows } from "./queue_rows.js";
 import { nextWindow } from "./scale.js";
 import { show } from "./shell.js";
 import { shareWindow } from "./strip.js";
+import { reach } from "./strip_plan.js";
 import { setUpTheme } from "./theme.js";
 import { t } from "./words.js";
 

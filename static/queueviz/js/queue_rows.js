@@ -17,17 +17,6 @@ const alive = (member) => !member || member.state === "running" || member.state 
 export const lagOf = (row) => gap(offset(row.committed), offset(row.max));
 export const colour = (member) => (member?.colour === null || member?.colour === undefined ? "me-none" : `me-${member.colour}`);
 
-/** How far back a strip must reach: to the pin, or to whatever lies behind it. */
-export function reach(row) {
-  const max = offset(row.max);
-  let most = null;
-  for (const name of ["committed", "in_memory", "next_pull"]) {
-    const at = offset(row[name]);
-    if (at !== null && max !== null) most = Math.max(most ?? 0, Number(max - at));
-  }
-  return most;
-}
-
 export class QueueRows {
   rows = new Map();
   shorts = new Map();

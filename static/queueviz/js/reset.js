@@ -1,7 +1,9 @@
 /* Offset reset: the form asks for a preview 150 ms after the last change; only what was previewed can be applied. */
 import { $, $$, attr, cls, el, hide, rich, svg, text } from "./dom.js";
 import { clock, duration, number } from "./format.js";
+import { windowFor } from "./scale.js";
 import "./strip.js";
+import { reach } from "./strip_plan.js";
 import { say } from "./announce.js";
 import { t } from "./words.js";
 
@@ -136,11 +138,19 @@ class ResetForm {
     if ($(".rs-sum", this.root)) {
       const first = !this.plan;
       this.plan = JSON.parse($("#rs-data", this.root).textContent);
-      for (const strip of $$("qv-strip[data-row]", this.root)) strip.draw(JSON.parse(strip.dataset.row), JSON.parse(strip.dataset.options));
+      this.#strips();
       this.#histogram();
       if (first && !this.touched && this.target === "time") return this.#setTime(this.time);
     }
     this.#show();
+  }
+
+  /** Now and then stand in one picture, however far apart. */
+  #strips() {
+    const strips = $$("qv-strip[data-row]", this.root);
+    const far = ({ dataset }) => reach({ ...JSON.parse(dataset.row), in_memory: JSON.parse(dataset.options).target });
+    const window = windowFor(strips.map(far), Infinity);
+    for (const strip of strips) strip.drawGiven({ window });
   }
 
   /** A preview counts only for what the form says now; its price stands beside the button that asks for it. */

@@ -1,5 +1,4 @@
-/* The three-part scale of a strip: deleted stub, compressed history, and a linear window whose right edge is the head.
-   queueviz/boards/strip_scale.py is its twin; tests/browser/fixtures/strips.json holds both to the same numbers. */
+/* The three-part scale of a strip: deleted stub, compressed history, and a linear window whose right edge is the head. */
 
 export const WIDEST = 5000; // messages; what is further behind lies left of the break
 const LADDER = [20, 30, 50, 70, 100, 150]; // times a power of ten
@@ -7,11 +6,11 @@ const FULL = 0.85, EMPTY = 0.3, CALM_MS = 5000;
 
 /** The window all strips of a board share: of the ladder's steps the smallest one half as large again as the largest lag,
     so that the lag fills 40 to 67 % of it. */
-export function windowFor(lags) {
+export function windowFor(lags, widest = WIDEST) {
   const most = Math.max(0, ...lags);
   for (let power = 1; ; power *= 10)
     for (const step of LADDER) {
-      if (step * power >= WIDEST) return WIDEST;
+      if (step * power >= widest) return widest;
       if (2 * step * power >= 3 * most) return step * power;
     }
 }

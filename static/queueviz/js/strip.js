@@ -1,4 +1,4 @@
-/* <qv-strip>: one queue as a number line. The server has drawn it once; this keeps its nodes and writes what changed. */
+/* <qv-strip>: one queue as a number line. The server leaves the room; this draws, keeps its nodes and writes what changed. */
 import { $$, attr, calm, svg, text } from "./dom.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
 
@@ -26,7 +26,7 @@ export class QvStrip extends HTMLElement {
 
   connectedCallback() {
     observer.observe(this);
-    if (this.dataset.row) this.draw(JSON.parse(this.dataset.row), JSON.parse(this.dataset.options ?? "{}"));
+    this.drawGiven();
   }
 
   disconnectedCallback() {
@@ -35,6 +35,12 @@ export class QvStrip extends HTMLElement {
 
   resized() {
     if (this.#last) this.draw(...this.#last);
+  }
+
+  /** What the server wrote beside it: data-row, data-options, data-label. o: what belongs to several strips. */
+  drawGiven(o = {}) {
+    const { row, options = "{}", label = null } = this.dataset;
+    if (row) this.draw(JSON.parse(row), { ...JSON.parse(options), ...o }, { label });
   }
 
   /** row: a row of the board channel; o: see planStrip, without the sizes. */
@@ -84,14 +90,13 @@ export class QvStrip extends HTMLElement {
   }
 
   #build() {
-    this.#svg = this.querySelector("svg") ?? this.appendChild(svg("svg", { class: "s", role: "img" }));
-    this.#svg.removeAttribute("preserveAspectRatio");
+    this.#svg = this.appendChild(svg("svg", { class: "s", role: "img" }));
     /** @type {Record<string, SVGElement>} */
     const nodes = (this.#nodes = {});
     for (const name of LAYERS) nodes[name] = svg("path", { class: name });
     nodes.halo = svg("path", { class: "halo", opacity: 0 });
     for (const name of LABELS) nodes[name] = svg("text", { class: name });
-    this.#svg.replaceChildren(...Object.values(nodes));
+    this.#svg.append(...Object.values(nodes));
   }
 }
 
@@ -108,7 +113,7 @@ export function shareWindow(messages) {
 if (window.Idiomorph)
   Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, fresh) => {
     if (!(old instanceof QvStrip) || !(fresh instanceof Element)) return true;
-    for (const name of ["data-row", "data-options"]) if (fresh.hasAttribute(name)) old.setAttribute(name, fresh.getAttribute(name) ?? "");
-    if (old.dataset.row) old.draw(JSON.parse(old.dataset.row), JSON.parse(old.dataset.options ?? "{}"));
+    for (const name of ["data-row", "data-options", "data-label"]) if (fresh.hasAttribute(name)) old.setAttribute(name, fresh.getAttribute(name) ?? "");
+    old.drawGiven();
     return false;
   };

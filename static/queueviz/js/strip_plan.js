@@ -1,5 +1,5 @@
-/* What a strip draws: one queue row in, one path per layer and a few labels out. Pure, so that the server's twin
-   (queueviz/boards/strip_plan.py) and a shared fixture can hold it to its word. Zones are fills, positions are marks. */
+/* What a strip draws: one queue row in, one path per layer and a few labels out. Pure, so that tests/drawings can hold it
+   to its word without a browser. Zones are fills, positions are marks; an unknown value draws nothing, never 0. */
 import { cells } from "./strip_cells.js";
 import { number } from "./format.js";
 import { larger, offset } from "./offsets.js";
@@ -27,6 +27,17 @@ export function planStrip(row, o) {
   const paths = { ...zones(g), ...cells(row, g), ...marks(row, g, o) };
   if (target !== null) Object.assign(paths, preview(g));
   return { paths, texts: o.track ? {} : labels(row, g, o), at: { committed: committed === null ? null : r1(s.x(committed)), next: next === null ? null : r1(s.x(next)) } };
+}
+
+/** How far back a strip must reach: to the pin, or to whatever lies behind it. */
+export function reach(row) {
+  const max = offset(row.max);
+  let most = null;
+  for (const name of ["committed", "in_memory", "next_pull"]) {
+    const at = offset(row[name]);
+    if (at !== null && max !== null) most = Math.max(most ?? 0, Number(max - at));
+  }
+  return most;
 }
 
 /** Of a real cluster: somebody reads it, and nobody says how far. */
