@@ -12,7 +12,7 @@ from queueviz.access import Visit
 from queueviz.models import AuditRecord, Cluster, UndoPoint
 from queueviz.rates import Rate
 from queueviz.visitor import Visitor
-from sandbox.attached.undo_point import confirmed
+from sandbox.attached.confirmation import confirmed
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.questions import PlanReset, Question
 from sandbox.control.rights import Actor

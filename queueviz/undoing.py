@@ -9,20 +9,19 @@ from typing import Any
 from django.utils import timezone
 
 from queueviz.models import Cluster, UndoPoint
-from sandbox.attached import undo_point
-from sandbox.commands.reset.apply import UNDO_MS
+from sandbox.commands.reset import undo
 from sandbox.control.actions import UndoReset
 from sandbox.kernel.errors import ActionRefused
 
-LIFE = timedelta(milliseconds=UNDO_MS)
+LIFE = timedelta(milliseconds=undo.UNDO_MS)
 
 
 def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
     """Keep the offsets before a reset, from the journal's `OffsetsReset`; what is older than a day goes."""
-    told = undo_point.UndoPoint.of(result)
+    done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
-    cluster.undo_points.create(reset_id=told.reset_id, group=told.group, topic=told.topic, who=who, before={
-        f"{broker}:{queue_id}": old for (broker, queue_id), old in told.before.items()})
+    cluster.undo_points.create(reset_id=done.reset_id, group=done.group, topic=done.topic, who=who, before={
+        f"{broker}:{queue_id}": old for (broker, queue_id), old in done.before.items()})
 
 
 def open_points(cluster: Cluster) -> list[UndoPoint]:
@@ -46,10 +45,10 @@ def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
     return point
 
 
-def value_of(point: UndoPoint) -> undo_point.UndoPoint:
+def value_of(point: UndoPoint) -> undo.UndoPoint:
     """As the engine takes it."""
     before = {(queue.rpartition(":")[0], int(queue.rpartition(":")[2])): old for queue, old in point.before.items()}
-    return undo_point.UndoPoint(point.reset_id, point.group, point.topic, int(point.at.timestamp() * 1000), before)
+    return undo.UndoPoint(point.reset_id, point.group, point.topic, int(point.at.timestamp() * 1000), before)
 
 
 def mark_undone(point: UndoPoint) -> None:

@@ -25,7 +25,7 @@ async def answer(cluster: "AttachedCluster", question: Question) -> Row:
     match question:
         case PlanReset():
             plan = await plan_reset(cluster.reach, cluster.picture, question)
-            return draw_plan(cluster.journal.next_seq - 1, cluster.clock.now_ms(), question, plan)
+            return draw_plan(cluster.journal.next_seq - 1, cluster.clock.now_ms(), question, *plan)
         case PlanRebalance():
             return plan_rebalance.plan(cluster.picture, question)
         case Route():

@@ -11,10 +11,10 @@ from sandbox.attached.reach import Reach
 from sandbox.attached.resets import Resets
 from sandbox.attached.settings import PREFIX, AttachedSettings
 from sandbox.attached.snapshot import trouble, whole
-from sandbox.attached.undo_point import UndoPoint
 from sandbox.attached.watch import Watch
 from sandbox.attached.wire import Wires
 from sandbox.cluster.journal_files import page_from_memory
+from sandbox.commands.reset.undo import UndoPoint
 from sandbox.control.actions import Action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question

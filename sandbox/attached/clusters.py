@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from sandbox.attached.cluster import AttachedCluster
 from sandbox.attached.settings import AttachedSettings, checked, is_attached
-from sandbox.attached.undo_point import UndoPoint
 from sandbox.attached.wire import Wires, tcp_wire
 from sandbox.client.tasks import within
+from sandbox.commands.reset.undo import UndoPoint
 from sandbox.control.actions import Action
 from sandbox.control.channel_names import ChannelUnknown
 from sandbox.control.limits import AttachedLimits

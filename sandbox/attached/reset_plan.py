@@ -1,4 +1,4 @@
-"""The plan of a reset on a real cluster: read from its brokers now, computed as for a sandbox (product 4.9)."""
+"""The `OffsetsView` of a real cluster: read from its brokers now (product 4.9)."""
 
 import asyncio
 from typing import Any, NamedTuple
@@ -11,17 +11,8 @@ from sandbox.attached.snapshot.queues import lock_row
 from sandbox.attached.topic_places import brokers_with
 from sandbox.kernel.errors import ActionRefused, BrokerRefused
 from sandbox.message.queue import MessageQueue
-from sandbox.queries.questions.resets import draw_refusal, draw_rows
-from sandbox.queries.reset_plan import (
-    Note,
-    PlannedQueue,
-    Refusal,
-    ResetPlan,
-    ResetWish,
-    check_wish,
-    fitted,
-    wished_offset,
-)
+from sandbox.queries import reset_plan
+from sandbox.queries.reset_plan import Holding, Note, Refusal, ResetPlan, ResetWish, check_wish, make_plan
 from sandbox.remoting.bodies import ConsumerConnection, TopicConfig, TopicOffset
 from sandbox.remoting.codes import ResponseCode
 
@@ -43,57 +34,35 @@ class BrokerFacts(NamedTuple):
     def committed(self, group: str, mq: MessageQueue) -> int | None:
         return self.offsets.get(group, {}).get(mq.topic, {}).get(mq.queue_id)
 
-
-class AttachedPlan(NamedTuple):
-    """`method`: the one used; if it is not the requested one, `instead` says why."""
-
-    plan: ResetPlan
-    method: str
-    instead: Refusal | None
-    facts: dict[str, BrokerFacts]
-
-    @property
-    def written_by_brokers(self) -> bool:
-        return all(facts.writes_itself for facts in self.facts.values())
+    def ends_of(self, mq: MessageQueue) -> tuple[int, int]:
+        end = self.ends.get(mq.queue_id)
+        return (0, 0) if end is None else (max(0, end.min_offset), max(0, end.max_offset))
 
 
-async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> AttachedPlan:
+Facts = dict[str, BrokerFacts]
+"""By broker name."""
+
+
+async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> tuple[ResetPlan, Facts]:
     """Raises ActionRefused (404, 409, 422, 503), or the errors of requests."""
     check_wish(wish)
     facts = await ask_brokers(reach, picture, wish.group, wish.topic,
                               time_ms=wish.value if wish.target == "time" else None)
-    queues = [MessageQueue(wish.topic, name, queue_id) for name, current in facts.items()
-              for queue_id in range(current.config.read_queues)]
-    wanted = set(wish.queues) or {mq.row for mq in queues}
-    unknown = wanted - {mq.row for mq in queues}
-    if unknown:
-        raise ActionRefused(422, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queues",
-                            topic=wish.topic, queue=sorted(unknown)[0])
-    method, instead = _method(facts, wish, of_all=wanted == {mq.row for mq in queues})
-    seen = GroupSeen(picture, wish.group)
-    rows = tuple(_row(seen, facts[mq.broker], wish, mq, method=method, selected=mq.row in wanted) for mq in queues)
-    online = tuple(sorted({one.client_id for current in facts.values() if current.members is not None
-                           for one in current.members.connections}))
-    refused = _refusal(facts, wish, rows, online, method, instead)
-    return AttachedPlan(ResetPlan(rows, online, len(online), refused), method, instead, facts)
+    return make_plan(AttachedOffsets(GroupSeen(picture, wish.group), wish.topic, facts), wish), facts
 
 
-def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: AttachedPlan) -> dict[str, Any]:
-    """As a sandbox's; the members' duration and the messages' times are unknown.
-
-    `method` is the one used, `asked_method` the requested one, `instead` why they differ; `brokers` by name.
-    """
-    return {
-        "seq": str(seq), "at_ms": at_ms, **draw_rows(wish, plan.plan), "catch_up_ms": None, "histogram": [],
-        "method": plan.method, "asked_method": wish.method,
-        "instead": None if plan.instead is None else draw_refusal(plan.instead),
+def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Facts) -> dict[str, Any]:
+    """As a sandbox's.  `asked_method`: the requested one, `instead`: why it differs; `brokers` by name."""
+    return reset_plan.draw_plan(seq, at_ms, wish, plan) | {
+        "asked_method": wish.method,
+        "instead": None if plan.instead is None else reset_plan.draw_refusal(plan.instead),
         "brokers": {name: {"version": version_of(current.seen), "writes_itself": current.writes_itself}
-                    for name, current in plan.facts.items()},
+                    for name, current in facts.items()},
     }
 
 
 async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *,
-                      time_ms: int | None = None) -> dict[str, BrokerFacts]:
+                      time_ms: int | None = None) -> Facts:
     """Every master that has the topic, in parallel.  One that does not answer raises: half a plan is useless."""
     configs = await brokers_with(reach, picture, topic)
     masters = picture.masters()
@@ -134,85 +103,76 @@ async def _writes_itself(reach: Reach, seen: BrokerSeen) -> bool:
         return False
 
 
-def _method(facts: dict[str, BrokerFacts], wish: ResetWish, *, of_all: bool) -> tuple[str, Refusal | None]:
-    """A broker that only notifies its members can send them a time or the end, for all queues of a topic at once."""
-    if wish.method != "online" or all(current.writes_itself for current in facts.values()):
-        return wish.method, None
-    name, current = next((name, current) for name, current in facts.items() if not current.writes_itself)
-    values = {"broker": name, "version": version_of(current.seen) or "4.9"}
-    if wish.target not in KNOWN_LIVE:
-        return "offline", Refusal("Live, broker {broker} ({version}) can tell members a point in time or the latest "
-                                  "only, so this is done offline.", "Every member must be stopped for that.", values)
-    if not of_all:
-        return "offline", Refusal("Live, broker {broker} ({version}) resets all queues of a topic at once, so this is "
-                                  "done offline.", "Choose all queues, or stop every member.", values)
-    return "online", None
+class AttachedOffsets:
+    def __init__(self, seen: GroupSeen, topic: str, facts: Facts) -> None:
+        self._seen = seen
+        self._topic = topic
+        self._facts = facts
+        self._notifying = {name: current for name, current in facts.items() if not current.writes_itself}
+        self._members = [current.members for current in facts.values() if current.members is not None]
+        self.queues = [MessageQueue(topic, name, queue_id) for name, current in facts.items()
+                       for queue_id in range(current.config.read_queues)]
+        self.online_members = tuple(sorted({one.client_id for each in self._members for one in each.connections}))
+        self.members = len(self.online_members)
 
+    def ends(self, mq: MessageQueue) -> tuple[int, int]:
+        return self._facts[mq.broker].ends_of(mq)
 
-def _row(seen: GroupSeen, current: BrokerFacts, wish: ResetWish, mq: MessageQueue, *, method: str,
-         selected: bool) -> PlannedQueue:
-    end = current.ends.get(mq.queue_id)
-    low, high = (0, 0) if end is None else (max(0, end.min_offset), max(0, end.max_offset))
-    committed = current.committed(wish.group, mq)
-    target, notes = fitted(_wished(current, wish, mq, committed, low, high), low, high)
-    owner, held = seen.holder(mq)
-    if committed is None:
-        notes.append(Note("no_stored", "the group has no stored offset here", {}))
-    if target is not None:
-        notes += _remarks(seen, current, wish, mq, method)
-        if wish.target == "time" and end is not None and high > 0 and 0 < end.last_update_ms < (wish.value or 0):
-            notes.append(Note("after_last", "no message at or after that time; RocketMQ takes the last one",
-                              {"last_ms": end.last_update_ms}))
-    in_memory = None if held is None or held.committed_offset < 0 else held.committed_offset
-    return PlannedQueue(mq, low, high, committed, in_memory, target, owner, selected, tuple(notes))
+    def committed(self, group: str, mq: MessageQueue) -> int | None:
+        return self._facts[mq.broker].committed(group, mq)
 
+    def offset_at(self, mq: MessageQueue, time_ms: int) -> int:
+        """`time_ms` is the one the brokers were asked for."""
+        return self._facts[mq.broker].by_time[mq.queue_id]
 
-def _wished(current: BrokerFacts, wish: ResetWish, mq: MessageQueue, committed: int | None, low: int,
-            high: int) -> int | None:
-    return wished_offset(wish, committed, low, high, at_time=lambda: current.by_time[mq.queue_id],
-                         copied=lambda: current.committed(wish.source_group or "", mq))
+    def newest_ms(self, mq: MessageQueue) -> int | None:
+        end = self._facts[mq.broker].ends.get(mq.queue_id)
+        return end.last_update_ms if end is not None and end.max_offset > 0 and end.last_update_ms > 0 else None
 
+    def holding(self, mq: MessageQueue) -> Holding:
+        owner, held = self._seen.holder(mq)
+        if held is None:
+            return Holding(owner, None, 0, None)
+        return Holding(owner, None if held.committed_offset < 0 else held.committed_offset,
+                       held.cached_count + held.taken_count, None if lock_row(self._seen, mq) is None else owner)
 
-def _remarks(seen: GroupSeen, current: BrokerFacts, wish: ResetWish, mq: MessageQueue, method: str) -> list[Note]:
-    notes: list[Note] = []
-    owner, held = seen.holder(mq)
-    if held is not None and held.cached_count + held.taken_count:
-        notes.append(Note("held", "{count} messages lie with its member", {
-            "count": held.cached_count + held.taken_count}))
-    if lock_row(seen, mq) is not None:
-        notes.append(Note("locked_by", "locked by {holder}", {"holder": owner}))
-    if method != "online" or current.writes_itself or current.members is None:
-        return notes
-    if current.members.consume_type == "CONSUME_ACTIVELY":
-        notes.append(Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {}))
-    elif owner is not None and seen.members[owner].language == "CPP":
-        text = "its owner is a C++ client, which does not read what this broker tells it"
-        notes.append(Note("not_heard_in_cpp", text, {}))
-    return notes
+    def notes(self, mq: MessageQueue, target: int, method: str) -> list[Note]:
+        current, (owner, _) = self._facts[mq.broker], self._seen.holder(mq)
+        if method != "online" or current.writes_itself or current.members is None:
+            return []
+        if current.members.consume_type == "CONSUME_ACTIVELY":
+            return [Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {})]
+        if owner is not None and self._seen.members[owner].language == "CPP":
+            text = "its owner is a C++ client, which does not read what this broker tells it"
+            return [Note("not_heard_in_cpp", text, {})]
+        return []
 
+    def method(self, wish: ResetWish, *, of_all: bool) -> tuple[str, Refusal | None]:
+        """A broker that only notifies its members can send them a time or the end, for all queues at once."""
+        if wish.method != "online" or not self._notifying:
+            return wish.method, None
+        name, current = next(iter(self._notifying.items()))
+        values = {"broker": name, "version": version_of(current.seen) or "4.9"}
+        if wish.target not in KNOWN_LIVE:
+            return "offline", Refusal("Live, broker {broker} ({version}) can tell members a point in time or the "
+                                      "latest only, so this is done offline.",
+                                      "Every member must be stopped for that.", values)
+        if not of_all:
+            return "offline", Refusal("Live, broker {broker} ({version}) resets all queues of a topic at once, so this "
+                                      "is done offline.", "Choose all queues, or stop every member.", values)
+        return "online", None
 
-def _refusal(facts: dict[str, BrokerFacts], wish: ResetWish, rows: tuple[PlannedQueue, ...], online: tuple[str, ...],
-             method: str, instead: Refusal | None) -> Refusal | None:
-    members = [current.members for current in facts.values() if current.members is not None]
-    if any(one.message_model == "BROADCASTING" for one in members):
-        return Refusal("A broadcasting group keeps its offsets with each member; the broker has none.",
-                       "Nothing can be reset from here.")
-    if method == "offline":
-        if not online:
+    def obstacle(self, method: str) -> Refusal | None:
+        if any(each.message_model == "BROADCASTING" for each in self._members):
+            return Refusal("A broadcasting group keeps its offsets with each member; the broker has none.",
+                           "Nothing can be reset from here.")
+        alone = next((name for name, current in self._notifying.items() if current.members is None), None)
+        if method == "offline" or not self.online_members or alone is None:
             return None
-        return instead or Refusal("Members of the group are online and would overwrite it.",
-                                  "Stop them, or choose the live method.")
-    if not online:
-        return Refusal("Nobody of the group is online to be told (code 206).", "Choose the offline method.")
-    notifying = {name: current for name, current in facts.items() if not current.writes_itself}
-    alone = [name for name, current in notifying.items() if current.members is None]
-    if alone:
         return Refusal("Nobody of the group is online at broker {broker} to be told (code 206).",
-                       "Wait for a heartbeat, or stop the group and choose the offline method.", {"broker": alone[0]})
-    missing = [mq.row for name, current in notifying.items() for queue_id in range(current.config.write_queues)
-               if current.committed(wish.group, mq := MessageQueue(wish.topic, name, queue_id)) is None]
-    if missing:
-        return Refusal("The group has no stored offset in {queues}; the broker refuses then (code 1).",
-                       "Let it consume there once, or stop it and choose the offline method.",
-                       {"queues": ", ".join(missing)})
-    return None
+                       "Wait for a heartbeat, or stop the group and choose the offline method.", {"broker": alone})
+
+    def without_offset(self, selected: list[MessageQueue]) -> list[str]:
+        mqs = [MessageQueue(self._topic, name, queue_id) for name, current in self._notifying.items()
+               for queue_id in range(current.config.write_queues)]
+        return [mq.row for mq in mqs if self.committed(self._seen.group, mq) is None]

@@ -8,17 +8,18 @@ Three ways, as the brokers can (spec remoting 2.2; RocketMQ: `Broker2Client.rese
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Awaitable
 
+from sandbox.attached.confirmation import confirmed
 from sandbox.attached.member_says import HeldQueue
 from sandbox.attached.picture import Picture
 from sandbox.attached.reach import Reach
-from sandbox.attached.reset_plan import AttachedPlan, BrokerFacts, ask_brokers, draw_plan, plan_reset
+from sandbox.attached.reset_plan import BrokerFacts, Facts, ask_brokers, draw_plan, plan_reset
 from sandbox.attached.snapshot.queues import Causes
-from sandbox.attached.undo_point import Befores, UndoPoint, confirmed
 from sandbox.client.tasks import Tasks
-from sandbox.commands.reset.apply import UNDO_MS, WATCH_S, Targets, or_never, reset_fact, targets_of
+from sandbox.commands.reset.apply import WATCH_S
+from sandbox.commands.reset.targets import Targets, or_never, reset_fact, targets_of
+from sandbox.commands.reset.undo import UndoPoint, checked_point, undo_targets
 from sandbox.control.actions import Action, ResetOffsets, UndoReset, fields_of, name_of
 from sandbox.journal.events import ActionTaken, ResetStepDone
 from sandbox.journal.journal import Journal
@@ -30,11 +31,9 @@ TO_THE_END = -1
 CAUSES_KEPT = 4_096
 
 
-class Outcome(NamedTuple):
-    """The new offsets by the brokers' own answers, and the errors by broker."""
-
-    targets: Targets
-    failures: dict[str, str]
+Befores = dict[MessageQueue, int | None]
+Requests = dict[str, Awaitable[Targets]]
+"""To be sent, by broker; the result are the new offsets by its own answer."""
 
 
 class Resets:
@@ -66,78 +65,60 @@ class Resets:
 
     async def _reset(self, reach: Reach, picture: Picture, action: ResetOffsets, by: str) -> int:
         confirmed(action.confirm, action.group)
-        plan = await plan_reset(reach, picture, action)
-        targets = targets_of(plan.plan, action, lambda fresh: draw_plan(
-            self._journal.next_seq - 1, self._clock.now_ms(), action, plan))
-        time_ms = None
-        if plan.method == "online" and not plan.written_by_brokers:
-            time_ms = TO_THE_END if action.target == "latest" else action.value
-        carry_out = _by_queue(reach, plan.facts, action.group)
-        if time_ms is not None:
-            carry_out = _by_members(reach, plan, action, time_ms)
-        method = "server" if plan.method == "online" and time_ms is None else plan.method
-        seq, before, after = await self._carry_out(action, by, action.group, method, plan.facts, targets, carry_out,
+        plan, facts = await plan_reset(reach, picture, action)
+        targets = targets_of(plan, action, lambda fresh: draw_plan(
+            self._journal.next_seq - 1, self._clock.now_ms(), action, fresh, facts))
+        by_members = plan.method == "online" and not _write_themselves(facts)
+        method = plan.method if by_members or plan.method == "offline" else "server"
+        requests = _by_members(reach, facts, action) if by_members else _by_queue(reach, facts, action.group, targets)
+        seq, before, after = await self._carry_out(action, by, action.group, method, facts, requests,
                                                    reason=action.reason)
-        if time_ms is not None:
-            for client_id in plan.plan.online_members:
+        if by_members:
+            for client_id in plan.online_members:
                 self._journal.write(ResetStepDone(self._id(seq), client_id, "told"))
-        if plan.plan.online_members:
-            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, after,
-                        plan.plan.online_members)
+        if plan.online_members:
+            self._watch(reach, picture, self._id(seq), action.group, action.topic, before, after, plan.online_members)
         return seq
 
     async def _undo(self, reach: Reach, picture: Picture, action: UndoReset, by: str, undo: UndoPoint | None) -> int:
         """Back to the offset of each queue.  Online members must accept an exact offset (5.x)."""
-        if undo is None or undo.reset_id != action.reset_id:
-            raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id",
-                                reset_id=action.reset_id)
-        confirmed(action.confirm, undo.group)
-        if self._clock.now_ms() - undo.at_ms > UNDO_MS:
-            raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
-        facts = await ask_brokers(reach, picture, undo.group, undo.topic)
-        targets: Targets = {MessageQueue(undo.topic, broker, queue_id): before
-                            for (broker, queue_id), before in undo.before.items()
-                            if before is not None and broker in facts}
-        if not targets:
-            raise ActionRefused(409, "Nothing was stored before that reset.", "Make a new one.")
-        for mq, before in sorted(targets.items()):
-            end = facts[mq.broker].ends.get(mq.queue_id)
-            if end is not None and before < end.min_offset:
-                raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
-                                    low=end.min_offset, queue=mq.row)
+        point = checked_point(undo, action.reset_id, self._clock.now_ms())
+        confirmed(action.confirm, point.group)
+        facts = await ask_brokers(reach, picture, point.group, point.topic)
+        targets = undo_targets(point, lambda mq: facts[mq.broker].ends_of(mq)[0] if mq.broker in facts else None)
         online = any(current.members is not None for current in facts.values())
-        if online and not all(current.writes_itself for current in facts.values()):
+        if online and not _write_themselves(facts):
             raise ActionRefused(409, "Members of the group are online and would overwrite it.",
                                 "Stop them, and undo it then.")
-        seq, _, _ = await self._carry_out(action, by, undo.group, "undo", facts, targets,
-                                          _by_queue(reach, facts, undo.group), reason=f"undo of {action.reset_id}")
+        seq, _, _ = await self._carry_out(action, by, point.group, "undo", facts,
+                                          _by_queue(reach, facts, point.group, targets),
+                                          reason=f"undo of {action.reset_id}")
         return seq
 
     def _id(self, seq: int) -> str:
         """Id of the reset with this ActionTaken, distinct from those of other runs of the engine."""
         return f"r{self._began_ms:x}-{seq}"
 
-    async def _carry_out(self, action: Action, by: str, group: str, method: str, facts: dict[str, BrokerFacts],
-                         targets: Targets, carry_out: "Callable[[Targets], Awaitable[Outcome]]", *,
+    async def _carry_out(self, action: Action, by: str, group: str, method: str, facts: Facts, requests: Requests, *,
                          reason: str) -> tuple[int, Befores, Targets]:
         """ActionTaken before any request, OffsetsReset with the brokers' answers.
 
         Raises ActionRefused (502) when a broker failed; the others' changes are in the journal then, after `seq`.
         """
         seq = self._journal.write(ActionTaken(name_of(action), fields_of(action), by))
-        outcome = await carry_out(targets)
-        before = {mq: facts[mq.broker].committed(group, mq) for mq in outcome.targets}
-        if outcome.targets:
+        targets, failures = await _send(requests)
+        before = {mq: facts[mq.broker].committed(group, mq) for mq in targets}
+        if targets:
             with self._journal.caused_by(seq):
-                at = self._journal.write(reset_fact(self._id(seq), group, method, before, outcome.targets,
-                                                    reason=reason, by=by))
+                at = self._journal.write(reset_fact(self._id(seq), group, method, before, targets, reason=reason,
+                                                    by=by))
             self._remember(group, before, at)
-        if outcome.failures:
-            broker, why = sorted(outcome.failures.items())[0]
+        if failures:
+            broker, why = sorted(failures.items())[0]
             raise ActionRefused(502, "Broker {broker} did not reset its queues: {why}.",
                                 "Look at the offsets; other brokers may have done it.", details={"began": str(seq)},
                                 broker=broker, why=why.removesuffix("."))
-        return seq, before, outcome.targets
+        return seq, before, targets
 
     def _remember(self, group: str, before: Befores, seq: int) -> None:
         for mq in before:
@@ -193,40 +174,32 @@ def _is_overwritten(held: HeldQueue, committed: int | None, target: int) -> bool
     return or_never(committed) < target or any(low < or_never(committed) for low in unfinished)
 
 
-def _by_members(reach: Reach, plan: AttachedPlan, action: ResetOffsets,
-                time_ms: int) -> "Callable[[Targets], Awaitable[Outcome]]":
+def _write_themselves(facts: Facts) -> bool:
+    return all(current.writes_itself for current in facts.values())
+
+
+def _by_members(reach: Reach, facts: Facts, action: ResetOffsets) -> Requests:
     """Each broker computes its targets again as for the plan, and sends them to its members (222)."""
-
-    async def carry_out(targets: Targets) -> Outcome:
-        async def one(current: BrokerFacts) -> Targets:
-            return await reach.reset_by_time(current.seen.address, action.group, action.topic, time_ms)
-
-        return await _each({name: one(current) for name, current in plan.facts.items()})
-
-    return carry_out
+    time_ms = TO_THE_END if action.target == "latest" else action.value or 0
+    return {name: reach.reset_by_time(current.seen.address, action.group, action.topic, time_ms)
+            for name, current in facts.items()}
 
 
-def _by_queue(reach: Reach, facts: dict[str, BrokerFacts], group: str) -> "Callable[[Targets], Awaitable[Outcome]]":
+def _by_queue(reach: Reach, facts: Facts, group: str, targets: Targets) -> Requests:
     """Queue by queue: brokers that can write offsets do, others get a commit in the group's name."""
 
-    async def carry_out(targets: Targets) -> Outcome:
-        async def one(current: BrokerFacts, mine: Targets) -> Targets:
-            for mq, offset in sorted(mine.items()):
-                if current.writes_itself:
-                    await reach.reset_queue(current.seen.address, group, mq, offset)
-                else:
-                    await reach.commit(current.seen.address, group, mq, offset)
-            return mine
+    async def one(current: BrokerFacts, mine: Targets) -> Targets:
+        request = reach.reset_queue if current.writes_itself else reach.commit
+        for mq, offset in sorted(mine.items()):
+            await request(current.seen.address, group, mq, offset)
+        return mine
 
-        brokers = sorted({mq.broker for mq in targets})
-        return await _each({name: one(facts[name], {mq: offset for mq, offset in targets.items() if mq.broker == name})
-                            for name in brokers})
-
-    return carry_out
+    return {name: one(facts[name], {mq: offset for mq, offset in targets.items() if mq.broker == name})
+            for name in sorted({mq.broker for mq in targets})}
 
 
-async def _each(requests: dict[str, Awaitable[Targets]]) -> Outcome:
-    """All brokers in parallel; an error of one does not lose the results of the others."""
+async def _send(requests: Requests) -> tuple[Targets, dict[str, str]]:
+    """All brokers in parallel: new offsets, and errors by broker; one's error does not lose the others' results."""
     answers = await asyncio.gather(*requests.values(), return_exceptions=True)
     targets: Targets = {}
     failures: dict[str, str] = {}
@@ -237,4 +210,4 @@ async def _each(requests: dict[str, Awaitable[Targets]]) -> Outcome:
             raise answer
         else:
             targets |= answer
-    return Outcome(targets, failures)
+    return targets, failures

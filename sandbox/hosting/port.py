@@ -19,7 +19,7 @@ from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
     from sandbox.attached.settings import AttachedSettings
-    from sandbox.attached.undo_point import UndoPoint
+    from sandbox.commands.reset.undo import UndoPoint
     from sandbox.control.access_keys import Keys
     from sandbox.hosting.host import Host
     from sandbox.queries.rows.snapshot import Snapshot

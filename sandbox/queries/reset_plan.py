@@ -1,37 +1,19 @@
 """What a reset of offsets would do, queue by queue: the one computation behind preview and apply (product 4.9).
 
-Values only; nothing here changes anything.
+Sandboxes and real clusters supply an `OffsetsView`; nothing here changes anything.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from sandbox.broker.broker import Broker
-from sandbox.cluster.cluster import Cluster
+from sandbox.control.actions import ResetOffsets
+from sandbox.control.questions import PlanReset
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
-from sandbox.queries.rows.groups import GroupView
 
-
-class ResetWish(Protocol):
-    """What `PlanReset` and `ResetOffsets` have in common."""
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def target(self) -> str: ...
-    @property
-    def value(self) -> int | None: ...
-    @property
-    def source_group(self) -> str | None: ...
-    @property
-    def queues(self) -> tuple[str, ...]: ...
-    @property
-    def method(self) -> str: ...
+ResetWish = PlanReset | ResetOffsets
 
 
 class Note(NamedTuple):
@@ -88,12 +70,17 @@ class Refusal(NamedTuple):
 
 
 class ResetPlan(NamedTuple):
-    """A whole plan; `refused` says why the chosen method cannot be used now."""
+    """A whole plan; `refused`: why the method cannot be used now.
+
+    `method`: the one used; if it is not the requested one, `instead` says why.
+    """
 
     rows: tuple[PlannedQueue, ...]
     online_members: tuple[str, ...]
     members: int
     refused: Refusal | None
+    method: str
+    instead: Refusal | None
 
     @property
     def moving(self) -> list[PlannedQueue]:
@@ -108,38 +95,90 @@ class ResetPlan(NamedTuple):
         return sum(row.again for row in self.rows)
 
 
-def plan_reset(cluster: Cluster, wish: ResetWish) -> ResetPlan:
-    """Raises ActionRefused (404, 422) when the wish names what is not there or lacks a value."""
-    check_wish(wish)
-    view = GroupView(cluster, wish.group)
-    if not view.masters:
-        raise ActionRefused(409, "No broker is running.", "Start one first.")
-    queues = view.read_queues(wish.topic)
-    if not queues:
-        raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic",
-                            topic=wish.topic)
-    wanted = set(wish.queues) or {mq.row for mq in queues}
-    unknown = wanted - {mq.row for mq in queues}
-    if unknown:
+class Holding(NamedTuple):
+    """A queue's member: its client id, its offset in memory, its unfinished messages, and the lock's holder."""
+
+    owner: str | None
+    in_memory: int | None
+    unfinished: int
+    locked_by: str | None
+
+
+class OffsetsView(Protocol):
+    """What a plan reads: a topic's queues, and offsets and members of a group, at one moment."""
+
+    queues: list[MessageQueue]  # readable; at least one
+    online_members: tuple[str, ...]
+    members: int
+
+    def ends(self, mq: MessageQueue) -> tuple[int, int]:
+        """Minimum and maximum offset, 0 or more."""
+
+    def committed(self, group: str, mq: MessageQueue) -> int | None: ...
+    def offset_at(self, mq: MessageQueue, time_ms: int) -> int | None: ...
+
+    def newest_ms(self, mq: MessageQueue) -> int | None:
+        """Store time of the last message; None: unknown, or no message."""
+
+    def holding(self, mq: MessageQueue) -> Holding: ...
+
+    def notes(self, mq: MessageQueue, target: int, method: str) -> list[Note]:
+        """Remarks that only this side can make."""
+
+    def method(self, wish: ResetWish, *, of_all: bool) -> tuple[str, Refusal | None]:
+        """The one that will be used; the refusal says why it is not the requested one."""
+
+    def obstacle(self, method: str) -> Refusal | None:
+        """A reason only this side knows: offsets that are not at the brokers, or a broker that reaches no member."""
+
+    def without_offset(self, selected: list[MessageQueue]) -> list[str]:
+        """Queues for which the broker refuses an online reset, as the group has no stored offset there."""
+
+
+def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
+    """Of a checked wish.  Raises ActionRefused (422) when it names a queue that does not exist."""
+    known = {mq.row for mq in view.queues}
+    wanted = set(wish.queues) or known
+    if unknown := sorted(wanted - known):
         raise ActionRefused(422, "{topic} has no queue {queue}.", "Choose one of its queues.", field="queues",
-                            topic=wish.topic, queue=sorted(unknown)[0])
-    rows = tuple(_row(cluster, view, wish, mq, selected=mq.row in wanted) for mq in queues)
-    online = tuple(view.online_members())
-    return ResetPlan(rows, online, len(set(online) | view.known_members()), _refusal(view, wish, rows, online))
+                            topic=wish.topic, queue=unknown[0])
+    method, instead = view.method(wish, of_all=wanted == known)
+    rows = tuple(_row(view, wish, mq, method, selected=mq.row in wanted) for mq in view.queues)
+    refused = _refusal(view, [row.mq for row in rows if row.selected], method, instead)
+    return ResetPlan(rows, view.online_members, view.members, refused, method, instead)
 
 
-def _row(cluster: Cluster, view: GroupView, wish: ResetWish, mq: MessageQueue, *, selected: bool) -> PlannedQueue:
-    broker = cluster.nodes.broker(mq.broker).running
-    store = broker.store
-    low, high = max(0, store.min_offset(mq.topic, mq.queue_id)), store.max_offset(mq.topic, mq.queue_id)
-    committed = broker.consumer_offsets.get(wish.group, mq.topic, mq.queue_id)
-    wished = _wished(broker, wish, mq, committed, low, high)
-    target, notes = fitted(wished, low, high)
-    notes += _remarks(cluster, view, wish, broker, mq, committed, target, high)
-    return PlannedQueue(mq, low, high, committed, view.in_memory(mq), target, view.owner(mq), selected, tuple(notes))
+def _row(view: OffsetsView, wish: ResetWish, mq: MessageQueue, method: str, *, selected: bool) -> PlannedQueue:
+    low, high = view.ends(mq)
+    committed = view.committed(wish.group, mq)
+    target, notes = _fitted(_wished(view, wish, mq, committed), low, high)
+    holding = view.holding(mq)
+    if committed is None:
+        notes.append(Note("no_stored", "the group has no stored offset here", {}))
+    if target is not None:
+        notes += [*_remarks(view, wish, mq, holding), *view.notes(mq, target, method)]
+    return PlannedQueue(mq, low, high, committed, holding.in_memory, target, holding.owner, selected, tuple(notes))
 
 
-def fitted(wished: int | None, low: int, high: int) -> tuple[int | None, list[Note]]:
+def _wished(view: OffsetsView, wish: ResetWish, mq: MessageQueue, committed: int | None) -> int | None:
+    """Where the group shall go on, before it is fitted into what the queue holds; None: it stays where it is."""
+    value = wish.value or 0
+    match wish.target:
+        case "time":
+            return view.offset_at(mq, value)
+        case "earliest":
+            return view.ends(mq)[0]
+        case "latest":
+            return view.ends(mq)[1]
+        case "offset":
+            return value
+        case "shift":
+            return None if committed is None else committed + value
+        case _:
+            return view.committed(wish.source_group or "", mq)
+
+
+def _fitted(wished: int | None, low: int, high: int) -> tuple[int | None, list[Note]]:
     """Into what the queue holds."""
     if wished is not None and wished < low:
         text = "raised from {wished} to the first message still there"
@@ -149,63 +188,32 @@ def fitted(wished: int | None, low: int, high: int) -> tuple[int | None, list[No
     return wished, []
 
 
-def _wished(broker: Broker, wish: ResetWish, mq: MessageQueue, committed: int | None, low: int,
-            high: int) -> int | None:
-    return wished_offset(
-        wish, committed, low, high, at_time=lambda: broker.store.offset_by_time(mq.topic, mq.queue_id, wish.value or 0),
-        copied=lambda: broker.consumer_offsets.get(wish.source_group or "", mq.topic, mq.queue_id))
-
-
-def wished_offset(wish: ResetWish, committed: int | None, low: int, high: int, *, at_time: Callable[[], int | None],
-                  copied: Callable[[], int | None]) -> int | None:
-    """Where the group shall go on, before it is fitted into what the queue holds; None: it stays where it is.
-
-    `at_time` finds the wished moment's offset, `copied` the other group's.
-    """
-    value = wish.value or 0
-    match wish.target:
-        case "time":
-            return at_time()
-        case "earliest":
-            return low
-        case "latest":
-            return high
-        case "offset":
-            return value
-        case "shift":
-            return None if committed is None else committed + value
-        case _:
-            return copied()
-
-
-def _remarks(cluster: Cluster, view: GroupView, wish: ResetWish, broker: Broker, mq: MessageQueue,
-             committed: int | None, target: int | None, high: int) -> list[Note]:
+def _remarks(view: OffsetsView, wish: ResetWish, mq: MessageQueue, holding: Holding) -> list[Note]:
     notes: list[Note] = []
-    if committed is None:
-        notes.append(Note("no_stored", "the group has no stored offset here", {}))
-    if target is None:
-        return notes
-    store = broker.store
-    if wish.target == "time" and high > 0:
-        newest_ms = store.store_time(mq.topic, mq.queue_id, high - 1)
-        if newest_ms is not None and newest_ms < (wish.value or 0):
-            notes.append(Note("after_last", "no message at or after that time; RocketMQ takes the last one",
-                              {"last_ms": newest_ms}))
-    unit = store.unit(mq.topic, mq.queue_id, target) if target < high else None
-    if unit is not None and store.max_physical_offset - unit.physical_offset > store.config.in_memory_bytes:
-        notes.append(Note("cold", "old messages will be read from disk", {}))
-    held = view.process_queue(mq)
-    if held is not None and held.has_unfinished:
-        notes.append(Note("held", "{count} messages lie with its member", {"count": held.count}))
-    lock = broker.locks.holder(wish.group, mq)
-    if lock is not None:
-        notes.append(Note("locked_by", "locked by {holder}", {"holder": cluster.label_of(lock.client_id)}))
-    owner = view.owner(mq)
-    if owner is not None and view.is_silent(owner):
-        notes.append(Note("owner_silent", "its owner {owner} does not answer", {"owner": cluster.label_of(owner)}))
-    if wish.method == "online" and view.pulls_by_itself(broker):
-        notes.append(Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {}))
+    newest_ms = view.newest_ms(mq) if wish.target == "time" else None
+    if newest_ms is not None and newest_ms < (wish.value or 0):
+        notes.append(Note("after_last", "no message at or after that time; RocketMQ takes the last one",
+                          {"last_ms": newest_ms}))
+    if holding.unfinished:
+        notes.append(Note("held", "{count} messages lie with its member", {"count": holding.unfinished}))
+    if holding.locked_by is not None:
+        notes.append(Note("locked_by", "locked by {holder}", {"holder": holding.locked_by}))
     return notes
+
+
+def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, instead: Refusal | None) -> Refusal | None:
+    if (obstacle := view.obstacle(method)) is not None:
+        return obstacle
+    if method == "offline":
+        return (instead or Refusal("Members of the group are online and would overwrite it.",
+                                   "Stop them, or choose the live method.")) if view.online_members else None
+    if not view.online_members:
+        return Refusal("Nobody of the group is online to be told (code 206).", "Choose the offline method.")
+    if missing := view.without_offset(selected):
+        return Refusal("The group has no stored offset in {queues}; the broker refuses then (code 1).",
+                       "Let it consume there once, or stop it and choose the offline method.",
+                       {"queues": ", ".join(missing)})
+    return None
 
 
 def fingerprint(wish: ResetWish) -> str:
@@ -226,22 +234,40 @@ def check_wish(wish: ResetWish) -> None:
         raise ActionRefused(422, "Which group shall be copied?", "Choose one.", field="source_group")
 
 
-def _refusal(view: GroupView, wish: ResetWish, rows: tuple[PlannedQueue, ...],
-             online: tuple[str, ...]) -> Refusal | None:
-    if view.model == "BROADCASTING":
-        return Refusal("A broadcasting group keeps its offsets with each member; the broker has none.",
-                       "Stop a member and edit its own file.")
-    if wish.method == "offline":
-        if online:
-            return Refusal("Members of the group are online and would overwrite it.",
-                           "Stop them, or choose the live method.")
-        return None
-    if not online:
-        return Refusal("Nobody of the group is online to be told (code 206).", "Choose the offline method.")
-    missing = [mq.row for mq in view.write_queues(wish.topic)
-               if view.committed(mq) is None] or [row.mq.row for row in rows if row.committed is None and row.selected]
-    if missing:
-        return Refusal("The group has no stored offset in {queues}; the broker refuses then (code 1).",
-                       "Let it consume there once, or stop it and choose the offline method.",
-                       {"queues": ", ".join(missing)})
-    return None
+def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
+    """What a plan says without its cluster: the time until the lag is gone and the messages' times are unknown."""
+    return {
+        "seq": str(seq), "at_ms": at_ms, "group": wish.group, "topic": wish.topic, "target": wish.target,
+        "value": None if wish.value is None else str(wish.value),
+        "method": plan.method, "fingerprint": fingerprint(wish),
+        "online": bool(plan.online_members), "online_members": len(plan.online_members),
+        "members": plan.members,
+        "refused": None if plan.refused is None else draw_refusal(plan.refused),
+        "rows": [_draw_row(row) for row in plan.rows],
+        "delivered_again": plan.again, "skipped": plan.skipped,
+        "lag_after": sum(row.lag_after for row in plan.rows),
+        "warnings": sum(len(row.notes) for row in plan.rows if row.selected),
+        "catch_up_ms": None, "histogram": [],
+    }
+
+
+def draw_refusal(refused: Refusal) -> dict[str, Any]:
+    return {"message": refused.sentence, "hint": refused.hint, "pattern": refused.message,
+            "values": dict(refused.values)}
+
+
+def _draw_row(row: PlannedQueue) -> dict[str, Any]:
+    change = None if row.target is None or row.committed is None else row.target - row.committed
+    return {
+        "queue": row.mq.row, "broker": row.mq.broker, "queue_id": row.mq.queue_id, "min": str(row.min_offset),
+        "max": str(row.max_offset), "committed": _text(row.committed), "in_memory": _text(row.in_memory),
+        "target": _text(row.target), "change": None if change is None else f"{change:+d}" if change else "0",
+        "again": row.again, "skipped": row.skipped,
+        "notes": [{"code": note.code, "text": note.text.format(**note.values), "values": note.values}
+                  for note in row.notes],
+        "owner": row.owner, "selected": row.selected,
+    }
+
+
+def _text(offset: int | None) -> str | None:
+    return None if offset is None else str(offset)

@@ -11,11 +11,11 @@ ROOT = Path(__file__).parents[2]
 
 # What the web floor may know of the engine.
 DOORS = ("sandbox.hosting", "sandbox.control", "sandbox.kernel", "sandbox.journal.events",
-         "sandbox.journal.event_filter", "sandbox.attached.settings", "sandbox.attached.undo_point",
+         "sandbox.journal.event_filter", "sandbox.attached.settings", "sandbox.attached.confirmation",
          "sandbox.cluster.config", "sandbox.cluster.disk_full", "sandbox.cluster.templates",
          "sandbox.cluster.actors.feeds", "sandbox.cluster.actors.table_feed",
          "sandbox.queries.rows",
-         "sandbox.tools.reference", "sandbox.tools.store_feed", "sandbox.commands.reset.apply.UNDO_MS",
+         "sandbox.tools.reference", "sandbox.tools.store_feed", "sandbox.commands.reset.undo",
          "sandbox.pipeline.launch", "sandbox.pipeline.results", "sandbox.pipeline.jobs")
 
 LARGEST_CIRCLE = 5  # modules

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sandbox.attached.settings import AttachedSettings
-from sandbox.attached.undo_point import UndoPoint
+from sandbox.commands.reset.undo import UndoPoint
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
 from sandbox.control.readings import Reading

@@ -5,8 +5,8 @@ from typing import Any
 from sandbox.attached.cluster import AttachedCluster
 from sandbox.attached.clusters import Clusters
 from sandbox.attached.settings import AttachedSettings
-from sandbox.attached.undo_point import UndoPoint
 from sandbox.attached.wire import Wire
+from sandbox.commands.reset.undo import UndoPoint
 from sandbox.control.actions import parse_action
 from sandbox.control.channel_names import split_channel
 from sandbox.control.limits import AttachedLimits

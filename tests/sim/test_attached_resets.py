@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.attached.undo_point import UndoPoint
+from sandbox.commands.reset.undo import UndoPoint
 from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.codes import RequestCode
 from sandbox.sim.network import SimNetwork

@@ -1,65 +1,104 @@
-"""What a reset would do, as the dialog shows it."""
+"""What a reset would do in a sandbox: the plan as the dialog shows it, and its `OffsetsView`.
+
+The view reads brokers' stores and tables and in-process members, in this turn.
+"""
 
 from collections import Counter
 from typing import Any
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanReset
-from sandbox.queries.reset_plan import PlannedQueue, Refusal, ResetPlan, ResetWish, fingerprint, plan_reset
+from sandbox.kernel.errors import ActionRefused
+from sandbox.message.queue import MessageQueue
+from sandbox.queries import reset_plan
+from sandbox.queries.reset_plan import Holding, Note, Refusal, ResetPlan, ResetWish, check_wish, make_plan
 from sandbox.queries.rows.groups import GroupView
 
 HISTOGRAM_BARS = 60
-HISTOGRAM_SAMPLES = 300  # messages looked at, spread evenly over all queues
+HISTOGRAM_SAMPLES = 300  # messages sampled, spread evenly over all queues
 
 
 def plan(cluster: Cluster, question: PlanReset) -> dict[str, Any]:
     return draw_plan(cluster, question, plan_reset(cluster, question))
 
 
+def plan_reset(cluster: Cluster, wish: ResetWish) -> ResetPlan:
+    """Raises ActionRefused (404, 409, 422) when the wish names what does not exist or lacks a value."""
+    check_wish(wish)
+    return make_plan(SandboxOffsets(cluster, wish.group, wish.topic), wish)
+
+
 def draw_plan(cluster: Cluster, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
-    return {
-        "seq": str(cluster.journal.next_seq - 1), "at_ms": cluster.clock.now_ms(), **draw_rows(wish, plan),
+    return reset_plan.draw_plan(cluster.journal.next_seq - 1, cluster.clock.now_ms(), wish, plan) | {
         "catch_up_ms": _catch_up_ms(cluster, wish, sum(row.lag_after for row in plan.rows)),
-        "histogram": _histogram(cluster, plan),
-    }
+        "histogram": _histogram(cluster, plan)}
 
 
-def draw_rows(wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
-    """What wish and plan say by themselves."""
-    return {
-        "group": wish.group, "topic": wish.topic, "target": wish.target,
-        "value": None if wish.value is None else str(wish.value),
-        "method": wish.method, "fingerprint": fingerprint(wish),
-        "online": bool(plan.online_members), "online_members": len(plan.online_members),
-        "members": plan.members,
-        "refused": None if plan.refused is None else draw_refusal(plan.refused),
-        "rows": [_draw_row(row) for row in plan.rows],
-        "delivered_again": plan.again, "skipped": plan.skipped,
-        "lag_after": sum(row.lag_after for row in plan.rows),
-        "warnings": sum(len(row.notes) for row in plan.rows if row.selected),
-    }
+class SandboxOffsets:
+    def __init__(self, cluster: Cluster, group: str, topic: str) -> None:
+        self._cluster = cluster
+        self._topic = topic
+        self._view = GroupView(cluster, group)
+        if not self._view.masters:
+            raise ActionRefused(409, "No broker is running.", "Start one first.")
+        self.queues = self._view.read_queues(topic)
+        if not self.queues:
+            raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic",
+                                topic=topic)
+        self.online_members = tuple(self._view.online_members())
+        self.members = len(set(self.online_members) | self._view.known_members())
 
+    def ends(self, mq: MessageQueue) -> tuple[int, int]:
+        store = self._view.masters[mq.broker].store
+        return max(0, store.min_offset(mq.topic, mq.queue_id)), store.max_offset(mq.topic, mq.queue_id)
 
-def draw_refusal(refused: Refusal) -> dict[str, Any]:
-    return {"message": refused.sentence, "hint": refused.hint, "pattern": refused.message,
-            "values": dict(refused.values)}
+    def committed(self, group: str, mq: MessageQueue) -> int | None:
+        return self._view.masters[mq.broker].consumer_offsets.get(group, mq.topic, mq.queue_id)
 
+    def offset_at(self, mq: MessageQueue, time_ms: int) -> int | None:
+        return self._view.masters[mq.broker].store.offset_by_time(mq.topic, mq.queue_id, time_ms)
 
-def _draw_row(row: PlannedQueue) -> dict[str, Any]:
-    change = None if row.target is None or row.committed is None else row.target - row.committed
-    return {
-        "queue": row.mq.row, "broker": row.mq.broker, "queue_id": row.mq.queue_id, "min": str(row.min_offset),
-        "max": str(row.max_offset), "committed": _text(row.committed), "in_memory": _text(row.in_memory),
-        "target": _text(row.target), "change": None if change is None else f"{change:+d}" if change else "0",
-        "again": row.again, "skipped": row.skipped,
-        "notes": [{"code": note.code, "text": note.text.format(**note.values), "values": note.values}
-                  for note in row.notes],
-        "owner": row.owner, "selected": row.selected,
-    }
+    def newest_ms(self, mq: MessageQueue) -> int | None:
+        _, high = self.ends(mq)
+        return self._view.masters[mq.broker].store.store_time(mq.topic, mq.queue_id, high - 1) if high else None
+
+    def holding(self, mq: MessageQueue) -> Holding:
+        held = self._view.process_queue(mq)
+        lock = self._view.masters[mq.broker].locks.holder(self._view.group, mq)
+        return Holding(self._view.owner(mq), self._view.in_memory(mq),
+                       held.count if held is not None and held.has_unfinished else 0,
+                       None if lock is None else self._cluster.label_of(lock.client_id))
+
+    def notes(self, mq: MessageQueue, target: int, method: str) -> list[Note]:
+        notes: list[Note] = []
+        broker, owner = self._view.masters[mq.broker], self._view.owner(mq)
+        store = broker.store
+        unit = store.unit(mq.topic, mq.queue_id, target) if target < self.ends(mq)[1] else None
+        if unit is not None and store.max_physical_offset - unit.physical_offset > store.config.in_memory_bytes:
+            notes.append(Note("cold", "old messages will be read from disk", {}))
+        if owner is not None and self._view.is_silent(owner):
+            text = "its owner {owner} does not answer"
+            notes.append(Note("owner_silent", text, {"owner": self._cluster.label_of(owner)}))
+        if method == "online" and self._view.pulls_by_itself(broker):
+            notes.append(Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {}))
+        return notes
+
+    def method(self, wish: ResetWish, *, of_all: bool) -> tuple[str, Refusal | None]:
+        return wish.method, None
+
+    def obstacle(self, method: str) -> Refusal | None:
+        if self._view.model != "BROADCASTING":
+            return None
+        return Refusal("A broadcasting group keeps its offsets with each member; the broker has none.",
+                       "Stop a member and edit its own file.")
+
+    def without_offset(self, selected: list[MessageQueue]) -> list[str]:
+        missing = [mq for mq in self._view.write_queues(self._topic) if self._view.committed(mq) is None]
+        return [mq.row for mq in missing or selected if self._view.committed(mq) is None]
 
 
 def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
-    """Until the lag is gone, if the members work as fast as their listeners can; None: never, or nobody knows."""
+    """Until the lag is gone, if the members work as fast as their listeners can; None: never, or unknown."""
     view = GroupView(cluster, wish.group)
     queues = len(view.read_queues(wish.topic))
     can_per_s = 0.0
@@ -93,7 +132,3 @@ def _histogram(cluster: Cluster, plan: ResetPlan) -> list[dict[str, int]]:
     width_ms = max(1, -(-(last_ms - first_ms + 1) // HISTOGRAM_BARS))
     bars = Counter((at_ms - first_ms) // width_ms for at_ms in times)
     return [{"at_ms": first_ms + bar * width_ms, "count": bars[bar] * stride} for bar in range(max(bars) + 1)]
-
-
-def _text(offset: int | None) -> str | None:
-    return None if offset is None else str(offset)

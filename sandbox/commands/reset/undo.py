@@ -1,0 +1,55 @@
+"""The undo of a reset: back to each queue's offset before it, if its messages still exist."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self
+
+from sandbox.commands.reset.targets import NEVER, Targets
+from sandbox.kernel.errors import ActionRefused
+from sandbox.message.queue import MessageQueue
+
+UNDO_MS = 24 * 3_600_000
+
+
+class UndoPoint(NamedTuple):
+    """The stored offsets before a reset, by broker and queue; None: there was none."""
+
+    reset_id: str
+    group: str
+    topic: str
+    at_ms: int
+    before: dict[tuple[str, int], int | None]
+
+    @classmethod
+    def of(cls, reported: Mapping[str, Any]) -> Self:
+        """From the journal's row of an `OffsetsReset`, whose queues are of one topic; numbers may be text."""
+        before: dict[tuple[str, int], int | None] = {}
+        topic = ""
+        for key, old, _ in reported["rows"]:
+            topic, broker, queue_id = key.rsplit("/", 2)
+            before[broker, int(queue_id)] = None if int(old) == NEVER else int(old)
+        return cls(reported["reset_id"], reported["group"], topic, int(reported["at_ms"]), before)
+
+
+def checked_point(point: UndoPoint | None, reset_id: str, now_ms: int) -> UndoPoint:
+    """Raises ActionRefused: 404 when it is not of this reset, 409 when it is too old."""
+    if point is None or point.reset_id != reset_id:
+        raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id", reset_id=reset_id)
+    if now_ms - point.at_ms > UNDO_MS:
+        raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
+    return point
+
+
+def undo_targets(point: UndoPoint, min_offset: Callable[[MessageQueue], int | None]) -> Targets:
+    """`min_offset`: None for a queue that no longer exists.  Raises ActionRefused (409) when messages were deleted."""
+    targets: Targets = {}
+    for (broker, queue_id), before in sorted(point.before.items()):
+        mq = MessageQueue(point.topic, broker, queue_id)
+        if before is None or (low := min_offset(mq)) is None:
+            continue
+        if before < low:
+            raise ActionRefused(409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.",
+                                low=low, queue=mq.row)
+        targets[mq] = before
+    if not targets:
+        raise ActionRefused(409, "Nothing was stored before that reset.", "Make a new one.")
+    return targets
