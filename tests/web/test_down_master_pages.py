@@ -40,8 +40,8 @@ class Cluster:
 
 
 def shown(page: str) -> str:
-    """Without what is there for scripts only, and without what is hidden."""
-    page = re.sub(r"<(script|template)\b.*?</\1>", "", page, flags=re.S)
+    """Where scripts run: without what only they read, and without what is hidden."""
+    page = re.sub(r"<(script|noscript|template)\b.*?</\1>", "", page, flags=re.S)
     return re.sub(r"<(small|p|dd|ul)\b[^>]* hidden>.*?</\1>", "", page, flags=re.S)
 
 

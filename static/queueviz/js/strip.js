@@ -43,7 +43,11 @@ export class QvStrip extends HTMLElement {
     if (row) this.draw(JSON.parse(row), { ...JSON.parse(options), ...o }, { label });
   }
 
-  /** row: a row of the board channel; o: see planStrip, without the sizes. */
+  /**
+   * @param {any} row a row of the board channel
+   * @param {any} o see planStrip, without the sizes
+   * @param {{ jump?: boolean, label?: string | null }} [how]
+   */
   draw(row, o, { jump = true, label = null } = {}) {
     label ??= this.#last?.[2].label ?? null; // said before the size was known
     this.#last = [row, o, { label }];
