@@ -47,7 +47,7 @@ def _unread(field: str, strategy: str, hint: str) -> ActionRefused:
 
 
 def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
-    """Somebody must stand somewhere, else the strategy gives nobody anything (or everybody everything)."""
+    """Some broker or member needs a place, else the strategy gives no member anything (or every member everything)."""
     brokers = {node.name for node in cluster.nodes.brokers}
     unknown = sorted(set(rooms.places) - brokers)
     if unknown:

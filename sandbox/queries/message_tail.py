@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, query: str) -> "Wanted":
-        """From the part of a channel's name behind the question mark; what nobody knows is left aside.
+        """From the part of a channel's name behind the question mark; unknown fields are left out.
 
         >>> Wanted.of("topic=orders&queue=broker-a%3A3")
         Wanted(topic='orders', queue='broker-a:3', tag='', key='')
@@ -66,7 +66,7 @@ class Wanted(NamedTuple):
 
 
 class MessageTail:
-    """One filter's newest messages.  `seen` fit it, `rest` of them were not shown, `unseen` nobody looked at."""
+    """One filter's newest messages.  `seen` fit it, `rest` of them were not shown, `unseen` were never looked at."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
@@ -74,7 +74,7 @@ class MessageTail:
         self.seen = 0
         self.rest = 0
         self.unseen = 0
-        self._next: dict[MessageQueue, int] | None = None  # None: nobody has looked yet
+        self._next: dict[MessageQueue, int] | None = None  # None: not looked at yet
         self._number = 0
         self._second = -1
         self._used = 0
@@ -132,7 +132,7 @@ class MessageTail:
 
 
 class MessageTails:
-    """The filters somebody follows; who was not read for longest is forgotten first."""
+    """The filters that are followed; the one not read for longest is forgotten first."""
 
     def __init__(self) -> None:
         self._tails: dict[Wanted, MessageTail] = {}

@@ -21,7 +21,7 @@ _OF_QUEUES = frozenset({MessagesStored, PullAnswered, MessagesFiltered, Messages
 
 
 class QueueHistory:
-    """Reads what is new when somebody asks, and forgets what the journal's memory forgets."""
+    """Reads new entries when asked, and forgets what the journal's memory forgets."""
 
     def __init__(self) -> None:
         self.skips: deque[Entry] = deque()  # FlowSkipped

@@ -13,7 +13,7 @@ K = TypeVar("K")
 
 
 class Rates(Generic[K]):
-    """Of every offset that is polled.  None until it was seen twice: nobody knows yet, which is not nought."""
+    """Of every offset that is polled.  None until it was seen twice: unknown, which is not 0."""
 
     def __init__(self, clock: Clock, most: int, *, window_s: float = WINDOW_S, least_s: float = LEAST_S) -> None:
         self._clock = clock
@@ -51,7 +51,7 @@ Committed = tuple[str, str, str, int]  # group, topic, broker, queue
 
 
 class CommitRates(Rates[Committed]):
-    """How fast groups commit.  Who moves offsets forward by hand is not told from who consumes."""
+    """How fast groups commit.  Offsets moved by hand count as consumed."""
 
     def __init__(self, clock: Clock, most: int) -> None:
         super().__init__(clock, most, window_s=COMMITS_WINDOW_S, least_s=COMMITS_LEAST_S)

@@ -69,7 +69,7 @@ class GroupHistory:
             "trigger": event.trigger, "strategy": event.strategy or None, "members": len(event.members),
             "queues": len(event.queues), "added": list(event.added), "dropped": list(event.dropped),
             "because": because, "behind_ms": None if because is None else at_ms - because["at_ms"]})
-        for move in self.moves:  # they were told just before their round
+        for move in self.moves:  # they were notified just before their round
             if move["because"] is None and move["to"] == event.client_id and move["queue"] in event.added:
                 move["because"], move["round"] = because, str(seq)
 
@@ -91,7 +91,7 @@ class GroupHistory:
     def dropped(self, at_ms: int, client_id: str, key: str, why: str) -> None:
         self._holders.get(key, {}).pop(client_id, None)
         self._left[key] = LetGo(client_id, at_ms, why)
-        for move in self.moves:  # somebody else had taken it before
+        for move in self.moves:  # another member had taken it before
             if move["queue"] == key and move["from"] == client_id and move["left_ms"] is None:
                 move["left_ms"], move["left_why"] = at_ms, why
 
@@ -160,7 +160,7 @@ class RebalanceHistory:
     def _because(self, event: QueuesAssigned) -> Happening | None:
         """The newest happening this member can have heard of since it last divided the topic.
 
-        A notification tells of members and topics; a round of its own accord, or of the clock, may find anything.
+        A notification is about members and topics; a round of its own accord, or of the clock, may find anything.
         """
         group = self._of(event.group)
         since_ms = group.last_round_ms(event.client_id, event.topic)

@@ -1,6 +1,6 @@
 """The lag of each queue over the last five minutes, second by second of the sandbox's clock, watched or not.
 
-A second nobody could tell is None: the queue's broker was down, nothing was committed yet, the world was asleep.
+An unknown second is None: the queue's broker was down, nothing was committed yet, the world was asleep.
 """
 
 import logging

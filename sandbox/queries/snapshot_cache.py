@@ -1,4 +1,4 @@
-"""What boards remember between two readings: causes, rates, and values that are dear to read."""
+"""What boards remember between two readings: causes, rates, and values that are expensive to read."""
 
 from collections import deque
 from typing import Any
@@ -56,7 +56,7 @@ class SnapshotCache:
         self._stored_ms: dict[MessageQueue, dict[int, int | None]] = {}
         self.tapes: dict[str, Tape] = {}
         self.tails = MessageTails()
-        self.told = QueueHistory()
+        self.queue_history = QueueHistory()
         self.assigned: dict[tuple[str, str], tuple[Any, dict[str, list[MessageQueue]]]] = {}
         self._calm: dict[tuple[str, str], CalmFigures] = {}
         self.lives = ClientLives()

@@ -27,7 +27,7 @@ def beginning_of_next(view: GroupView, mq: MessageQueue, settings: StartConsumer
         return None
     where = ConsumeFromWhere(settings.from_where)
     since_ms = now_ms - TIMESTAMP_BACK_MS if settings.timestamp is None else settings.timestamp
-    if settings.offset_store == "memory":  # a new process remembers nothing and asks nobody
+    if settings.offset_store == "memory":  # a new process remembers nothing and asks no broker
         return _without_record(broker, mq, where, since_ms)[1]
     return beginning(broker, view.group, mq, where, since_ms)[1]
 

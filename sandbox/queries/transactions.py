@@ -1,4 +1,4 @@
-"""Transactions of a sandbox that nobody has ended yet."""
+"""Transactions of a sandbox that have not ended yet."""
 
 
 from sandbox.broker.transaction.half_messages import HalfMessage
@@ -14,7 +14,7 @@ def open_transactions(cluster: Cluster) -> list[tuple[BrokerNode, HalfMessage]]:
 
 
 def open_transaction(cluster: Cluster, transaction_id: str) -> tuple[BrokerNode, HalfMessage]:
-    """Raises ActionRefused: 409 for one that has ended, 404 for one nobody knows."""
+    """Raises ActionRefused: 409 for one that has ended, 404 for an unknown one."""
     for node in cluster.nodes.masters():
         half = node.running.transactions.table.get(transaction_id)
         if half is not None:

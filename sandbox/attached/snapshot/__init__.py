@@ -1,1 +1,1 @@
-"""The same plain values as of a sandbox, from what was last heard of a cluster; None: nobody told."""
+"""The same plain values as of a sandbox, from a cluster's last answers; None: not reported."""

@@ -56,7 +56,7 @@ def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> Repo
 
 
 def read_locks(picture: Picture, group: str) -> Locks:
-    """Locks their holders tell of; who waits and who tried, brokers keep to themselves (`told`)."""
+    """Locks reported by their holders (`told`); brokers do not report who waits or tried."""
     seen = GroupSeen(picture, group)
     rows: dict[str, LockedQueue] = {}
     topics = picture.topics_of_group(group)
@@ -74,12 +74,12 @@ def read_locks(picture: Picture, group: str) -> Locks:
         "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
         "queues": rows, "members": seen.member_rows(), "attempts": {},
         "brokers": {seen_broker.node: seen_broker.state for seen_broker in picture.in_order()},
-        "told": {"locks": "holder" if seen.all_told else "some holders", "waiting": None, "attempts": None},
+        "told": {"locks": "holder" if seen.all_report else "some holders", "waiting": None, "attempts": None},
     }
 
 
 def read_topics(picture: Picture, limits: AttachedLimits) -> Topics:
-    """As of a sandbox (`queries.snapshot.topics`); how a topic came to be, nobody tells.
+    """As of a sandbox (`queries.snapshot.topics`); how a topic came to be is unknown.
 
     Beyond `limits.queues` a topic's queues are counted in `brokers` and not shown: `left_out` says how many.
     """
@@ -124,5 +124,5 @@ def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
 
 
 def is_there(picture: Picture, topic: str) -> bool:
-    """With no broker answering nobody can say, and the board stays."""
+    """Unknown while no broker answers: the board stays."""
     return not any(seen.state == RUNNING for seen in picture.brokers.values()) or bool(picture.configs(topic))

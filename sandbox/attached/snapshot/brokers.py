@@ -1,4 +1,4 @@
-"""Brokers of an attached cluster, from what they tell of themselves (28)."""
+"""Brokers of an attached cluster, from their own reports (28)."""
 
 from sandbox.attached.picture import MASTER, BrokerSeen
 from sandbox.attached.snapshot.queues import text
@@ -9,21 +9,21 @@ FULL_RATIO = 0.90  # RocketMQ: diskSpaceWarningLevelRatio; a broker takes nothin
 
 def broker_row(seen: BrokerSeen) -> BrokerRow:
     """Catalogue 9; beside it `answered_ms` (its last answer), `version`, `used_percent`, `in_per_s`, `out_per_s`."""
-    told = seen.runtime
-    used = told.disk_used
+    runtime = seen.runtime
+    used = runtime.disk_used
     return {
         "broker": seen.name, "broker_id": seen.broker_id, "role": "master" if seen.broker_id == MASTER else "slave",
         "state": seen.state, "answered_ms": seen.answered_ms, "address": seen.address, "listening": None,
         "flush": None, "replication": None, "property_filter": None, "skew_ms": None, "version": version_of(seen),
         "disk": None if used is None else "full" if used >= FULL_RATIO else "ok",
-        "used_percent": None if used is None else round(used * 100), "in_per_s": told.put_per_s,
-        "out_per_s": told.get_per_s, "trouble": seen.trouble,
-        "log": {"min": text(told.log_min_offset), "max": text(told.log_max_offset), "flushed": None,
+        "used_percent": None if used is None else round(used * 100), "in_per_s": runtime.put_per_s,
+        "out_per_s": runtime.get_per_s, "trouble": seen.trouble,
+        "log": {"min": text(runtime.log_min_offset), "max": text(runtime.log_max_offset), "flushed": None,
                 "replicated": None, "file_bytes": None},
     }
 
 
 def version_of(seen: BrokerSeen) -> str | None:
     """`4.9.7`, of `V4_9_7`."""
-    told = seen.runtime.version
-    return told.removeprefix("V").replace("_", ".") if told else None
+    runtime = seen.runtime.version
+    return runtime.removeprefix("V").replace("_", ".") if runtime else None

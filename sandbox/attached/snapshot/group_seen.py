@@ -1,4 +1,4 @@
-"""One group, as its brokers and members tell of it; put together once per reading."""
+"""One group, as its brokers and members report it; put together once per reading."""
 
 from sandbox.attached.member_says import HeldQueue, MemberSays, computed_strategy
 from sandbox.attached.picture import Picture
@@ -36,9 +36,9 @@ class GroupSeen:
         return next((says.strategy for says in self.says.values() if says.strategy is not None), None)
 
     @property
-    def all_told(self) -> bool:
-        """Every member says which queues it holds."""
-        return bool(self.members) and all(_tells_queues(self.says.get(client_id)) for client_id in self.members)
+    def all_report(self) -> bool:
+        """Every member reports which queues it holds."""
+        return bool(self.members) and all(_reports_queues(self.says.get(client_id)) for client_id in self.members)
 
     def holder(self, mq: MessageQueue) -> tuple[str | None, HeldQueue | None]:
         return self.held.get(mq) or (None, None)
@@ -49,14 +49,14 @@ class GroupSeen:
 
     def shares(self, mqs: list[MessageQueue], members: list[str] | None = None) -> dict[str, list[MessageQueue]]:
         """What each member computes, if it knows what brokers and name servers know now; each divides by its own
-        strategy, and nobody divides the queues of a broker that is not named."""
+        strategy, and no one divides the queues of a broker that is not named."""
         routed = {name for name in {mq.broker for mq in mqs} if self.picture.is_routed(name)}
         mqs = [mq for mq in mqs if mq.broker in routed]
-        everybody = sorted(self.members) if members is None else members
+        among = sorted(self.members) if members is None else members
         found: dict[str, list[MessageQueue]] = {}
-        for client_id in everybody:
+        for client_id in among:
             try:
-                found[client_id] = list(self.strategy_of(client_id).allocate(self.group, client_id, mqs, everybody))
+                found[client_id] = list(self.strategy_of(client_id).allocate(self.group, client_id, mqs, among))
             except ClientError:
                 found[client_id] = []
         return found
@@ -82,8 +82,8 @@ class GroupSeen:
 
 
 def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:
-    """Of a member whose account holds no queues (C++, pull consumers) nobody knows whether it has some."""
-    if not _tells_queues(says):
+    """A member whose report has no queues (C++, pull consumers) may have some: unknown."""
+    if not _reports_queues(says):
         return {"queues": None, "buffered": None, "fullest": None, "span": None}
     assert says is not None
     held = says.held(topic).values()
@@ -93,5 +93,5 @@ def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:
                         default=0)}
 
 
-def _tells_queues(says: MemberSays | None) -> bool:
+def _reports_queues(says: MemberSays | None) -> bool:
     return says is not None and (bool(says.queues) or says.listener is not None)

@@ -1,4 +1,4 @@
-"""All groups of a cluster over all topics, as far as brokers tell (channel `groups/<slug>`)."""
+"""All groups of a cluster over all topics, as far as brokers report (channel `groups/<slug>`)."""
 
 from sandbox.attached.picture import Picture
 from sandbox.attached.snapshot.group_seen import GroupSeen
@@ -20,19 +20,19 @@ class Waiting:
 
 
 def read_groups(picture: Picture, names: list[str], now_ms: int) -> Groups:
-    """As of a sandbox.  Nobody tells how old the oldest message is; it was stored after the last consumed one."""
+    """As of a sandbox.  The age of the oldest message is not reported; it was stored after the last consumed one."""
     return {"groups": {name: _row(GroupSeen(picture, name), now_ms) for name in names}}
 
 
 def topics_read(seen: GroupSeen) -> list[str]:
     """As mqadmin counts: what its members subscribe to, else what it has stored offsets of."""
-    subscribed = {sub.topic for told in seen.picture.connections(seen.group) for sub in told.subscriptions}
+    subscribed = {sub.topic for table in seen.picture.connections(seen.group) for sub in table.subscriptions}
     found = subscribed or set(seen.picture.topics_of_group(seen.group))
     return sorted(topic for topic in found if not topic.startswith("%"))
 
 
 def retrying(seen: GroupSeen) -> int | None:
-    """Messages in the retry topic nobody has consumed yet; None while it is not known how many."""
+    """Messages in the retry topic not consumed yet; None while it is not known how many."""
     topic = retry_topic(seen.group)
     if seen.model == "BROADCASTING" or not seen.picture.configs(topic):
         return 0
@@ -74,13 +74,13 @@ def _row(seen: GroupSeen, now_ms: int) -> GroupState:
 
 def _oldest_after_ms(seen: GroupSeen, waiting: Waiting) -> int | None:
     """When the message before each queue's oldest unconsumed one was stored, the earliest of all; None where a queue
-    that waits does not have one, or nobody was asked."""
+    that waits does not have one, or no broker was asked."""
     stored: list[int] = []
     for topic, rows in waiting.rows.items():
         for key, row in rows.items():
             if row["down"] is None and row["max"] is not None and row["max"] != row["committed"]:
                 broker, _, number = key.partition("@")[0].rpartition(":")
-                told = seen.picture.stats.get(broker, {}).get(seen.group)
-                queue = told.queues.get((topic, broker, int(number))) if told is not None else None
+                stats = seen.picture.stats.get(broker, {}).get(seen.group)
+                queue = stats.queues.get((topic, broker, int(number))) if stats is not None else None
                 stored.append(queue.last_ms if queue is not None else 0)
     return min(stored) if stored and min(stored) > 0 else None

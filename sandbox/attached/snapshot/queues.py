@@ -1,4 +1,4 @@
-"""One queue of one group on an attached cluster: where every counter stands, as far as anybody tells."""
+"""One queue of one group on an attached cluster: every counter that is reported."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -10,15 +10,15 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.board import DownMark, LockRow, QueueEnds, QueueRow, ReportedQueueRow
 
 BROKER_LIFE_MS, CLIENT_LIFE_MS, RENEW_MS = 60_000, 30_000, 20_000
-"""RocketMQ's defaults.  Brokers and clients may be told others, and nobody can ask them."""
+"""RocketMQ's defaults.  Brokers and clients may be configured otherwise, and cannot be asked."""
 
 Causes = dict[tuple[str, MessageQueue], int]
 
 
 def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> dict[str, ReportedQueueRow]:
-    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that tell.
+    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that report.
 
-    `divided` False: `assigned` is left None, because nobody reads it.
+    `divided` False: `assigned` is left None, because no one reads it.
     """
     mqs = seen.picture.read_queues(topic)
     if seen.model == "BROADCASTING":
@@ -31,21 +31,21 @@ def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = T
 def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> ReportedQueueRow:
     owner, held = seen.holder(mq)
     committed = seen.picture.committed(seen.group, mq)
-    told = NOWHERE if held is None else position(held, committed)
-    return {**_row(seen.picture, mq, text(committed), told), "owner": owner, "assigned": assigned,
+    reported = NOWHERE if held is None else position(held, committed)
+    return {**_row(seen.picture, mq, text(committed), reported), "owner": owner, "assigned": assigned,
             "lock": lock_row(seen, mq), "cause": text(cause)}
 
 
 def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: HeldQueue) -> ReportedQueueRow:
-    told = position(held, None)
-    return {**_row(picture, mq, told["in_memory"], told), "owner": client_id, "assigned": client_id}
+    reported = position(held, None)
+    return {**_row(picture, mq, reported["in_memory"], reported), "owner": client_id, "assigned": client_id}
 
 
-def _row(picture: Picture, mq: MessageQueue, committed: str | None, told: Position) -> ReportedQueueRow:
-    """What clusters do not tell is None, and so are owner, lock and cause until they are filled in."""
+def _row(picture: Picture, mq: MessageQueue, committed: str | None, reported: Position) -> ReportedQueueRow:
+    """What clusters do not report is None, and so are owner, lock and cause until they are filled in."""
     ends = ends_row(picture, mq)
     return {**ends, "committed": committed, "oldest_stored_ms": None, "cells": None, "oldest": None,
-            "flow_control": None, "next_pull": None, "held_until_ms": None, **told, "owner": None, "assigned": None,
+            "flow_control": None, "next_pull": None, "held_until_ms": None, **reported, "owner": None, "assigned": None,
             "lock": None, "cause": None, "down": down_row(picture, mq, ends, committed)}
 
 
@@ -58,7 +58,7 @@ def ends_row(picture: Picture, mq: MessageQueue) -> QueueEnds:
 
 def down_row(picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str | None) -> DownMark | None:
     """As of a sandbox (`queries.snapshot`): when the silent master's last word was, and the lag by that.  Whether
-    members read the queue from a slave meanwhile (`reads`), nobody tells."""
+    members read the queue from a slave meanwhile (`reads`) is unknown."""
     since_ms = picture.silent_since_ms(mq.broker)
     if since_ms is None:
         return None
@@ -66,7 +66,7 @@ def down_row(picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str
 
 
 def lock_row(seen: GroupSeen, mq: MessageQueue) -> LockRow | None:
-    """As its holder tells it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks.
+    """As its holder reports it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks.
 
     Only orderly listeners lock; RocketMQ's client begins every queue with `locked` set, a concurrent one's, too
     (`RebalanceImpl.updateProcessQueueTableInRebalance`).

@@ -1,9 +1,9 @@
 """What members should hold against what they say they hold (channel `rebalance/k.<name>/<group>`).
 
-The shape is `queries.snapshot.rebalance`'s.  A member tells which queues it holds and its strategy's class; what it
-was told and when it divided stays with it: beliefs, claims, waits, rounds and moves are empty.  `due` is computed here,
-from what brokers know now; trouble: `twice` (two hold it), `nobody` (nobody does, and all members have told), `lingers`
-(somebody holds it who should not).
+The shape is `queries.snapshot.rebalance`'s.  A member reports the queues it holds and its strategy's class; what
+it was sent and when it divided is unknown: beliefs, claims, waits, rounds and moves are empty.  `due` is computed here,
+from what brokers know now; trouble: `twice` (two hold it), `nobody` (no member does, and all have reported), `lingers`
+(a member holds it that should not).
 """
 
 from sandbox.attached.picture import RUNNING
@@ -39,8 +39,8 @@ def read_rebalance(seen: GroupSeen) -> Rebalance:
 
 
 def _known(seen: GroupSeen, broker: str) -> list[str]:
-    told = seen.picture.members.get(broker, {}).get(seen.group)
-    return [] if told is None else sorted(one.client_id for one in told.connections)
+    table = seen.picture.members.get(broker, {}).get(seen.group)
+    return [] if table is None else sorted(one.client_id for one in table.connections)
 
 
 def _counted(mqs: list[MessageQueue]) -> dict[str, int]:
@@ -51,8 +51,8 @@ def _counted(mqs: list[MessageQueue]) -> dict[str, int]:
 
 
 def _members(seen: GroupSeen) -> dict[str, RebalanceMember]:
-    subscription = {sub.topic: sub.sub_string for told in seen.picture.connections(seen.group)
-                    for sub in told.subscriptions}
+    subscription = {sub.topic: sub.sub_string for table in seen.picture.connections(seen.group)
+                    for sub in table.subscriptions}
     rows: dict[str, RebalanceMember] = {}
     for client_id, row in seen.member_rows().items():
         says = seen.says.get(client_id)
@@ -86,5 +86,5 @@ def _trouble(seen: GroupSeen, held: dict[str, HeldBy], due: list[str]) -> str | 
     if len(holding) > 1:
         return "twice"
     if not holding:
-        return "nobody" if due and seen.all_told else None
+        return "nobody" if due and seen.all_report else None
     return None if holding[0] in due else "lingers"

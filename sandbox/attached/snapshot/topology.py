@@ -1,7 +1,7 @@
-"""Who is there and who told so (channel `topology/k.<name>`).
+"""Nodes and clients, and who reported them (channel `topology/k.<name>`).
 
-A name server tells which brokers it believes in, and not when it last heard of them; what was done to a link, and when
-a client's heartbeat came, nobody tells.  Lives are RocketMQ's defaults.
+A name server reports which brokers it believes in, and not when it last heard of them; what was done to a link, and
+when a client's heartbeat came, is not reported.  Lives are RocketMQ's defaults.
 """
 
 from sandbox.attached.picture import MASTER, BrokerSeen, Picture, is_built_in
@@ -53,8 +53,8 @@ def _clients(picture: Picture) -> tuple[dict[str, ClientNode], set[tuple[str, st
         places.add((client_id, broker))
 
     for broker, groups in sorted(picture.members.items()):
-        for group, told in sorted(groups.items()):
-            for one in told.connections:
+        for group, table in sorted(groups.items()):
+            for one in table.connections:
                 note(one.client_id, "consumer", group, broker)
     for broker, tables in sorted(picture.producers.items()):
         for group, producers in sorted(tables.items()):

@@ -122,12 +122,12 @@ def _subscription(seen: GroupSeen) -> list[SubscriptionRow]:
     topics = seen.picture.topics_of_group(seen.group)
     found: dict[str, tuple[str | None, str | None]] = dict.fromkeys(topics, (None, None))
     found |= {sub.topic: (sub.sub_string, sub.expression_type)
-              for told in seen.picture.connections(seen.group) for sub in told.subscriptions}
+              for table in seen.picture.connections(seen.group) for sub in table.subscriptions}
     return [{"topic": topic, "expression": found[topic][0], "kind": found[topic][1]} for topic in sorted(found)
             if topic != retry_topic(seen.group)]
 
 
-def _all_told(picture: Picture, mqs: list[MessageQueue]) -> bool:
+def _all_known(picture: Picture, mqs: list[MessageQueue]) -> bool:
     return bool(picture.topics) and all(picture.end(mq) is not None and picture.silent_since_ms(mq.broker) is None
                                         for mq in mqs)
 
@@ -135,6 +135,6 @@ def _all_told(picture: Picture, mqs: list[MessageQueue]) -> bool:
 def _dead(picture: Picture, group: str) -> int | None:
     """A group without dead letters has no topic for them."""
     mqs = [MessageQueue(dead_letter_topic(group), name, 0) for name in picture.configs(dead_letter_topic(group))]
-    if not _all_told(picture, mqs):
+    if not _all_known(picture, mqs):
         return None
     return sum(end.max_offset for mq in mqs if (end := picture.end(mq)) is not None)

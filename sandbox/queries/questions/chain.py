@@ -21,7 +21,7 @@ def chain_of(cluster: Cluster, broker: str, message: StoredMessage) -> list[Row]
     """Every record with the same unique key in the topics a broker moves messages through, the oldest first.
 
     Each is `message_row` and {"what": stored | half | delayed | retry | dead_letter, "group" (whose retry or dead
-    letter it is; None: everybody's), "here" (the record that was asked about), "delay_level", "due_ms", "delivered" (of
+    letter it is; None: of no group), "here" (the record that was asked about), "delay_level", "due_ms", "delivered" (of
     a delayed one: was it moved on), "to" (the topic a delayed or half one goes to)}.  Copies share the key because the
     broker copies all properties (spec broker-behaviour 2.2); without one the record stands alone.
     """

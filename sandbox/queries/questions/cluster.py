@@ -20,17 +20,17 @@ def route(cluster: Cluster, question: Route) -> Row:
     """What one name server answers a client that asks for the topic, or what all do: one that is down knows nothing."""
     if question.everywhere:
         return {"topic": question.topic,
-                "servers": [{"name_server": node.name, "state": node.state, **_told(node, question.topic)}
+                "servers": [{"name_server": node.name, "state": node.state, **_answer_of(node, question.topic)}
                             for node in cluster.nodes.name_servers]}
     for node in cluster.nodes.name_servers:
         if node.name == question.name_server and node.name_server is not None:
-            return {"topic": question.topic, "name_server": node.name, **_told(node, question.topic)}
+            return {"topic": question.topic, "name_server": node.name, **_answer_of(node, question.topic)}
     raise ActionRefused(404, "There is no running name server {name}.", field="name_server",
                         name=question.name_server)
 
 
-def _told(node: NameServerNode, topic: str) -> Row:
-    """`code` as its answer has it: 0, or 17 for a topic nobody told it of; None while it is down."""
+def _answer_of(node: NameServerNode, topic: str) -> Row:
+    """`code` as its answer has it: 0, or 17 for a topic no broker registered with it; None while it is down."""
     if node.name_server is None:
         return {"known": None, "route": None, "code": None}
     found = node.name_server.route_info.route(topic)

@@ -1,4 +1,4 @@
-"""What a crash would repeat, before anybody crashes anything."""
+"""What a crash would repeat, before one is made."""
 
 from typing import Any
 

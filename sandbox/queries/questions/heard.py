@@ -42,11 +42,11 @@ class Heard(NamedTuple):
 
 def heard_of(cluster: Cluster, places: Places) -> Heard:
     """What the journal's memory (10 000 entries) holds of them."""
-    journal, told = cluster.journal, cache_of(cluster).told
-    told.read(journal)
+    journal, history = cluster.journal, cache_of(cluster).queue_history
+    history.read(journal)
     found = Heard({}, {}, {}, journal.memory_from_ms, journal.first_in_memory,
-                  skipped=any(_covers(entry.event, places) for entry in told.skips))
-    for entry in sorted((entry for key in places for entry in told.of(key)), key=lambda entry: entry.seq):
+                  skipped=any(_covers(entry.event, places) for entry in history.skips))
+    for entry in sorted((entry for key in places for entry in history.of(key)), key=lambda entry: entry.seq):
         event = entry.event
         assert isinstance(event, OfQueue)
         _note(cluster, found, entry, places[event.topic, event.broker, event.queue_id])

@@ -16,7 +16,7 @@ from sandbox.remoting.bodies import SubscriptionData
 
 Row = dict[str, Any]
 
-GROUPS = 16  # whose progress is told
+GROUPS = 16  # whose progress is shown
 
 
 def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
@@ -26,8 +26,8 @@ def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
     `linked`: the message has a unique key, so its copies could be found.
 
     A group is {"group", "model", "expression", "subscribed", "state", "given", "places", "deliveries", "pulls"}:
-    `subscribed`: does what it asked the broker for fit this message (None: nobody knows, or an SQL92 condition);
-    `given`: has any of its in-process listeners been given it (None: nobody knows);
+    `subscribed`: does what it asked the broker for fit this message (None: unknown, or an SQL92 condition);
+    `given`: has any of its in-process listeners been given it (None: unknown);
     `places`: for each record the group reads {"step" (index into the chain), "member" (client id, broadcasting only),
       "state", "committed", "in_memory", "next_pull" (text or None), "owner" (client id), "since_ms"};
     `state` of a place: committed (the committed offset is past it), finished (past it in the member's memory only),
@@ -42,8 +42,8 @@ def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
     `pulls`: {"seq", "step", "client_id", "actor", "at_ms", "what": pulled | filtered (dropped by text at the client)}.
 
     Both lists are what the journal's memory holds: `known_from_ms` and `known_from_seq` say from where on, `complete`
-    that it reaches back to before the message was stored, `skipped` that details of it were left out.  Of a cluster
-    that was attached nobody hears them: then both lists are None, `given` is None and `complete` False; and `chain` and
+    that it reaches back to before the message was stored, `skipped` that details of it were left out.  Of an
+    attached cluster they are unknown: then both lists are None, `given` is None and `complete` False; and `chain` and
     `groups` are None where nothing is known at all.
     """
     chain = chain_of(cluster, broker, message)

@@ -30,7 +30,7 @@ def read_record(cluster: Cluster, question: ReadRecord) -> Row:
        "position_in_file"} or None: it has none,
      "index": [{"key", "unique", "file", "no", "slot", "position"}], one per key whose entry is still there,
      "life": `life.life_of`}.
-    Of a cluster that was attached, `position`, `entry` and `index` are None where its brokers do not tell.
+    Of a cluster that was attached, `position`, `entry` and `index` are None where its brokers do not report them.
     """
     store = cluster.nodes.broker(question.broker).running.store
     raw = store.read(question.physical_offset)
@@ -85,14 +85,14 @@ def message_at(cluster: Cluster, topic: str, broker: str, queue_id: int, offset:
 
 
 def locate(cluster: Cluster, question: Locate) -> Row:
-    """Which file holds the position (spec store-format 1).  Files of another size are sums only: nobody has them."""
+    """Which file holds the position (spec store-format 1).  Files of another size do not exist."""
     store = cluster.nodes.broker(question.broker).running.store
     return {"broker": question.broker, "physical_offset": str(question.physical_offset),
             **_position(store, question.physical_offset, question.file_bytes)}
 
 
 def _position(store: MessageStore, physical: int, file_bytes: int | None = None) -> Row:
-    """`file_number` counts from 1, from the first file there ever was; `exists` is None for files nobody has."""
+    """`file_number` counts from 1, from the first file there ever was; `exists` is None for computed files."""
     own = store.config.commit_log_file_bytes
     size = file_bytes or own
     base = physical - physical % size

@@ -35,12 +35,12 @@ class Divided(NamedTuple):
 
 def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, Any]:
     """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them,
-    `colours` (an actor's own number, of anybody else some number).
+    `colours` (an actor's own number, of another client some number).
 
     `ring` (of consistent hashing; None when it has too many places to draw): `places` [[position, client id]] and
     `queues` {queue: position}.  `rooms` (of the room strategies): where each broker and member stands, `wanted` those
     read from.  `compared`: each strategy that needs nothing else, before and after the same change (`moves`), and what
-    changing over to it now would move before anybody comes or goes (`switching`).
+    changing over to it now would move before a member comes or goes (`switching`).
     """
     view = GroupView(cluster, question.group)
     now = view.routed_queues(question.topic)
@@ -109,7 +109,7 @@ def shares_of(strategy: AllocateMessageQueueStrategy, group: str, mqs: list[Mess
 
 
 def moves_between(before: Shares, after: Shares) -> int:
-    """Queues that somebody gets who did not have them."""
+    """Queues that get another member."""
     owner = {mq: member for member, mqs in before.items() for mq in mqs}
     owner_after = {mq: member for member, mqs in after.items() for mq in mqs}
     return sum(1 for mq, member in owner_after.items() if owner.get(mq) != member)
@@ -135,7 +135,7 @@ def compared_with_itself(strategy: AllocateMessageQueueStrategy, group: str, bef
 
 
 class Nowhere:
-    """Strategies that read neither lists nor rooms ask nobody."""
+    """For strategies that read neither lists nor rooms."""
 
     def label_of(self, client_id: str) -> str | None:
         return None

@@ -55,7 +55,7 @@ def find(cluster: Cluster, question: FindMessages) -> Row:
 
     {"by": "id" | "key" | "place" | "time", "rows": [`message_rows.message_row`; by id and by place
      `message_rows.full_row`], "scanned": entries this answer looked at, "scanned_in_all" and "found_in_all": with the
-     answers before it, "of": entries there are to look at (None: nobody knows), "cursor": what to ask with to go on
+     answers before it, "of": entries there are to look at (None: unknown), "cursor": what to ask with to go on
      (None: this was all), "more": whether a broker may know more than it gives out (by key)}.
 
     `id` is an offset id, which names a broker and a place in its log, or a unique key, which the index knows.  By time

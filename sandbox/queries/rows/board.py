@@ -36,7 +36,7 @@ class DownMark(TypedDict):
     """Of a queue whose master is down."""
 
     known_at_ms: int  # when the master's last word was
-    reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), nobody
+    reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody"
     lag: str | None  # messages, by that last word; None: no stored offset
 
 
@@ -124,7 +124,7 @@ class PullLimits(TypedDict):
 
 
 class MemberQueues(TypedDict):
-    """How much a member holds; None: it is not ours, and does not tell."""
+    """How much a member holds; None: it is not ours, and does not report it."""
 
     queues: int | None  # how many it holds; wire: pulled last
     buffered: int | None  # messages
@@ -151,7 +151,7 @@ class MemberRow(MemberQueues):
     threads: int | None
     since_ms: int | None  # start of its process; wire: its first heartbeat
     timers: dict[str, int]  # name → due_ms
-    limits: PullLimits | None  # None: it pulls by hand, or does not tell
+    limits: PullLimits | None  # None: it pulls by hand, or does not report them
     work_ms: list[int] | None  # a listener's shortest and longest time for a message
     slow: SlowKey | None  # None: for no key
     expires_at_ms: int | None  # brokers forget it then, if it stays silent

@@ -51,12 +51,12 @@ class GroupView:
 
     @property
     def listener(self) -> str | None:
-        """Clients that are not ours do not tell."""
+        """External clients do not report it."""
         return self.actors[0].settings.listener if self.actors else None
 
     @property
     def exists(self) -> bool:
-        """Somebody is or was in it: a member, a rule, or a stored offset."""
+        """It has a member, a rule, or a stored offset."""
         if self.actors or self.registered() or any(self.group in known.groups for known in self.down.values()):
             return True
         return any(self.group in broker.subscription_groups.table or broker.consumer_offsets.topics_of(self.group)
@@ -109,7 +109,7 @@ class GroupView:
         return held[0].consumer.offset_store.read_memory(mq)
 
     def owner(self, mq: MessageQueue) -> str | None:
-        """Who holds the queue's process queue; of wire members, whoever pulled it last and is still there."""
+        """Who holds the queue's process queue; of external members, the one registered that pulled it last."""
         held = self._holders.get(mq)
         return held[0].client_id if held is not None else self.wire_owner(mq)
 

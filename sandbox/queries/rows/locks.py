@@ -51,7 +51,7 @@ class LockAttempt(TypedDict):
     left_ms: int | None  # of the lock another client held; None: it was granted
 
 
-class LocksTold(TypedDict):
+class ReportedLocks(TypedDict):
     """What of a real cluster's locks is known, and by whom."""
 
     locks: str  # holder, some holders
@@ -68,4 +68,4 @@ class Locks(TypedDict):
     attempts: dict[str, LockAttempt]  # the last 40 of all brokers, oldest first
     brokers: dict[str, str]  # node → state
     known: NotRequired[KnownQueues]  # sandbox
-    told: NotRequired[LocksTold]  # real cluster
+    told: NotRequired[ReportedLocks]  # real cluster

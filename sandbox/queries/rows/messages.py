@@ -50,7 +50,7 @@ def message_row(message: StoredMessage, broker: str | None = None) -> Row:
 
 def first_line(message: StoredMessage) -> str | None:
     """Of a text, cut to 80 characters; of a long body no more is looked at or unpacked than that needs.  None: it is
-    no text, or packed as nobody reads it here."""
+    no text, or packed in an unknown way."""
     try:
         start = decompress_start(message.body, message.sys_flag, LOOKED_AT_BYTES)
         whole = len(message.body) <= LOOKED_AT_BYTES and len(start) < LOOKED_AT_BYTES

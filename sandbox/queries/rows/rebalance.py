@@ -19,7 +19,7 @@ class RebalanceGroup(TypedDict):
     model: str | None  # CLUSTERING, BROADCASTING
     orderly: bool | None  # members lock queues
     strategy: str | None  # its name on the wire; broadcasting groups have none
-    strategies: dict[str, str]  # client id → name, of members that tell
+    strategies: dict[str, str]  # client id → name, of members that report it
     apart: list[str]  # of strategy and subscription what members do not have in common: it loses messages then
 
 
@@ -119,7 +119,7 @@ class RebalanceQueue(TypedDict):
     held: dict[str, HeldBy]  # by client id
     due: list[str]  # client ids: whose it is once every member has divided what brokers know now
     lock: LockRow | None  # None: no one holds one
-    trouble: str | None  # twice (two claim or hold it), nobody, lingers (held unclaimed), waits; None: nothing is wrong
+    trouble: str | None  # twice (two claim or hold it), "nobody", lingers (held unclaimed), waits; None: no trouble
     since_ms: int | None  # of the trouble
 
 

@@ -34,7 +34,7 @@ class SandboxRow(TypedDict, total=False):
     preset: str | None  # None: likewise, or a real cluster
     state: Required[str]  # asleep, waking, live, failed; real cluster: live, unreachable
     expires_at: str | None  # ISO 8601; None: kept for good
-    trouble: str | None  # why it stands still, in English; None: it does not
+    trouble: str | None  # why it has stopped, in English; None: it does not
     trouble_why: str | None  # the operating system's words for it
     notices: list[NoticeRow]
     client_rebalance_interval_ms: int

@@ -27,7 +27,7 @@ Queues = dict[str, QueueRow]
 
 
 def read_board(cluster: Cluster, group: str, topic: str) -> Board:
-    """Header, queue rows and member rows, all of one turn; what nobody needs at every frame is calmed."""
+    """Header, queue rows and member rows, all of one turn; what need not change at every frame is calmed."""
     view = GroupView(cluster, group)
     figures = cache_of(cluster).calm(group, topic)
     figures.begin(cluster.environment.wall.monotonic())
@@ -63,7 +63,7 @@ def assignment(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQ
 def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:
     """What each member would compute now, by client id; kept until one of the inputs changes.
 
-    Every member divides by its own strategy, so two may claim a queue and another may be nobody's.
+    Every member divides by its own strategy, so two may claim a queue and another may belong to none.
     """
     members = view.online_members()
     own = {member: view.by_client[member].settings for member in members if member in view.by_client}
@@ -79,14 +79,14 @@ def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue
         try:
             mine = strategy.allocate(view.group, member, mqs, members)
         except ClientError:
-            continue  # the strategy cannot divide these: nobody gets any
+            continue  # the strategy cannot divide these: no member gets any
         found[member] = [mq for mq in mine if mq in wanted]
     cache_of(cluster).assigned[view.group, topic] = (inputs, found)
     return found
 
 
 def group_strategy(cluster: Cluster, view: GroupView) -> AllocateMessageQueueStrategy:
-    """What the group's members divide by; wire members do not tell, so RocketMQ's default is taken."""
+    """What the group's members divide by; external members do not report it: RocketMQ's default."""
     name = next((actor.settings.strategy for actor in view.actors), "AVG")
     return make_strategy(cluster.actors.strategies.get(view.group) or {"strategy": name}, cluster.actors)
 

@@ -1,4 +1,4 @@
-"""What of a board changes with every message and helps nobody twenty times a second, made calm.
+"""What of a board changes with every message and is useless twenty times a second, made calm.
 
 Offsets, cells, owners and locks stay as they are this turn.  The whole sandbox (catalogue 9) is not calmed.
 """

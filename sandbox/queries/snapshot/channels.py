@@ -72,7 +72,7 @@ def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
 
 
 def _has_topic(cluster: Cluster, topic: str) -> bool:
-    """With every broker down nobody can say, and the board stays."""
+    """Unknown while every broker is down: the board stays."""
     masters = cluster.nodes.masters()
     return not masters or any(topic in node.running.topics.table for node in masters) or any(
         topic in known.topics for known in cluster.nodes.down_masters().values())

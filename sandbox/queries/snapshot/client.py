@@ -1,6 +1,6 @@
 """One client process: how it started and stops, its timers, its requests, its queues (channel `client/<slug>/<id>`).
 
-Asked for by client id or by an actor's label.  Of a dead process there is what the journal said; None: nobody knows.
+Asked for by client id or by an actor's label.  Of a dead process there is what the journal said; None: unknown.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ RESPONSE_SCAN_MS = (3_000, 1_000)  # of Java's response table; here each request
 
 
 class Found(NamedTuple):
-    """Whose page it is.  `actor` is None for the console, a wire client, and a process nobody stands for any more."""
+    """Whose page it is.  `actor` is None for the console, a wire client, and a process whose actor is gone."""
 
     client_id: str
     label: str | None
@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 
 def read_client(cluster: Cluster, who: str) -> Client | None:
-    """None: nobody of that name is or was here."""
+    """None: no client of that name is or was here."""
     found = _find(cluster, who)
     if found is None:
         return None
@@ -109,7 +109,7 @@ def _on_the_wire(cluster: Cluster, client_id: str) -> Found | None:
 
 
 def _former(cluster: Cluster, client_id: str) -> Found | None:
-    """An earlier process of somebody; its actor may have gone on with another."""
+    """An earlier process; its actor may have gone on with another."""
     life = cache_of(cluster).lives.get(client_id)
     if life is None:
         return None
@@ -125,8 +125,8 @@ def _former(cluster: Cluster, client_id: str) -> Found | None:
 def _identity(cluster: Cluster, found: Found, life: ClientLife | None,
               info: MemberInfo | ProducerInfo | None) -> ClientIdentity:
     now_actor = cluster.actors.by_label.get(found.label) if found.label is not None else None
-    told = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
-    since = told[-1] if told else getattr(found.actor, "state_since_ms", None)  # older than the last restart
+    entered = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
+    since = entered[-1] if entered else getattr(found.actor, "state_since_ms", None)  # older than the last restart
     return {
         "client_id": found.client_id or None, "actor": found.label, "kind": found.kind, "state": found.state,
         "state_since_ms": since, "began_ms": life.began_ms if life is not None else None,
@@ -167,7 +167,7 @@ def _names(cluster: Cluster) -> dict[str, str]:
 
 
 def _sender(cluster: Cluster, found: Found) -> ProducerInfo | None:
-    """What a broker knows of a producer's connection: of several, whoever heard of it last."""
+    """What a broker knows of a producer's connection: of several, the one that heard of it last."""
     known = [info for node in cluster.nodes.masters()
              for info in node.running.producers.groups.get(found.group or "", {}).values()
              if info.client_id == found.client_id]

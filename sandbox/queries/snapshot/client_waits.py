@@ -16,8 +16,8 @@ WAITS_SHOWN = 64
 def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None) -> dict[str, Wait]:
     """By what is waited for.
 
-    `why`: route (no name server told it), rebalance (no queue was shared out yet), lock (another member's), master
-    (nobody can lock or tell an offset), offset (the start is unknown), not_locked, no_offset, not_subscribed,
+    `why`: route (no name server knows it), rebalance (no queue was shared out yet), lock (another member's), master
+    (no broker can lock or report an offset), offset (the start is unknown), not_locked, no_offset, not_subscribed,
     pull_failed, broker_busy, flow_control, paused, not_running.  `until_ms`: when it can end at the earliest;
     `again_ms`: when the client tries again.
     """

@@ -1,4 +1,4 @@
-"""What RocketMQ calls the numbers of requests and answers; a code nobody knows keeps its number."""
+"""What RocketMQ calls the numbers of requests and answers; an unknown code keeps its number."""
 
 from sandbox.remoting.codes import RequestCode, ResponseCode
 

@@ -1,6 +1,6 @@
 """Queues whose master is down: as it knew them last, and what its slave has answered since.
 
-A slave serves pulls and keeps offsets, yet nobody can lock a queue there, so an orderly group waits for the master
+A slave serves pulls and keeps offsets, yet no member can lock a queue there, so an orderly group waits for the master
 (spec broker-behaviour 12, client-behaviour 3, 8.3).
 """
 
@@ -44,7 +44,7 @@ def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, acto
 def down_mark(view: GroupView, mq: MessageQueue, committed: int | None, pull: PullState | None) -> DownMark:
     """`known_at_ms`: when the master's last word was; `lag` by that, None without a stored offset.
 
-    `reads`: slave (members pull from it), slave_idle (it has the queue, and nobody has pulled there yet), nobody.
+    `reads`: slave (members pull from it), slave_idle (it has the queue, and no member has pulled there yet), "nobody".
     """
     known = view.down[mq.broker]
     lag = None if committed is None else str(known.ends(mq)[1] - committed)
@@ -55,7 +55,7 @@ def down_mark(view: GroupView, mq: MessageQueue, committed: int | None, pull: Pu
 
 
 def _in_order(view: GroupView, known: LastKnown) -> bool:
-    """Of clients that are not ours only their locks tell."""
+    """Of external clients only locks show it."""
     return view.listener == "orderly" or (view.listener is None and view.group in known.locking)
 
 

@@ -21,13 +21,13 @@ def read_messages(cluster: Cluster, query: str) -> Row:
     """`?topic=&queue=&tag=&key=` follows what arrives, `?id=` shows one message.
 
     Following: {"wanted": {"topic", "queue", "tag", "key"} (an empty text lets everything through), "seen": how many
-    fitted since somebody looked, "rest": of them not shown, for more than 20 came in a second, "unseen": came so fast
-    that nobody looked at them, "rows": {number: `message_rows.message_row`}}; numbers rise in the order of arrival, and
-    the newest 100 are there.  Tags must be equal, of the keys a part is enough.
+    fitted since the first look, "rest": of them not shown, for more than 20 came in a second, "unseen": came too
+    fast to be looked at, "rows": {number: `message_rows.message_row`}}; numbers rise in the order of arrival, and the
+    newest 100 are there.  Tags must be equal, of the keys a part is enough.
 
     One message: {"id", "record": `ask.messages.read_record`, or None, "others": further messages of a unique key
     (`message_row`), "why": None, or `ask.search.why_not` where there is none}.  Attached clusters answer the same: what
-    their brokers do not tell is None.
+    their brokers do not report is None.
     """
     asked = parse_qs(query).get("id")
     if asked:

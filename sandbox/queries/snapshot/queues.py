@@ -1,4 +1,4 @@
-"""One queue of one group: where every counter stands, this turn.  None means: nobody knows."""
+"""One queue of one group: every counter, this turn.  None means: unknown."""
 
 from sandbox.broker.broker import Broker
 from sandbox.client.process_queue import ProcessQueue
@@ -42,7 +42,7 @@ def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: Co
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | None:
-    """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until somebody asks.
+    """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until requested.
 
     How long it is trusted and how often renewed are the holder's own (spec client-behaviour 5.4).
     """

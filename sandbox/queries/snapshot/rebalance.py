@@ -138,15 +138,15 @@ def _beliefs(view: GroupView, members: Iterable[str], topics: dict[str, list[Mes
         actor = view.by_client.get(client_id)
         consumer = actor.consumer if actor is not None and actor.lives else None
         if consumer is None and client_id not in truth:
-            continue  # nobody's belief
+            continue  # no member's belief
         for topic, mqs in topics.items():
             if consumer is not None and topic not in consumer.subscriptions:
                 continue
             known = consumer.rebalancer.rounds.get(topic) if consumer is not None else None
             route = consumer.instance.routes.subscribe_queues(topic) if consumer is not None else None
-            told = [client_id] if view.model == "BROADCASTING" else truth
+            sent = [client_id] if view.model == "BROADCASTING" else truth
             rows[f"{client_id}|{topic}"] = {"client_id": client_id, "topic": topic, "route": _counted(route),
-                                            **_belief(known, client_id, told, mqs)}
+                                            **_belief(known, client_id, sent, mqs)}
     return rows
 
 
@@ -195,7 +195,7 @@ def _queues(cluster: Cluster, view: GroupView, history: GroupHistory, topic: str
 
 def _trouble(history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None],
              held: dict[str, HeldBy], *, secret: bool) -> tuple[str | None, int | None]:
-    """What is wrong with one queue, and since when.  `secret`: some member does not tell what it thinks."""
+    """What is wrong with one queue, and since when.  `secret`: some member does not report what it computes."""
     if len(claims) > 1 or len(held) > 1:
         begun = sorted(ms for ms in (claims.values() if len(claims) > 1 else
                                      [row["since_ms"] for row in held.values()]) if ms is not None)

@@ -33,7 +33,7 @@ def read_topology(cluster: Cluster) -> Topology:
         "lives": _lives(cluster),
         "name_servers": {node.name: _name_server(node) for node in cluster.nodes.name_servers},
         "brokers": {node.node: _broker(cluster, node) for node in _in_order(cluster)},
-        "clients": _clients(cluster) | _strangers(talk), "views": _views(cluster), "links": link_rows(cluster, talk),
+        "clients": _clients(cluster) | _external(talk), "views": _views(cluster), "links": link_rows(cluster, talk),
     }
 
 
@@ -143,8 +143,8 @@ def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> ClientRounds
             "heartbeat_runs": heartbeat and heartbeat.runs, "heartbeat_due_ms": heartbeat and heartbeat.due_ms}
 
 
-def _strangers(talk: Talk) -> dict[str, ClientNode]:
-    """Clients that are not ours: of those there is what brokers were told."""
+def _external(talk: Talk) -> dict[str, ClientNode]:
+    """External clients, with what they reported to brokers."""
     return {name: {"kind": "wire", "state": "running", "client_id": name, "colour": None, "name_server": None,
                    "members": [], "route_runs": None, "route_due_ms": None, "heartbeat_runs": None,
-                   "heartbeat_due_ms": None} for name in talk.strangers}
+                   "heartbeat_due_ms": None} for name in talk.external}

@@ -1,4 +1,4 @@
-"""Connections between nodes as the network has them, and what somebody did to them."""
+"""Connections between nodes as the network has them, and what was done to them."""
 
 from typing import NamedTuple
 
@@ -20,17 +20,17 @@ class Open(NamedTuple):
 
 
 class Talk:
-    """Who is connected with whom in this turn.  A client nobody of ours is goes by its id, or else by its address."""
+    """Who is connected with whom in this turn.  An external client goes by its id, or else by its address."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._names: dict[str, str | None] = {}
         self._ids: dict[str, str] | None = None
-        self.strangers: dict[str, None] = {}
+        self.external: dict[str, None] = {}
         logs = {node.ha_address for node in cluster.nodes.brokers}
         self.open = [Open((self.name(client), self.name(server)), server in logs)
                      for client, server in cluster.network.connections()]
-        self.open += [Open((self._stranger(one), self.name(one.port)), False)
+        self.open += [Open((self._external(one), self.name(one.port)), False)
                       for one in cluster.listeners.connections.open.values()]
 
     def name(self, address: str) -> str:
@@ -40,11 +40,11 @@ class Talk:
         if known is not None:
             return known
         name = self._client_ids().get(address) or address.rpartition(":")[0]
-        self.strangers[name] = None
+        self.external[name] = None
         return name
 
-    def _stranger(self, connection: WireConnection) -> str:
-        self.strangers[connection.name] = None
+    def _external(self, connection: WireConnection) -> str:
+        self.external[connection.name] = None
         return connection.name
 
     def _client_ids(self) -> dict[str, str]:

@@ -196,7 +196,7 @@ def _subscription(view: GroupView) -> list[SubscriptionRow]:
 
 
 def _counts(cluster: Cluster, view: GroupView) -> GroupCounts:
-    """`retrying`: messages in the retry topic nobody has consumed yet; `dead_letters`: in the dead-letter topic."""
+    """`retrying`: messages in the retry topic not consumed yet; `dead_letters`: in the dead-letter topic."""
     dead = 0
     for broker in view.masters.values():
         dead += broker.store.max_offset(dead_letter_topic(view.group), 0)
