@@ -199,21 +199,9 @@ def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
         wave["rounds"].append(
             {"seq": seq, "who": names.who(row["client_id"]), "me": names.colour(row["client_id"]),
              "trigger": row["trigger"], "late_ms": late_ms, "queues": row["queues"],
-             "added": len(row["added"]), "dropped": len(row["dropped"]),
-             "route_ms": 0 if changed_ms is None else max(0, heard_ms - changed_ms)}
+             "added": len(row["added"]), "dropped": len(row["dropped"])}
         )  # fmt: skip
-    for wave in found:
-        longest_ms = max(1_000, *(one["late_ms"] for one in wave["rounds"]))
-        for one in wave["rounds"]:
-            route_ms = min(one["route_ms"], one["late_ms"])
-            one["route_share"] = share(route_ms, longest_ms)
-            one["rest_share"] = share(max(one["late_ms"] - route_ms, longest_ms // 50), longest_ms)  # always a mark
     return found[::-1][:WAVES_SHOWN]
-
-
-def share(ms: int, longest_ms: int) -> str:
-    """Of a bar a hundred wide."""
-    return f"{100 * ms / longest_ms:.1f}"
 
 
 def because_of(because: Happening | None, names: Names) -> str:

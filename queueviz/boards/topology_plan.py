@@ -1,7 +1,6 @@
-"""What the Topology page draws, from what its channel says: boxes, rings, links in words.
+"""What the Topology page says of its channel: boxes, rings and links in words.
 
-`topology.js` says the same of every later frame.  Where the lines run is the browser's affair: it knows how large the
-boxes are.
+`topology.js` says the same of every later frame.  Arcs and lines are drawn by the browser alone.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ LATE_MS = 5_000  # after the next registration was due
 
 
 class Ring(NamedTuple):
-    """One broker as one name server sees it.  `share` of its time is left; `label` are whole seconds."""
+    """One broker as one name server sees it.  `label`: whole seconds until it is forgotten."""
 
     key: str
     broker: str
-    share: float
     label: str
     says: str
     tone: str  # ok, late, none, known
@@ -102,11 +100,11 @@ def shape(data: Topology) -> str:
 def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms: int | None, now_ms: int) -> Ring:
     key, last_ms = f"{server}~{broker}", None if view is None else view["last_update_ms"]
     if last_ms is None and view is not None and view.get("known_as"):  # a real one does not tell since when
-        return Ring(key, broker, 0.0, UNKNOWN, word("view.known"), "known",
+        return Ring(key, broker, UNKNOWN, word("view.known"), "known",
                     word("view.knows").format(server=server, broker=broker))  # fmt: skip
     if last_ms is None:
         said = word("view.unknown")
-        return Ring(key, broker, 0.0, UNKNOWN, said, "none",
+        return Ring(key, broker, UNKNOWN, said, "none",
                     word("view.nothing").format(server=server, broker=broker))  # fmt: skip
     age_ms, left_ms = now_ms - last_ms, last_ms + lives["expiry_ms"] - now_ms
     tone = "late" if age_ms > lives["register_ms"] + LATE_MS else "ok"
@@ -117,7 +115,7 @@ def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms
         said = word("view.silent" if tone == "late" else "view.heard").format(age=ago(age_ms))
     left_s = max(0, -(-left_ms // 1000))
     sentence = word("view.sentence").format(server=server, broker=broker, age=ago(age_ms), left=f"{left_s} s")
-    return Ring(key, broker, max(0.0, min(1.0, left_ms / lives["expiry_ms"])), str(left_s), said, tone, sentence)
+    return Ring(key, broker, str(left_s), said, tone, sentence)
 
 
 def link_word(row: LinkState) -> str:

@@ -154,7 +154,7 @@ def test_rounds_with_one_cause_stand_together_and_say_how_late_each_was() -> Non
     assert [(one["who"], one["late_ms"]) for one in wave["rounds"]] == [("B", 20), ("A", 2_020)]
 
 
-def test_more_queues_are_found_in_two_waits_the_routes_and_the_clocks() -> None:
+def test_a_round_for_more_queues_is_late_since_they_were_made() -> None:
     data = torn()
     route = {"seq": "90", "at_ms": NOW_MS + 21_000, "what": "route", "who": "ns-1", "why": None,
              "topic_changed_ms": NOW_MS}  # fmt: skip
@@ -162,8 +162,7 @@ def test_more_queues_are_found_in_two_waits_the_routes_and_the_clocks() -> None:
     [wave] = views.waves(data, "orders", views.Names.of(data, "orders"))
     [one] = wave["rounds"]
     assert (wave["at_ms"], wave["said"]) == (NOW_MS, "Queues came or went")
-    assert (one["route_ms"], one["late_ms"]) == (21_000, 28_000)
-    assert (one["route_share"], one["rest_share"]) == ("75.0", "25.0")
+    assert one["late_ms"] == 28_000
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,11 @@ def ring(age_ms: int) -> plan.Ring:
 def test_a_ring_runs_down_from_the_last_registration(age_ms: int, label: str, says: str, tone: str) -> None:
     drawn = ring(age_ms)
     assert (drawn.label, drawn.says, drawn.tone) == (label, says, tone)
-    assert drawn.share == pytest.approx(max(0, 1 - age_ms / 120_000))
 
 
 def test_a_broker_nobody_registered_has_no_ring_and_a_word() -> None:
     drawn = plan.ring("ns-1", "broker-a", {"last_update_ms": None}, LIVES, NOW_MS, NOW_MS)
-    assert (drawn.share, drawn.label, drawn.says, drawn.tone) == (0.0, "–", "not registered", "none")
+    assert (drawn.label, drawn.says, drawn.tone) == ("–", "not registered", "none")
 
 
 @pytest.mark.parametrize(("changes", "said"), [

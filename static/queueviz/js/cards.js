@@ -1,9 +1,8 @@
 /* Consumer cards: state in a word and a dot, buffers against their limits, what may be done to it. */
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
 import { bytes, duration, number, UNKNOWN } from "./format.js";
-import { shortId } from "./names.js";
+import { colour, shortId } from "./names.js";
 import { runs } from "./offsets.js";
-import { colour } from "./queue_rows.js";
 import { t } from "./words.js";
 
 const MANY = 4; // members from which on cards are compact

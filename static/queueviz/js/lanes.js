@@ -1,8 +1,7 @@
 /* Rebalance lanes: one curve per queue from its row to the card of the member that has it. Ports of a card are spread in
    queue order, so lanes of one card never cross. Laid out only when rows or cards move. */
 import { attr, calm, cls, oneOf, svg, text } from "./dom.js";
-import { inOrder } from "./names.js";
-import { colour } from "./queue_rows.js";
+import { colour, inOrder } from "./names.js";
 
 const MOST_MOVES = 20, STAGGER_MS = 40;
 const EASE = "cubic-bezier(.2,.7,.2,1)";

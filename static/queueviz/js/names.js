@@ -32,3 +32,6 @@ export function shortNames(keys) {
 }
 
 export const shortId = (client_id) => client_id.split("#")[0];
+
+/** The class of a member's colour. */
+export const colour = (member) => (member?.colour === null || member?.colour === undefined ? "me-none" : `me-${member.colour}`);

@@ -2,7 +2,7 @@
 import { $, attr, cls, oneOf, text } from "./dom.js";
 import { asOf, downSaid, downText } from "./down.js";
 import { duration, number } from "./format.js";
-import { inOrder, parts, shortNames } from "./names.js";
+import { colour, inOrder, parts, shortNames } from "./names.js";
 import { gap, offset } from "./offsets.js";
 import { drawLock } from "./ring.js";
 import { drawSpark } from "./spark.js";
@@ -15,7 +15,6 @@ const alive = (member) => !member || member.state === "running" || member.state 
 
 /** @returns {number | null} */
 export const lagOf = (row) => gap(offset(row.committed), offset(row.max));
-export const colour = (member) => (member?.colour === null || member?.colour === undefined ? "me-none" : `me-${member.colour}`);
 
 export class QueueRows {
   rows = new Map();

@@ -2,8 +2,7 @@
    the first paint. What nobody can tell stays null and is written as an en dash. */
 import { duration, UNKNOWN } from "./format.js";
 import { ago, left } from "./live_fields.js";
-import { inOrder, shortId, shortNames } from "./names.js";
-import { colour } from "./queue_rows.js";
+import { colour, inOrder, shortId, shortNames } from "./names.js";
 import { t, valueWord } from "./words.js";
 
 const WAVES_SHOWN = 20, MOVES_SHOWN = 20, TOGETHER_MS = 5000;

@@ -2,8 +2,7 @@
    and reality stand side by side until the engine has watched for a minute, and Undo leads back. Words come with the form. */
 import { $, $$, attr, cls, hide, text } from "./dom.js";
 import { duration, number } from "./format.js";
-import { inOrder, shortNames } from "./names.js";
-import { colour } from "./queue_rows.js";
+import { colour, inOrder, shortNames } from "./names.js";
 import { post } from "./ask.js";
 
 const STEPS = ["told", "dropped", "waiting", "resumed"], DRAIN_MS = 10000, TICK_MS = 200;

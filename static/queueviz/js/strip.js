@@ -19,7 +19,7 @@ export class QvStrip extends HTMLElement {
   #svg = null;
   /** @type {any} */
   #nodes = null;
-  /** @type {any} */
+  /** @type {[any, any, { label: string | null }] | null} */
   #last = null;
   /** @type {{ committed?: string | null, x?: number | null }} */
   #at = {};

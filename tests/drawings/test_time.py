@@ -1,0 +1,34 @@
+"""Time in drawings: rings that run down, bars of how late a round was."""
+
+import pytest
+
+from tests.drawings.modules import Modules
+
+NOW_MS = 1_795_142_537_350
+LIVES = {"expiry_ms": 120_000, "scan_ms": 10_000, "register_ms": 30_000}
+RING = """({ ringOf }, heard, lives, now) =>
+    ringOf("ns-1", "broker-a", { last_update_ms: heard }, lives, now + 6000, now, 5000)"""
+WAVES = "({ View }, data, now) => new View(data, 'orders', now).waves()"
+
+
+@pytest.mark.parametrize(("age_ms", "tone"), [
+    (4_000, "ok"), (30_200, "ok"), (36_000, "late"), (119_900, "late"), (123_000, "late")])
+def test_a_ring_is_the_share_of_its_time_that_is_left(modules: Modules, age_ms: int, tone: str) -> None:
+    drawn = modules("topology", RING, NOW_MS - age_ms, LIVES, NOW_MS)
+    assert drawn["share"] == pytest.approx(max(0, 1 - age_ms / 120_000))
+    assert drawn["tone"] == tone
+
+
+def test_a_broker_nobody_registered_has_no_ring(modules: Modules) -> None:
+    drawn = modules("topology", RING, None, LIVES, NOW_MS)
+    assert (drawn["share"], drawn["label"], drawn["tone"]) == (0, "–", "none")
+
+
+def test_more_queues_are_found_in_two_waits_the_routes_and_the_clocks(modules: Modules) -> None:
+    route = {"seq": "90", "at_ms": NOW_MS + 21_000, "what": "route", "who": "ns-1", "topic_changed_ms": NOW_MS}
+    found = {"at_ms": NOW_MS + 28_000, "client_id": "10.0.0.11@4001#1", "topic": "orders", "trigger": "timer",
+             "added": [], "dropped": [], "because": route}  # fmt: skip
+    [wave] = modules("rebalance_views", WAVES, {"rounds": {"95": found}}, NOW_MS)
+    [one] = wave["rounds"]
+    assert (one["route_ms"], one["late_ms"]) == (21_000, 28_000)
+    assert (one["route_share"], one["rest_share"]) == ("75.0", "25.0")
