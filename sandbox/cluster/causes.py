@@ -1,5 +1,6 @@
 """Events of a coroutine that an action started have the action as their cause, in later turns too."""
 
+import types
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
@@ -17,33 +18,24 @@ async def with_cause(cause: int | None, journal: Journal, begin: Callable[[], Co
     if cause is None:
         await begin()
     else:
-        await _Caused(cause, journal, begin())
+        await _caused(cause, journal, begin())
 
 
-class _Caused:
-    """Runs a coroutine step by step, so that the cause is set within each step and not while it waits."""
-
-    def __init__(self, cause: int, journal: Journal, coroutine: Coro) -> None:
-        self._cause = cause
-        self._journal = journal
-        self._coroutine = coroutine
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        steps = self._coroutine.__await__()
-        step: Callable[[], Any] = lambda: next(steps)  # noqa: E731
-        while True:
-            try:
-                with self._journal.caused_by(self._cause):
-                    waits_for = step()
-            except StopIteration:
-                return
-            try:
-                yield waits_for
-            except GeneratorExit:
-                steps.close()
-                raise
-            except BaseException as why:
-                thrown = why
-                step = lambda: steps.throw(thrown)  # noqa: B023, E731
-            else:
-                step = lambda: next(steps)  # noqa: E731
+@types.coroutine
+def _caused(cause: int, journal: Journal, coroutine: Coro) -> Generator[Any, Any, None]:
+    """Run it step by step, so that the cause is set within each step and not while it waits."""
+    step: Callable[[Any], Any] = coroutine.send
+    value: Any = None
+    while True:
+        try:
+            with journal.caused_by(cause):
+                waits_for = step(value)
+        except StopIteration:
+            return
+        try:
+            step, value = coroutine.send, (yield waits_for)
+        except GeneratorExit:
+            coroutine.close()
+            raise
+        except BaseException as why:
+            step, value = coroutine.throw, why

@@ -4,6 +4,7 @@ The field types of actions and questions are plain annotations: `int`, `float`, 
 ...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
 """
 
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -19,6 +20,7 @@ T = TypeVar("T")
 MAX_TEXT_CHARS = 4_096
 MAX_LIST_ITEMS = 5_000
 INT64_MAX = 2**63 - 1
+CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 class Between(NamedTuple):
@@ -122,7 +124,7 @@ def _narrow(value: Any, rules: list[Any], name: str) -> Any:
         if isinstance(rule, TextUpTo) and len(value) > rule.chars:
             raise _refuse(name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value),
                           limit=rule.chars)
-        if isinstance(rule, TextUpTo) and any(ord(char) < 32 for char in value):
+        if isinstance(rule, TextUpTo) and CONTROL.search(value):
             raise _refuse(name, "holds a control character", "Write it in one line, without control characters.")
     return value
 
