@@ -23,6 +23,8 @@ class Process(Protocol):
     def clock(self) -> Clock: ...
     @property
     def journal(self) -> Journal: ...
+    def crash(self) -> None: ...
+    def hang(self) -> None: ...
     def resume(self) -> None: ...
     async def withdraw(self, life: "LifeCycle") -> None:
         """The start of this member was refused."""
@@ -69,7 +71,7 @@ class LifeCycle:
         self.since_ms: int | None = None
         self._kind = kind
         self._group = group
-        self._process = process
+        self.process = process
         self._queues = queues
         self._halt = halt
 
@@ -87,25 +89,25 @@ class LifeCycle:
             raise ClientError(f"{self._kind} {self._group} is {self.state} and cannot start again")
         self._become("starting")
         try:
-            await run(Steps(self._process, self._group, "start"))
+            await run(Steps(self.process, self._group, "start"))
         except SandboxError:
             self._end("refused")
-            await self._process.withdraw(self)
+            await self.process.withdraw(self)
             raise
 
     def running(self) -> None:
         """From here on it takes part in its group."""
-        self.since_ms = self._process.clock.now_ms()
+        self.since_ms = self.process.clock.now_ms()
         self._become("running")
 
     async def stop(self, run: Callable[[Steps], Awaitable[None]]) -> None:
         """`run` takes the steps; nothing happens unless it runs.  A hung process is resumed first."""
         if self.state == "hung":
-            self._process.resume()
+            self.process.resume()
         if self.state != "running":
             return
         self._become("stopping")
-        await run(Steps(self._process, self._group, "stop"))
+        await run(Steps(self.process, self._group, "stop"))
         self._become("stopped")
 
     def process_became(self, state: str) -> None:
@@ -126,7 +128,43 @@ class LifeCycle:
         """A member that will not finish its messages, or not soon, says which they are."""
         self.state = state
         held = sorted(self._queues.items(), key=lambda item: item[0]) if state in NOT_FINISHING else ()
-        self._process.journal.write(MemberStateChanged(
-            group=self._group, client_id=self._process.client_id, state=state,
+        self.process.journal.write(MemberStateChanged(
+            group=self._group, client_id=self.process.client_id, state=state,
             unfinished=tuple((mq.key, pq.unfinished_runs()) for mq, pq in held if pq.has_unfinished),
         ))  # fmt: skip
+
+
+class Startable:
+    """A producer or consumer of any kind.  What happens to its process happens to all that live in it."""
+
+    life: LifeCycle
+
+    @property
+    def state(self) -> str:
+        return self.life.state
+
+    async def start(self) -> None:
+        """Raises ClientError for a second start, a group name in use, no name server; the state is then `refused`."""
+        await self.life.start(self._start)
+
+    async def shutdown(self) -> None:
+        """Leave cleanly.  A hung process is resumed first; what is unfinished is delivered again elsewhere."""
+        await self.life.stop(self._stop)
+
+    def crash(self) -> None:
+        """As `kill -9`: no commit, no unlock, no unregistering; the whole process dies."""
+        self.life.process.crash()
+
+    def hang(self) -> None:
+        """As SIGSTOP of the whole process: connections stay open, requests stay unanswered."""
+        self.life.process.hang()
+
+    def resume(self) -> None:
+        self.life.process.resume()
+
+    async def _start(self, steps: Steps) -> None:
+        """Take the steps, and call `life.running` in between."""
+        raise NotImplementedError
+
+    async def _stop(self, steps: Steps) -> None:
+        raise NotImplementedError

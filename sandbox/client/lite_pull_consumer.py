@@ -7,7 +7,7 @@ from sandbox.client.assigned_queues import AssignedQueue, AssignedQueues, Fetche
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere, MessageModel
 from sandbox.client.flow_control import FlowControl
 from sandbox.client.instance import ClientInstance
-from sandbox.client.lifecycle import LifeCycle, Steps
+from sandbox.client.lifecycle import LifeCycle, Startable, Steps
 from sandbox.client.lite_pull_config import LitePullConsumerConfig
 from sandbox.client.lite_pull_tasks import LitePullTasks
 from sandbox.client.offset_store import WatchedOffsetStore
@@ -28,7 +28,7 @@ from sandbox.remoting.bodies import ConsumerData
 EXCLUSIVE = "Subscribe and assign are mutually exclusive."
 
 
-class LitePullConsumer:
+class LitePullConsumer(Startable):
     """Fetches ahead from its queues and hands batches out on `poll`.  RocketMQ: `DefaultLitePullConsumer`.
 
     Either `subscribe` (queues are divided among the group) or `assign` (these queues, also when others read them).
@@ -102,15 +102,8 @@ class LitePullConsumer:
 
     # Life.
 
-    @property
-    def state(self) -> str:
-        return self.life.state
-
-    async def start(self) -> None:
-        """Raises ClientError for a second start, a group name in use, no name server, or a refused expression."""
-        await self.life.start(self._start)
-
     async def _start(self, steps: Steps) -> None:
+        """Raises ClientError for a refused expression, too."""
         with steps.step("register in instance"):
             self.instance.register_consumer(self)
         with steps.step("load offsets"):
@@ -127,26 +120,12 @@ class LitePullConsumer:
         with steps.step("check subscriptions at a broker"):
             await self.instance.check_subscriptions(self.group, list(self.subscriptions.values()))
 
-    async def shutdown(self) -> None:
-        """Commit what polls have noted, unregister; what the last polls gave out comes again."""
-        await self.life.stop(self._stop)
-
     async def _stop(self, steps: Steps) -> None:
         await self.instance.leave(self, steps)
         with steps.step("stop pulling"):
             await self.tasks.close()
         await self.instance.shutdown(steps)
         self.rebalancer.drop_all()
-
-    def crash(self) -> None:
-        """As `kill -9` of the whole process."""
-        self.instance.crash()
-
-    def hang(self) -> None:
-        self.instance.hang()
-
-    def resume(self) -> None:
-        self.instance.resume()
 
     # Messages.
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from sandbox.client.offset_store import OffsetMemory
-from sandbox.client.results import ReadOffsetType
 from sandbox.journal.events import OffsetCommitted, OffsetsPersisted
 from sandbox.journal.journal import Journal
 from sandbox.kernel import loose_json
@@ -22,47 +21,31 @@ class FileStore(Protocol):
     def write(self, name: str, content: bytes) -> None: ...
 
 
-class LocalFileOffsetStore:
+class LocalFileOffsetStore(OffsetMemory):
     """`<client id>/<group>/offsets.json`; the broker's table knows nothing of it.  RocketMQ: same name.
 
     The file is read tolerantly (fastjson writes queues as raw objects for keys) and written as strict JSON whose
     keys hold the object's text, which fastjson reads as well.  An unreadable file counts as no record.
+    What is removed is removed from memory only: a later read finds the file's value again.
     """
 
     def __init__(self, group: str, client_id: str, files: FileStore, journal: Journal) -> None:
+        super().__init__()
         self._group = group
         self._client_id = client_id
         self._files = files
         self._journal = journal
-        self._memory = OffsetMemory()
         self.file = f"{client_id}/{group}/offsets.json"
 
     async def load(self) -> None:
-        self._memory.table.update(self.in_file())
+        self.table.update(self.in_file())
 
-    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
-        if how is not ReadOffsetType.READ_FROM_STORE:
-            known = self._memory.table.get(mq)
-            if known is not None or how is ReadOffsetType.READ_FROM_MEMORY:
-                return known
-        offset = self.in_file().get(mq)
-        if offset is not None:
-            self._memory.update(mq, offset, increase_only=False)
-            self._memory.note_safe(mq, offset)
-        return offset
-
-    def read_memory(self, mq: MessageQueue) -> int | None:
-        return self._memory.table.get(mq)
-
-    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
-        self._memory.update(mq, offset, increase_only=increase_only)
-
-    def note_safe(self, mq: MessageQueue, offset: int) -> None:
-        self._memory.note_safe(mq, offset)
+    async def read_stored(self, mq: MessageQueue) -> int | None:
+        return self.in_file().get(mq)
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """Write the given queues; the file keeps what it has of others."""
-        wanted = {mq: self._memory.table[mq] for mq in sorted(queues) if mq in self._memory.table}
+        wanted = {mq: self.table[mq] for mq in sorted(queues) if mq in self.table}
         before = self.in_file()
         changed = {mq: offset for mq, offset in wanted.items() if before.get(mq) != offset}
         if not changed:
@@ -70,7 +53,7 @@ class LocalFileOffsetStore:
         after = before | changed
         self._files.write(self.file, _encode(after))
         for mq, offset in changed.items():
-            self._memory.note_safe(mq, offset)
+            self.note_safe(mq, offset)
             if self._journal.tracing:
                 self._journal.write(OffsetCommitted(
                     group=self._group, topic=mq.topic, broker=mq.broker, queue_id=mq.queue_id, offset=offset,
@@ -81,18 +64,8 @@ class LocalFileOffsetStore:
     async def persist(self, mq: MessageQueue, *, by: str) -> None:
         await self.persist_all([mq], by=by)
 
-    def remove_offset(self, mq: MessageQueue) -> None:
-        """From memory only: the file keeps its value, and a later read finds it again."""
-        self._memory.remove(mq)
-
-    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
-        return self._memory.of_topic(topic)
-
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
         """The broker keeps no offsets of broadcasting members."""
-
-    def in_doubt(self, mq: MessageQueue) -> int:
-        return self._memory.ahead(mq)
 
     def in_file(self) -> dict[MessageQueue, int]:
         """What the file holds now, or its backup when it cannot be read."""

@@ -48,118 +48,97 @@ class BrokerOffsets(Protocol):
 
 
 class OffsetMemory:
-    """The table all stores keep: queue → offset, and what of it is safe elsewhere."""
+    """What all stores have: a table in memory, queue → offset, and what of it is safe elsewhere."""
 
     def __init__(self) -> None:
         self.table: dict[MessageQueue, int] = {}
         self._safe: dict[MessageQueue, int] = {}
 
-    def update(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
+    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
+        if how is not ReadOffsetType.READ_FROM_STORE:
+            known = self.table.get(mq)
+            if known is not None or how is ReadOffsetType.READ_FROM_MEMORY:
+                return known
+        offset = await self.read_stored(mq)
+        if offset is not None:
+            self.table[mq] = self._safe[mq] = offset
+        return offset
+
+    async def read_stored(self, mq: MessageQueue) -> int | None:
+        """What is kept outside memory."""
+        return None
+
+    def read_memory(self, mq: MessageQueue) -> int | None:
+        return self.table.get(mq)
+
+    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
         if not increase_only or offset > self.table.get(mq, -1):
             self.table[mq] = offset
 
     def note_safe(self, mq: MessageQueue, offset: int) -> None:
         self._safe[mq] = offset
 
-    def ahead(self, mq: MessageQueue) -> int:
+    def in_doubt(self, mq: MessageQueue) -> int:
         now = self.table.get(mq)
         return 0 if now is None else max(0, now - self._safe.get(mq, now))
 
-    def of_topic(self, topic: str) -> dict[MessageQueue, int]:
-        return {mq: self.table[mq] for mq in sorted(self.table) if mq.topic == topic}
-
-    def remove(self, mq: MessageQueue) -> None:
+    def remove_offset(self, mq: MessageQueue) -> None:
         self.table.pop(mq, None)
         self._safe.pop(mq, None)
 
-    def keep_only(self, queues: Iterable[MessageQueue]) -> None:
-        wanted = set(queues)
-        for mq in [mq for mq in self.table if mq not in wanted]:
-            self.remove(mq)
+    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
+        return {mq: self.table[mq] for mq in sorted(self.table) if mq.topic == topic}
 
 
-class RemoteBrokerOffsetStore:
+class RemoteBrokerOffsetStore(OffsetMemory):
     """The broker's table, written one-way every few seconds.  RocketMQ: `RemoteBrokerOffsetStore`.
 
     A broker that has no record answers None here; a broker that cannot be asked raises (Java's −1 and −2).
     """
 
     def __init__(self, group: str, brokers: BrokerOffsets) -> None:
+        super().__init__()
         self._group = group
         self._brokers = brokers
-        self._memory = OffsetMemory()
 
     async def load(self) -> None:
         """Nothing to load: the broker is asked queue by queue."""
 
-    async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
-        if how is not ReadOffsetType.READ_FROM_STORE:
-            known = self._memory.table.get(mq)
-            if known is not None or how is ReadOffsetType.READ_FROM_MEMORY:
-                return known
+    async def read_stored(self, mq: MessageQueue) -> int | None:
         try:
-            offset = await self._brokers.query_offset(self._group, mq)
+            return await self._brokers.query_offset(self._group, mq)
         except BrokerRefused:  # any answer with an error code counts as: no record
             return None
-        self._memory.update(mq, offset, increase_only=False)
-        self._memory.note_safe(mq, offset)
-        return offset
-
-    def read_memory(self, mq: MessageQueue) -> int | None:
-        return self._memory.table.get(mq)
-
-    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
-        self._memory.update(mq, offset, increase_only=increase_only)
-
-    def note_safe(self, mq: MessageQueue, offset: int) -> None:
-        self._memory.note_safe(mq, offset)
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         """One-way commits of the given queues; what is remembered of any other is dropped."""
         wanted = sorted(queues)
         if not wanted:
             return
-        self._memory.keep_only(wanted)
+        for mq in self.table.keys() - set(wanted):
+            self.remove_offset(mq)
         for mq in wanted:
             await self.persist(mq, by=by)
 
     async def persist(self, mq: MessageQueue, *, by: str) -> None:
-        offset = self._memory.table.get(mq)
+        offset = self.table.get(mq)
         if offset is None:
             return
         await self.update_consume_offset_to_broker(mq, offset, oneway=True)
-        self._memory.note_safe(mq, offset)
-
-    def remove_offset(self, mq: MessageQueue) -> None:
-        self._memory.remove(mq)
-
-    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
-        return self._memory.of_topic(topic)
+        self.note_safe(mq, offset)
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
         await self._brokers.commit_offset(self._group, mq, offset, oneway=oneway)
 
-    def in_doubt(self, mq: MessageQueue) -> int:
-        return self._memory.ahead(mq)
 
-
-class MemoryOffsetStore:
+class MemoryOffsetStore(OffsetMemory):
     """An application's own store that forgets: what a consumer with its own offset handling may look like."""
-
-    def __init__(self) -> None:
-        self._memory = OffsetMemory()
 
     async def load(self) -> None:
         """Nothing is kept between lives."""
 
     async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
-        return self._memory.table.get(mq)
-
-    def read_memory(self, mq: MessageQueue) -> int | None:
-        return self._memory.table.get(mq)
-
-    def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
-        self._memory.update(mq, offset, increase_only=increase_only)
+        return self.table.get(mq)
 
     def note_safe(self, mq: MessageQueue, offset: int) -> None:
         """Nothing is safe here."""
@@ -173,11 +152,8 @@ class MemoryOffsetStore:
     def remove_offset(self, mq: MessageQueue) -> None:
         """Kept: it is the only copy."""
 
-    def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
-        return self._memory.of_topic(topic)
-
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
         """Does nothing: there is no broker."""
 
     def in_doubt(self, mq: MessageQueue) -> int:
-        return self._memory.table.get(mq, 0)
+        return self.table.get(mq, 0)

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
 
 
-class PluggedOffsetStore:
+class PluggedOffsetStore(OffsetMemory):
     """Passes every call on to the application's store, and notes for boards what went through.
 
     The store itself is asked only for what RocketMQ would ask it; a board never is a caller.
     """
 
     def __init__(self, store: OffsetStore) -> None:
+        super().__init__()
         self._store = store
-        self._seen = OffsetMemory()
 
     async def load(self) -> None:
         await self._store.load()
@@ -36,13 +36,13 @@ class PluggedOffsetStore:
     async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
         offset = await self._store.read_offset(mq, how)
         if offset is not None:
-            self._seen.update(mq, offset, increase_only=False)
-            self._seen.note_safe(mq, offset)
+            self.table[mq] = offset
+            self.note_safe(mq, offset)
         return offset
 
     def update_offset(self, mq: MessageQueue, offset: int, *, increase_only: bool) -> None:
         self._store.update_offset(mq, offset, increase_only=increase_only)
-        self._seen.update(mq, offset, increase_only=increase_only)
+        super().update_offset(mq, offset, increase_only=increase_only)
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
         wanted = sorted(queues)
@@ -56,7 +56,7 @@ class PluggedOffsetStore:
 
     def remove_offset(self, mq: MessageQueue) -> None:
         self._store.remove_offset(mq)
-        self._seen.remove(mq)
+        super().remove_offset(mq)
 
     def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
         return self._store.clone_offset_table(topic)
@@ -64,19 +64,10 @@ class PluggedOffsetStore:
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
         await self._store.update_consume_offset_to_broker(mq, offset, oneway=oneway)
 
-    def read_memory(self, mq: MessageQueue) -> int | None:
-        return self._seen.table.get(mq)
-
-    def note_safe(self, mq: MessageQueue, offset: int) -> None:
-        self._seen.note_safe(mq, offset)
-
-    def in_doubt(self, mq: MessageQueue) -> int:
-        return self._seen.ahead(mq)
-
     def _note_safe_now(self, mq: MessageQueue) -> None:
-        offset = self._seen.table.get(mq)
+        offset = self.table.get(mq)
         if offset is not None:
-            self._seen.note_safe(mq, offset)
+            self.note_safe(mq, offset)
 
 
 def offset_store_for(

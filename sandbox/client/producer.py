@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sandbox.client.async_send import AsyncSends, OnSent
 from sandbox.client.config import ProducerConfig
 from sandbox.client.fault_strategy import FaultStrategy
-from sandbox.client.lifecycle import LifeCycle, Steps
+from sandbox.client.lifecycle import LifeCycle, Startable, Steps
 from sandbox.client.members import OnCheck
 from sandbox.client.outgoing import check, pack, pack_batch
 from sandbox.client.queue_selectors import QueueSelector, chosen_by
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
 
 
-class Producer:
+class Producer(Startable):
     """Sends messages of one group, over a client instance it may share.  RocketMQ: `DefaultMQProducer`.
 
     A send without a chosen queue goes round all queues and is tried up to three times, within one budget of time;
@@ -48,15 +48,8 @@ class Producer:
 
     # Life.
 
-    @property
-    def state(self) -> str:
-        return self.life.state
-
-    async def start(self) -> None:
-        """Ready to send after the first heartbeat.  Raises ClientError for a second start or a group name in use."""
-        await self.life.start(self._start)
-
     async def _start(self, steps: Steps) -> None:
+        """Ready to send after the first heartbeat."""
         with steps.step("register"):
             self.instance.register_producer(self)
         with steps.step("start instance"):
@@ -65,25 +58,11 @@ class Producer:
         with steps.step("heartbeat"):
             await self.instance.heartbeat()
 
-    async def shutdown(self) -> None:
-        """Leave the group; the instance ends with its last user.  A hung process is resumed first."""
-        await self.life.stop(self._stop)
-
     async def _stop(self, steps: Steps) -> None:
         with steps.step("unregister"):
             self.instance.producers.pop(self.group, None)
             await self.instance.unregister(producer_group=self.group)
         await self.instance.shutdown(steps)
-
-    def crash(self) -> None:
-        """The whole process dies."""
-        self.instance.crash()
-
-    def hang(self) -> None:
-        self.instance.hang()
-
-    def resume(self) -> None:
-        self.instance.resume()
 
     def topics(self) -> list[str]:
         """Whose routes the instance keeps fresh for us."""

@@ -8,7 +8,7 @@ from sandbox.client.allocate import AllocateMessageQueueStrategy, strategy
 from sandbox.client.client_api import SYS_SUBSCRIPTION, SYS_SUSPEND
 from sandbox.client.config import DEFAULT_CONSUMER_GROUP, ConsumeFromWhere, MessageModel, check_group
 from sandbox.client.instance import ClientInstance
-from sandbox.client.lifecycle import LifeCycle, Steps
+from sandbox.client.lifecycle import LifeCycle, Startable, Steps
 from sandbox.client.offset_store import OffsetStore, WatchedOffsetStore
 from sandbox.client.plugged_offset_store import offset_store_for
 from sandbox.client.process_queue import ProcessQueue
@@ -57,7 +57,7 @@ class PullConsumerConfig:
         check_group(self.group, forbidden=DEFAULT_CONSUMER_GROUP)
 
 
-class PullConsumer:
+class PullConsumer(Startable):
     """Pulls and keeps offsets on request.  RocketMQ: `DefaultMQPullConsumer`.
 
     Two things run on their own, for topics that were registered or pulled once: queues are divided among the group's
@@ -85,10 +85,6 @@ class PullConsumer:
 
     # Life.
 
-    @property
-    def state(self) -> str:
-        return self.life.state
-
     def register(self, topic: str, listener: QueueListener | None = None) -> None:
         """Take part in dividing the topic; heartbeats name it from now on.
 
@@ -96,10 +92,6 @@ class PullConsumer:
         """
         self.registered[topic] = listener
         self._subscribe_by_itself(topic)
-
-    async def start(self) -> None:
-        """Raises ClientError for a second start, a group name in use, or no name server."""
-        await self.life.start(self._start)
 
     async def _start(self, steps: Steps) -> None:
         with steps.step("load offsets"):
@@ -110,24 +102,10 @@ class PullConsumer:
             await self.instance.start()
         self.life.running()
 
-    async def shutdown(self) -> None:
-        """Commit what was noted, unregister.  A hung process is resumed first."""
-        await self.life.stop(self._stop)
-
     async def _stop(self, steps: Steps) -> None:
         await self.instance.leave(self, steps)
         await self.instance.shutdown(steps)
         self.rebalancer.drop_all()
-
-    def crash(self) -> None:
-        """As `kill -9` of the whole process."""
-        self.instance.crash()
-
-    def hang(self) -> None:
-        self.instance.hang()
-
-    def resume(self) -> None:
-        self.instance.resume()
 
     # Queues and offsets.
 

@@ -11,7 +11,7 @@ from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
 from sandbox.client.consumption import ConsumeService, ListenerCalls
 from sandbox.client.flow_control import FlowControl
 from sandbox.client.instance import ClientInstance
-from sandbox.client.lifecycle import LifeCycle, Steps
+from sandbox.client.lifecycle import LifeCycle, Startable, Steps
 from sandbox.client.listeners import (
     ConcurrentListener,
     ConsumeConcurrentlyContext,
@@ -40,7 +40,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.remoting.bodies import ConsumerData
 
 
-class PushConsumer:
+class PushConsumer(Startable):
     """One member of a group: pulls its share of the queues and calls its listener.  RocketMQ: `DefaultMQPushConsumer`.
 
     `strategy` may be changed and counts from the next rebalance.
@@ -85,11 +85,6 @@ class PushConsumer:
         self.rebalancer = Rebalance(self, self.subscriptions, self._queues, self.pulls, self._assignment_changed)
 
     @property
-    def state(self) -> str:
-        """As in `LifeCycle`."""
-        return self.life.state
-
-    @property
     def handler(self) -> str:
         """A label the journal carries with every consumed batch."""
         return self._calls.handler
@@ -121,16 +116,12 @@ class PushConsumer:
         """Want a topic no longer; its queues go with the next rebalance."""
         self.subscriptions.pop(with_namespace(self.config.namespace, topic), None)
 
-    async def start(self) -> None:
+    async def _start(self, steps: Steps) -> None:
         """The steps of a start (spec client-behaviour 2.1); returns when the first rebalance is asked for.
 
         Java's steps 3 to 7 (instance, strategy, pull wrapper, offset store) were done when we were built; its step 12
         is the state `running`.
-        Raises ClientError for a second start, a group name in use, or no name server; the state is then `refused`.
         """
-        await self.life.start(self._start)
-
-    async def _start(self, steps: Steps) -> None:
         with steps.step("check config"):
             if not self.subscriptions:
                 raise ClientError(f"consumer {self.group} subscribes to nothing")
@@ -156,14 +147,8 @@ class PushConsumer:
         with steps.step("wake rebalance"):
             self.instance.wake_rebalance("started")
 
-    async def shutdown(self) -> None:
-        """Leave cleanly, in RocketMQ's order (spec client-behaviour 2.3).
-
-        Unfinished messages are delivered again elsewhere.  A hung process is resumed first.
-        """
-        await self.life.stop(self._stop)
-
     async def _stop(self, steps: Steps) -> None:
+        """In RocketMQ's order (spec client-behaviour 2.3)."""
         with steps.step("stop consume service"):
             await self.service.shutdown()
         await self.instance.leave(self, steps)
@@ -176,17 +161,6 @@ class PushConsumer:
                 pq.dropped = True
                 pq.released_offset = self.offset_store.read_memory(mq)
                 self._queues.remove(mq, pq, "shutdown")
-
-    def crash(self) -> None:
-        """As `kill -9`: no commit, no unlock, no unregistering; the whole process dies."""
-        self.instance.crash()
-
-    def hang(self) -> None:
-        """As SIGSTOP of the whole process: connections stay open, requests stay unanswered."""
-        self.instance.hang()
-
-    def resume(self) -> None:
-        self.instance.resume()
 
     def _halt(self) -> None:
         self.tasks.cancel()

@@ -70,11 +70,11 @@ def is_reply(text: str) -> bool:
     return f"{props.MSG_TYPE}\x01{REPLY}" in text and props.decode(text).get(props.MSG_TYPE) == REPLY
 
 
-def pushed(header: PushReplyHeader, body: bytes, now_ms: int, most: int) -> Message:
+def pushed(header: PushReplyHeader, properties: dict[str, str], body: bytes, now_ms: int, most: int) -> Message:
     """The reply as it came from a broker (request 326).  Raises CorruptRecord when it cannot be unpacked."""
     return Message(
         topic=header.topic, body=compression.decompress(body, header.sys_flag, most),
-        properties={**props.decode(header.properties), props.ARRIVE_TIME: str(now_ms)}, flag=header.flag,
+        properties={**properties, props.ARRIVE_TIME: str(now_ms)}, flag=header.flag,
         queue_id=header.queue_id, sys_flag=header.sys_flag, born_ms=header.born_ms, store_ms=header.store_ms,
         reconsume_times=header.reconsume_times,
     )  # fmt: skip
