@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sandbox.broker.acl import AccessControl
+from sandbox.broker.broker_to_client import BrokerToClient
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.connections import Connections
 from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.consumers import ConsumerManager
 from sandbox.broker.delay import ScheduleMessageService
-from sandbox.broker.hold import PullRequestHoldService
 from sandbox.broker.parts import BrokerParts, Handler
 from sandbox.broker.processors.admin_acl import AclAdminProcessor
 from sandbox.broker.processors.admin_groups import GroupAdminProcessor
@@ -18,6 +18,7 @@ from sandbox.broker.processors.admin_offsets import OffsetAdminProcessor
 from sandbox.broker.processors.admin_statistics import StatisticsProcessor
 from sandbox.broker.processors.admin_topics import TopicAdminProcessor
 from sandbox.broker.processors.client_manage import ClientManageProcessor
+from sandbox.broker.processors.client_queries import ThroughClientsProcessor
 from sandbox.broker.processors.consumer_manage import ConsumerManageProcessor
 from sandbox.broker.processors.details import DetailsProcessor
 from sandbox.broker.processors.end_transaction import EndTransactionProcessor
@@ -31,13 +32,12 @@ from sandbox.broker.processors.send import SendProcessor
 from sandbox.broker.processors.send_back import SendBackProcessor
 from sandbox.broker.processors.send_checks import SendChecks
 from sandbox.broker.processors.settings import SettingsProcessor
-from sandbox.broker.processors.through_clients import ThroughClientsProcessor
 from sandbox.broker.producers import ProducerManager
+from sandbox.broker.pull_hold import PullRequestHoldService
 from sandbox.broker.pulls import PullTable
 from sandbox.broker.rebalance_lock import RebalanceLockManager
 from sandbox.broker.stats import BrokerStats
 from sandbox.broker.subscription_groups import SubscriptionGroupManager
-from sandbox.broker.to_clients import ToClients
 from sandbox.broker.topics import TopicConfigManager
 from sandbox.broker.transaction.check import TransactionCheckService
 from sandbox.broker.transaction.open_transactions import OpenTransactions
@@ -54,7 +54,7 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
              groups_changed: Callable[[], None]) -> BrokerParts:
     """Make every manager once.  The two callbacks are called after each change of their table."""
     connections = Connections(clock, journal, config.channel_idle_ms)
-    to_clients = ToClients(connections, clock)
+    broker_to_client = BrokerToClient(connections, clock)
     scan_ms = config.hold_scan_ms if config.long_polling else config.short_polling_ms
     topics = TopicConfigManager(config, clock, journal, topic_changed, delay_levels=len(store.config.delay_levels_ms))
     consumer_offsets, producers = ConsumerOffsetManager(config.name, journal), ProducerManager(config, clock)
@@ -71,7 +71,7 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         topics=topics,
         subscription_groups=SubscriptionGroupManager(config, clock, journal, groups_changed),
         consumer_offsets=consumer_offsets,
-        consumers=ConsumerManager(config, clock, journal, to_clients.notify_consumer_ids_changed, filters),
+        consumers=ConsumerManager(config, clock, journal, broker_to_client.notify_consumer_ids_changed, filters),
         filters=filters,
         producers=producers,
         locks=RebalanceLockManager(clock, journal),
@@ -79,9 +79,9 @@ def assemble(config: BrokerConfig, store: MessageStore, clock: Clock, chance: Ch
         pulls=PullTable(),
         delay=ScheduleMessageService(config, store, clock, journal, stats, end_turn),
         stats=stats,
-        to_clients=to_clients, transactions=transactions,
-        transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers, to_clients,
-                                                  transactions, stats),
+        broker_to_client=broker_to_client, transactions=transactions,
+        transaction_check=TransactionCheckService(config, store, clock, topics, consumer_offsets, producers,
+                                                  broker_to_client, transactions, stats),
         name_servers=name_servers, access=AccessControl(config.acl, clock) if config.acl is not None else None)
 
 

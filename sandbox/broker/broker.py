@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from sandbox.broker.assembly import assemble, processors_of
 from sandbox.broker.config import BrokerConfig
-from sandbox.broker.files import ConfigFiles
+from sandbox.broker.config_files import ConfigFiles
 from sandbox.broker.follower import Follower
 from sandbox.broker.parts import Answer
 from sandbox.broker.registration import Registration
@@ -61,7 +61,7 @@ class Broker:
         self.connections = parts.connections
         self.transactions = parts.transactions
         self._transaction_check = parts.transaction_check
-        self._to_clients = parts.to_clients
+        self._broker_to_client = parts.broker_to_client
         self.access = parts.access
         self.connections.on_gone = self._forget
         self._registration = Registration(config, clock, connector, name_servers,
@@ -140,7 +140,7 @@ class Broker:
         self.hold.stop()
         self.delay.stop()
         self._transaction_check.stop()
-        self._to_clients.stop()
+        self._broker_to_client.stop()
         self.connections.stop()
         self.locks.lose_all(self.config.node)
 
@@ -205,7 +205,7 @@ class Broker:
         handler = self._handlers.get(c.code)
         try:
             if c.flag & FLAG_RESPONSE:
-                self._to_clients.answered(c, channel)
+                self._broker_to_client.answered(c, channel)
                 return None
             if self.access is not None:
                 self.access.check(c, channel.remote)

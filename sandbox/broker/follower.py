@@ -1,7 +1,7 @@
 """A slave's connection to its master."""
 
 from sandbox.broker.config import BrokerConfig
-from sandbox.broker.files import ConfigFiles
+from sandbox.broker.config_files import ConfigFiles
 from sandbox.broker.parts import BrokerParts
 from sandbox.broker.registration import Registration
 from sandbox.broker.slave_sync import SlaveSynchronize

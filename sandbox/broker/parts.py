@@ -4,19 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sandbox.broker.acl import AccessControl
+from sandbox.broker.broker_to_client import BrokerToClient
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.connections import Connections
 from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.consumers import ConsumerManager
 from sandbox.broker.delay import ScheduleMessageService
-from sandbox.broker.hold import PullRequestHoldService
 from sandbox.broker.producers import ProducerManager
+from sandbox.broker.pull_hold import PullRequestHoldService
 from sandbox.broker.pulls import PullTable
 from sandbox.broker.rebalance_lock import RebalanceLockManager
 from sandbox.broker.stats import BrokerStats
 from sandbox.broker.subscription_groups import SubscriptionGroupManager
-from sandbox.broker.to_clients import ToClients
 from sandbox.broker.topics import TopicConfigManager
 from sandbox.broker.transaction.check import TransactionCheckService
 from sandbox.broker.transaction.open_transactions import OpenTransactions
@@ -53,7 +53,7 @@ class BrokerParts:
     pulls: PullTable
     delay: ScheduleMessageService
     stats: BrokerStats
-    to_clients: ToClients
+    broker_to_client: BrokerToClient
     transactions: OpenTransactions
     transaction_check: TransactionCheckService
     name_servers: Sequence[str]

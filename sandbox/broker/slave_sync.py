@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from sandbox.broker.config import BrokerConfig
-from sandbox.broker.files import ConfigFiles
+from sandbox.broker.config_files import ConfigFiles
 from sandbox.broker.parts import BrokerParts
 from sandbox.kernel.clock import Clock, TimerHandle
 from sandbox.remoting.bodies import OffsetWrapper, TopicConfigTable

@@ -26,11 +26,11 @@ from sandbox.store.index_service import IndexService
 from sandbox.store.json_files import JsonFile
 from sandbox.store.mapped_file import MappedFile, MapPool
 from sandbox.store.mapped_file_queue import MappedFileQueue, must_be_directory
+from sandbox.store.put_confirmation import PutSafety
 from sandbox.store.queue_read import QueueReader
 from sandbox.store.recovery import Recovery
 from sandbox.store.reput import ReputMessageService
 from sandbox.store.results import GetResult, PutResult, QueryResult, QueueUnit, RecoveryReport
-from sandbox.store.safety import PutSafety
 from sandbox.store.stats import StoreStats
 from sandbox.store.unanswered import Unanswered
 from sandbox.store.writer import MessageWriter

@@ -1,8 +1,8 @@
 """PULL_MESSAGE and LITE_PULL_MESSAGE: return messages, now or on arrival."""
 
-from sandbox.broker.hold import PULL_BYTES, HeldPull
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.pull_checks import PullChecks
+from sandbox.broker.pull_hold import PULL_BYTES, HeldPull
 from sandbox.broker.pulls import PullState
 from sandbox.broker.stored_text import host_of
 from sandbox.journal.events import OffsetMoved, PullAnswered, PullSuspended

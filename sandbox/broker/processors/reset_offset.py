@@ -69,4 +69,4 @@ class ResetOffsetProcessor:
             if info.version < VERSION_WITH_RESET:
                 raise BrokerRefused(ResponseCode.SYSTEM_ERROR,
                                     f"the client does not support this feature. version={info.version}")
-            self._parts.to_clients.reset_offset(channel, header, encoded)
+            self._parts.broker_to_client.reset_offset(channel, header, encoded)

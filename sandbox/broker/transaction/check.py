@@ -4,12 +4,12 @@ import logging
 from collections.abc import Callable
 from enum import Enum
 
+from sandbox.broker.broker_to_client import BrokerToClient
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
 from sandbox.broker.producers import ProducerManager
 from sandbox.broker.stats import BrokerStats
 from sandbox.broker.stored_text import host_of
-from sandbox.broker.to_clients import ToClients
 from sandbox.broker.topics import TopicConfigManager
 from sandbox.broker.transaction.half_messages import (
     HALF_QUEUE_ID,
@@ -59,7 +59,7 @@ class TransactionCheckService:
     """
 
     def __init__(self, config: BrokerConfig, store: MessageStore, clock: Clock, topic_configs: TopicConfigManager,
-                 offsets: ConsumerOffsetManager, producers: ProducerManager, to_clients: ToClients,
+                 offsets: ConsumerOffsetManager, producers: ProducerManager, broker_to_client: BrokerToClient,
                  transactions: OpenTransactions, stats: BrokerStats) -> None:
         self._config = config
         self._store = store
@@ -67,7 +67,7 @@ class TransactionCheckService:
         self._topics = topic_configs
         self._offsets = offsets
         self._producers = producers
-        self._to_clients = to_clients
+        self._broker_to_client = broker_to_client
         self._transactions = transactions
         self._stats = stats
         self._timer: TimerHandle | None = None
@@ -199,7 +199,7 @@ class TransactionCheckService:
             key = found.get(names.UNIQ_KEY)
             new_id = msg_id.encode(host_of(half.store_host), done.physical_offset)
             header = CheckTransactionHeader(done.queue_offset, done.physical_offset, key, key, new_id)
-            self._to_clients.check_transaction(info.channel, header, body)
+            self._broker_to_client.check_transaction(info.channel, header, body)
         self._transactions.checked(moved, info.client_id if info is not None else None)
         return True
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.broker.broker import Broker
-from sandbox.broker.files import CONSUMER_OFFSETS
+from sandbox.broker.config_files import CONSUMER_OFFSETS
 from sandbox.client.local_offset_store import LocalFileOffsetStore
 from sandbox.queries.rows.storage import WrittenOffset
 

@@ -5,7 +5,16 @@ from collections.abc import Callable
 
 import pytest
 
-from sandbox.broker import consumer_offsets, consumers, files, hold, producers, pulls, rebalance_lock, to_clients
+from sandbox.broker import (
+    broker_to_client,
+    config_files,
+    consumer_offsets,
+    consumers,
+    producers,
+    pull_hold,
+    pulls,
+    rebalance_lock,
+)
 from sandbox.broker.config import BrokerLimits
 from sandbox.broker.processors.send import MAX_BATCH_MESSAGES
 from sandbox.broker.subscription_groups import MAX_SYSTEM_GROUPS
@@ -124,7 +133,7 @@ def test_hashes_without_tags_weigh_as_much(stage: Stage, narrow: Narrow) -> None
 
 
 def test_so_many_pulls_wait_and_no_body_waits_with_them(stage: Stage, narrow: Narrow) -> None:
-    narrow(hold, MAX_HELD_BYTES=4 * hold.PULL_BYTES)
+    narrow(pull_hold, MAX_HELD_BYTES=4 * pull_hold.PULL_BYTES)
     client = stage.client()
     ext = client.pull_ext("g", "orders", 0, flags=6, patience_ms=2**62)
     waiting = [client.post(RequestCode.PULL_MESSAGE, ext, bytes(60_000)) for _ in range(6)]
@@ -140,7 +149,7 @@ def test_so_many_pulls_wait_and_no_body_waits_with_them(stage: Stage, narrow: Na
 
 
 def test_parked_pulls_weigh_what_they_want_once_for_all_that_want_the_same(stage: Stage, narrow: Narrow) -> None:
-    narrow(hold, MAX_HELD_BYTES=1024 * 1024)
+    narrow(pull_hold, MAX_HELD_BYTES=1024 * 1024)
     client, held = stage.client(), stage.broker.hold
     for n in range(4):
         client.heartbeat("c", "g", "orders", expression="||".join(f"{n}-{tag}" for tag in range(2_000)), version=n)
@@ -171,7 +180,7 @@ def test_locks_of_so_many_groups_are_kept_and_expired_ones_give_way(stage: Stage
 
 
 def test_bodies_passed_on_to_clients_take_so_much_memory(stage: Stage, narrow: Narrow) -> None:
-    narrow(to_clients, MAX_CALL_BYTES=10_000)
+    narrow(broker_to_client, MAX_CALL_BYTES=10_000)
     asker, replier = stage.client(), stage.client()
     asker.call(RequestCode.HEART_BEAT, None, beat("asker", producers=1))
     properties = "MSG_TYPE\x01reply\x02REPLY_TO_CLIENT\x01asker"
@@ -186,7 +195,7 @@ def test_bodies_passed_on_to_clients_take_so_much_memory(stage: Stage, narrow: N
 
 
 def test_a_long_table_that_changes_again_and_again_is_not_written_each_time(stage: Stage, narrow: Narrow) -> None:
-    narrow(files, SPARE_ROWS=100, ROWS_PER_S=20)
+    narrow(config_files, SPARE_ROWS=100, ROWS_PER_S=20)
     client = stage.client()
     stage.broker._files._spare_rows = 100.0
     for n in range(40):
@@ -207,7 +216,7 @@ def test_a_long_table_that_changes_again_and_again_is_not_written_each_time(stag
 
 
 def test_a_killed_broker_writes_nothing_late(stage: Stage, narrow: Narrow) -> None:
-    narrow(files, SPARE_ROWS=1, ROWS_PER_S=1)
+    narrow(config_files, SPARE_ROWS=1, ROWS_PER_S=1)
     client = stage.client()
     for n in range(10):
         client.send(f"topic{n}")

@@ -16,7 +16,7 @@ MAX_CALLS = 1_024  # waiting for an answer at the same time
 MAX_CALL_BYTES = 64 * 1024 * 1024  # of their bodies, which are kept until then
 
 
-class ToClients:
+class BrokerToClient:
     """RocketMQ: `Broker2Client`.  Requests go out in the serialize type the connection last used."""
 
     def __init__(self, connections: Connections, clock: Clock) -> None:

@@ -69,7 +69,7 @@ class ThroughClientsProcessor:
 
         ext = TopicGroupHeader(header.topic, header.group).to_ext()
         for info in members:
-            self._parts.to_clients.call(info.channel, RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, ext, None,
+            self._parts.broker_to_client.call(info.channel, RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, ext, None,
                                         STATUS_CALL_S, partial(heard, info))
         return None
 
@@ -91,7 +91,7 @@ class ThroughClientsProcessor:
                              remark=f"consumer <{group}> <{client_id}> Timeout: no answer in {CALL_S:.0f} s"))
             self._parts.connections.send(channel, reply)
 
-        self._parts.to_clients.call(info.channel, RequestCode(c.code), ext, body, CALL_S, heard)
+        self._parts.broker_to_client.call(info.channel, RequestCode(c.code), ext, body, CALL_S, heard)
         return None
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.broker.hold import HeldPull, PullRequestHoldService
+from sandbox.broker.pull_hold import HeldPull, PullRequestHoldService
 from sandbox.message.filter import TagFilter, parse_tags
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import tags_code
