@@ -63,8 +63,8 @@ class ReplyProcessor:
             if late is not None and not c.flag & FLAG_ONEWAY:
                 self._parts.connections.send(channel, late)
 
-        self._parts.broker_to_client.call(asker, RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, push.to_ext(), c.body, PUSH_S,
-                                    heard)
+        self._parts.broker_to_client.call(asker, RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, push.to_ext(), c.body,
+                                          PUSH_S, heard)
         return None
 
     def _finish(self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int,
