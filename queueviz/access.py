@@ -1,6 +1,6 @@
 """The only way to a sandbox or an attached cluster.  One policy for pages, actions, API and socket (catalogue 3, 8).
 
-An unknown one and one that is not for this visitor answer alike: strangers learn nothing.
+An unknown one and one that is not for this visitor answer alike: an unauthorized visitor learns nothing.
 """
 
 import secrets
@@ -100,7 +100,7 @@ def _at_sandbox(visitor: Visitor, slug: str) -> Visit:
 
 
 def _at_cluster(visitor: Visitor, slug: str) -> Visit:
-    """An operator resets and looks; everybody else whom it is shown to looks (catalogue 3)."""
+    """An operator resets and looks; everyone else it is shown to looks (catalogue 3)."""
     cluster = Cluster.objects.filter(name=attached_name(slug)).first()
     role = _role_at_cluster(visitor, cluster) if cluster else None
     if cluster is None or role is None:
@@ -131,7 +131,7 @@ def _may_see(visitor: Visitor, place: Any) -> bool:
 
 
 def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
-    """What to tell somebody who may look, but not do this."""
+    """The refusal for a visitor who may look, but not do this."""
     if visit.is_attached:
         if visit.role == "operator":
             return Forbidden("This is a real cluster: nothing but the offsets of its groups can be changed from here.")
@@ -173,7 +173,7 @@ def owned_count(visitor: Visitor) -> int:
 def counted_as(visitor: Visitor) -> str:
     """Whom a rate is counted for: the account, else the token or session that was given out here, else the address.
 
-    What was not given out here says nothing: each made-up one would be somebody who has done nothing yet.
+    What was not given out here says nothing: each made-up one would be a visitor who has done nothing yet.
     """
     if visitor.token:
         held = digest(visitor.token)
@@ -187,7 +187,7 @@ def counted_as(visitor: Visitor) -> str:
 
 
 def note_visit(visit: Visit) -> None:
-    """Put off the expiry: a sandbox is kept for its time after the last visit of somebody who may act in it."""
+    """Put off the expiry: a sandbox is kept for its time after the last visit of a visitor who may act in it."""
     now = timezone.now()
     sandbox = visit.sandbox
     if isinstance(sandbox, Cluster) or sandbox.of_host or not visit.may("act"):

@@ -1,4 +1,4 @@
-"""The host's own view of the rows.  Nobody needs to see digests, and the audit is only read."""
+"""The host's own view of the rows.  Digests are hidden, and the audit is only read."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Cluster)
 class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Attach, change and let go.  Changes reach the engine, and whoever lost a right loses the picture."""
+    """Attach, change and let go.  Changes reach the engine, and visitors who lost a right lose the picture."""
 
     list_display = ("name", "title", "name_servers", "audience", "tls")
     list_filter = ("audience",)

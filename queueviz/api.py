@@ -159,7 +159,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
 @api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="What happened, newest first")
 def journal(request: HttpRequest, slug: str, show: Show = "told", search: str = Query("", max_length=200),
             before: int | None = None, after: int = -1, most: int = 100) -> HttpResponse:  # fmt: skip
-    """`show`: actions, told (without mere steps), facts, all. Ask on with `before` until it is null."""
+    """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
     attaching.demand(access.visit_at(visitor.of_request(request), slug, "see"))
     wanted = EventFilter(show, terms_of(search))
     found = engine.answer(engine.port().look_back(slug, wanted, before=before, after=after, most=most))
@@ -193,14 +193,14 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
 @api.post("/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS,
           summary="Open its ports to real clients")  # fmt: skip
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """`name_servers` is what a client of any language is told, as `ip:port`. Of this machine only."""
+    """`name_servers` is what a client of any language is configured with, as `ip:port`. Of this machine only."""
     who = writer(request)
     return owners.open_listener(who, access.sandbox_for(who, slug, "share"))
 
 
 @api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
-    """Real clients sign with these from now on, and with no others.  The secret is told here and never again."""
+    """Real clients sign with these from now on, and with no others.  The secret is shown here and never again."""
     who = writer(request)
     return owners.make_keys(who, access.sandbox_for(who, slug, "share"))._asdict()
 
@@ -215,7 +215,7 @@ def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
 
 @api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
 def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """Whoever is connected is cut off."""
+    """Connected clients are cut off."""
     who = writer(request)
     return owners.close_listener(who, access.sandbox_for(who, slug, "share"))
 

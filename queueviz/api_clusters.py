@@ -22,7 +22,7 @@ RESET_BODY = {"requestBody": {"required": True, "content": {sandboxes.JSON: {
 
 @router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="What is known of it, now")
 def snapshot(request: HttpRequest, name: str) -> HttpResponse:
-    """As of a sandbox; what the cluster's admin codes do not tell is null."""
+    """As of a sandbox; what the cluster's admin codes do not report is null."""
     return sandboxes.snapshot(request, attached_slug(name))
 
 

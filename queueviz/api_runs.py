@@ -12,7 +12,7 @@ from queueviz.api import MOST_LINES, REFUSALS, api, writer
 from queueviz.models import Sandbox
 from queueviz.runs import asking
 from queueviz.runs.offers import offers
-from queueviz.runs.shown import result_told, told
+from queueviz.runs.shown import result_row, run_row
 from queueviz.runs.tables import Result, plain
 from sandbox.kernel.errors import ActionRefused
 
@@ -70,24 +70,24 @@ class Found(Schema):
 def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
     """The newest 50; `jobs`: what can be asked for, with the options of each."""
     return {"worker": asking.is_worker_alive(), "jobs": {job: list(offer.options) for job, offer in offers().items()},
-            "runs": [told(run) for run in asking.runs_of(_seen(request, slug))]}  # fmt: skip
+            "runs": [run_row(run) for run in asking.runs_of(_seen(request, slug))]}  # fmt: skip
 
 
 @router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
 def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
     """It waits for the worker; `GET …/runs/<run>` says how far it is."""
-    return Status(201, told(asking.ask_for(writer(request), slug, wish.job, wish.options)))
+    return Status(201, run_row(asking.ask_for(writer(request), slug, wish.job, wish.options)))
 
 
 @router.get("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="One run")
 def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    return told(asking.one_of(_seen(request, slug), run))
+    return run_row(asking.one_of(_seen(request, slug), run))
 
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
 def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
     """One at work ends as soon as Spark lets go of it; what ran before stays."""
-    return told(asking.cancel(writer(request), slug, run))
+    return run_row(asking.cancel(writer(request), slug, run))
 
 
 @router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="A job's last good result")
@@ -115,7 +115,7 @@ def _found(sandbox: Sandbox, job: str) -> tuple[Result, dict[str, Any]]:
     if job not in offers():
         raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
     found = Result(job, sandbox.slug)
-    said = result_told(found)
+    said = result_row(found)
     if said is None:
         raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)
     return found, said

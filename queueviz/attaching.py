@@ -1,4 +1,4 @@
-"""Telling the engine of attached clusters: when somebody looks, and when an administrator changed or removed one.
+"""Attached clusters reported to the engine: at a visit, and after an administrator changed or removed one.
 
 Each visit is reported to the engine, so that it asks first where no page was open for a while, and notices what another
 process changed.
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 GLANCE_S = 0.5  # how long a socket waits for the first look at a cluster; its pages wait longer
 
-_told: WeakKeyDictionary[EnginePort, dict[str, AttachedSettings]] = WeakKeyDictionary()  # a new engine knows nothing
+_reported: WeakKeyDictionary[EnginePort, dict[str, AttachedSettings]] = WeakKeyDictionary()  # a new engine has none
 
 
 def settings_of(cluster: Cluster) -> AttachedSettings:
@@ -54,15 +54,15 @@ def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> No
     if cluster is None:
         return
     port, wanted = engine.port(), settings_of(cluster)
-    told = _told.setdefault(port, {})
+    reported = _reported.setdefault(port, {})
     future = port.attach(cluster.slug, wanted)
-    told[cluster.slug] = wanted
+    reported[cluster.slug] = wanted
     try:
         engine.answer(future, patience_s)
     except EngineBusy:  # it goes on looking; until then its pages are empty
         log.info("the first look at %s takes long", cluster.slug)
     except SandboxError:
-        told.pop(cluster.slug, None)
+        reported.pop(cluster.slug, None)
         raise
 
 
@@ -76,7 +76,7 @@ def glance(visit: Visit, patience_s: float = GLANCE_S) -> None:
 
 @receiver(post_save, sender="queueviz.Cluster")
 def _saved(sender: Any, instance: Cluster, **kwargs: Any) -> None:
-    _once_it_is_written(lambda: _tell(instance))
+    _once_it_is_written(lambda: _report(instance))
 
 
 @receiver(m2m_changed, sender="queueviz.Cluster_viewers")
@@ -91,27 +91,27 @@ def _deleted(sender: Any, instance: Cluster, **kwargs: Any) -> None:
     _once_it_is_written(lambda: _let_go(instance.slug))
 
 
-def _once_it_is_written(tell: Callable[[], None]) -> None:
+def _once_it_is_written(report: Callable[[], None]) -> None:
     """Before that, who asks the database again would still be shown the old rights."""
-    transaction.on_commit(tell)
+    transaction.on_commit(report)
 
 
-def _tell(cluster: Cluster) -> None:
+def _report(cluster: Cluster) -> None:
     """New settings reach an engine that looks at the cluster already; any other hears of them with the first visit."""
-    if engine.is_running() and cluster.slug in _told.get(engine.port(), {}):
+    if engine.is_running() and cluster.slug in _reported.get(engine.port(), {}):
         try:
             wanted = settings_of(cluster)
         except ActionRefused as why:
             log.warning("%s is let go: %s", cluster.slug, why)
             return _let_go(cluster.slug)
-        told = _told[engine.port()]
-        if told[cluster.slug] != wanted:
-            told[cluster.slug] = wanted
+        reported = _reported[engine.port()]
+        if reported[cluster.slug] != wanted:
+            reported[cluster.slug] = wanted
             engine.port().attach(cluster.slug, wanted)
     return rights_changed(cluster.slug)
 
 
 def _let_go(slug: str) -> None:
-    if engine.is_running() and _told.get(engine.port(), {}).pop(slug, None) is not None:
+    if engine.is_running() and _reported.get(engine.port(), {}).pop(slug, None) is not None:
         engine.port().detach(slug)
     rights_changed(slug)

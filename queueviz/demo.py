@@ -22,7 +22,7 @@ CRASHED_FOR_S = 20.0
 SLOW_FOR_S = 30.0
 HOST = Actor(role="owner", name="host")
 
-_healing: set[Action] = set()  # what a timer waits to do: of each one, however often somebody presses
+_healing: set[Action] = set()  # what a timer waits to do: of each one, however often it is pressed
 
 
 def admit(visitor: Visitor, action: Action) -> Action:
@@ -69,5 +69,5 @@ def _heal(action: Action) -> None:
         return
     try:
         engine.answer(engine.port().act(DEMO_SLUG, action, HOST))
-    except SandboxError as refused:  # somebody pressed twice: it runs already
+    except SandboxError as refused:  # pressed twice: it runs already
         log.debug("demo not mended: %s", refused)

@@ -31,7 +31,7 @@ _engine: Engine | None = None
 
 
 def port() -> EnginePort:
-    """The door to the engine, which is started now if nobody has needed it before."""
+    """The port of the engine, which is started at the first call."""
     global _engine
     with _starting:
         if _engine is None or not _engine.is_alive:  # one whose thread died is replaced; its sandboxes recover

@@ -1,4 +1,4 @@
-"""What the process is told from outside, read once by `settings`; every value has a default safe on one machine."""
+"""The process's environment variables, read once by `settings`; every value has a default safe on one machine."""
 
 import ipaddress
 import os

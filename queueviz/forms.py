@@ -47,7 +47,7 @@ def _put(given: dict[str, Any], field: str, value: str | list[str] | dict[str, s
 
 
 class NewSandboxForm(forms.Form):
-    """What starting a sandbox asks for: nothing but the stage."""
+    """What starting a sandbox asks for: nothing but the template."""
 
     template = forms.CharField(max_length=32, required=False, initial="orders")
     preset = forms.CharField(max_length=32, required=False)

@@ -1,4 +1,4 @@
-"""Nobody fills the log: of lines that say the same of others, a few a second are written and the rest is counted."""
+"""Against filling the log: of lines that say the same of others, a few a second are written and the rest is counted."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ DAY_S = 86_400
 
 
 class Readable:
-    """Too many fields, or a charset that is none of text: Django finds out wherever somebody reads the first field, and
+    """Too many fields, or a charset that is none of text: Django finds out wherever the first field is read, and
     again where the page that says so is drawn.
     """
 

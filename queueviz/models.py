@@ -15,7 +15,7 @@ DIGEST_LENGTH = 64  # SHA-256 in hex
 
 
 class Sandbox(models.Model):
-    """One sandbox: its address, its name and its owner.  Its state is the engine's to tell."""
+    """One sandbox: its address, its name and its owner.  Its state is known by the engine."""
 
     class Visibility(models.TextChoices):
         LINK = "link", "whoever has the address may watch"
@@ -46,7 +46,7 @@ class Sandbox(models.Model):
 
 
 class Grant(models.Model):
-    """A right given away: to a browser, a program, an account, or whoever opens a link first.
+    """A right given away: to a browser, a program, an account, or the first who opens a link.
 
     Secrets are stored as SHA-256 only: of a token or link in `digest`, of a browser in `holder`.
     """
@@ -76,7 +76,7 @@ class Grant(models.Model):
 class Cluster(models.Model):
     """A real RocketMQ cluster whose pages are at `/k/<name>/`: where it is, who may look, who may reset offsets.
 
-    Everything else about it is its own to tell.  Its ACL secret is never stored, only the name of the environment
+    Everything else is read from the cluster.  Its ACL secret is never stored, only the name of the environment
     variable that holds it.
     """
 
@@ -116,7 +116,7 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Key and secret go together, and the secret is there now: later nobody would see why nothing works."""
+        """Key and secret go together, and the secret is there now: later it would be unclear why nothing works."""
         if bool(self.access_key) != bool(self.secret_variable):
             missing = "secret_variable" if self.access_key else "access_key"
             raise ValidationError({missing: _("An access key and the variable of its secret key go together.")})

@@ -48,9 +48,9 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
                             "Look at the journal and at the offsets before you try again.") from None
     except SandboxError as refused:
         partly = (refused.details or {}).get("began") if isinstance(refused, ActionRefused) else None
-        told = {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
+        to = {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
         done = _done(visitor, cluster, action, int(partly)) if partly is not None else {}
-        owners.record(visitor, f"{what}-refused", cluster.slug, why=str(refused), **told, **done)
+        owners.record(visitor, f"{what}-refused", cluster.slug, why=str(refused), **to, **done)
         raise
     if point is not None:
         undoing.mark_undone(point)
@@ -60,7 +60,7 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
 
 
 def refuse(visitor: Visitor, visit: Visit, action: Action) -> access.Forbidden:
-    """Somebody tried who may not; the tries of one address that are written down are limited."""
+    """An attempt without the right; the attempts of one address that are written down are limited."""
     why = access.forbidden(visitor, visit)
     if isinstance(action, access.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
         owners.record(visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(why), plan=asdict(action))

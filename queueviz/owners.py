@@ -93,9 +93,9 @@ def claimable(token: str) -> Sandbox:
 
 
 def claim(visitor: Visitor, token: str) -> Sandbox:
-    """Use up the link: the visitor is an owner, too.  An owner who opens it leaves it to somebody else.
+    """Use up the link: the visitor is an owner, too.  An owner who opens it does not use it up.
 
-    Raises `NotFound`, or `ActionRefused` (409) where nobody would own anything: the link stays good.
+    Raises `NotFound`, or `ActionRefused` (409) where no one would own anything: the link stays good.
     """
     with transaction.atomic():
         grant = _claim(token)
@@ -106,7 +106,7 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
                                 "Open the link in a browser.")
         now = timezone.now()
         if not Grant.objects.filter(pk=grant.pk, revoked_at__isnull=True).update(revoked_at=now):
-            raise access.NotFound(USED_UP)  # by somebody else, just now
+            raise access.NotFound(USED_UP)  # by another visitor, just now
         access.remember(visitor, grant.sandbox)
         record(visitor, "claim", grant.sandbox.slug)
     return grant.sandbox
@@ -154,7 +154,7 @@ def make_keys(visitor: Visitor, sandbox: Sandbox) -> Keys:
 
 
 def drop_keys(visitor: Visitor, sandbox: Sandbox) -> None:
-    """Nobody signs any more.  Raises `ActionRefused`: 409 other machines reach its ports, 503 it sleeps."""
+    """Clients sign no more.  Raises `ActionRefused`: 409 other machines reach its ports, 503 it sleeps."""
     engine.answer(engine.port().set_keys(sandbox.slug, None))
     record(visitor, "no-keys", sandbox.slug)
 
@@ -185,7 +185,7 @@ def demo_sandbox() -> Sandbox:
 
 
 def demo_slug() -> str | None:
-    """The host's own sandbox, if somebody has been there; opens nothing."""
+    """The host's own sandbox, if it was visited; opens nothing."""
     return DEMO_SLUG if Sandbox.objects.filter(slug=DEMO_SLUG).exists() else None
 
 
@@ -233,12 +233,12 @@ def _open(slug: str, template: str, preset: str) -> None:
     try:
         engine.answer(port.create(slug, template, preset=preset), engine.OPENING_PATIENCE_S)
     except SandboxError:
-        port.delete(slug)  # unknown to the engine or half made: either way nobody waits for it
+        port.delete(slug)  # unknown to the engine or half made: either way no one waits for it
         raise
 
 
 def _remove_directory(slug: str) -> None:
-    """As far as there is one: somebody may have removed it by hand."""
+    """As far as there is one: it may have been removed by hand."""
     try:
         engine.answer(engine.port().delete(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:
@@ -257,7 +257,7 @@ def _claim(token: str) -> Grant:
 def _sweep() -> None:
     """Delete what expired a week ago; called when room is asked for, so no timer is needed."""
     gone = Sandbox.objects.filter(of_host=False, expires_at__lt=timezone.now() - RESTORABLE)
-    for sandbox in gone[:5]:  # a few at a time: somebody is waiting for a new one
+    for sandbox in gone[:5]:  # a few at a time: a visitor is waiting for a new one
         try:
             _remove_directory(sandbox.slug)
         except SandboxError:

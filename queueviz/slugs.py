@@ -17,7 +17,7 @@ SECOND = (
 
 
 def new_slug() -> str:
-    """`quiet-otter-hqnzrp`: hard to guess, since whoever has the address may watch."""
+    """`quiet-otter-hqnzrp`: hard to guess, since the address is enough to watch."""
     letters = "".join(secrets.choice(LETTERS) for _ in range(LETTER_COUNT))
     return f"{secrets.choice(FIRST)}-{secrets.choice(SECOND)}-{letters}"
 

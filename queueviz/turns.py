@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 @contextmanager
 def one_at_a_time(what: str) -> Iterator[None]:
-    """A transaction that nobody else is in who counts the same `what`, in whatever process.
+    """A transaction that excludes all others with the same `what`, in any process.
 
     SQLite has one writer at a time anyway (settings: IMMEDIATE).  PostgreSQL would let two count at once, and both be
     the last that fits: there the transaction holds a lock.

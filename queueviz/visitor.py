@@ -15,7 +15,7 @@ from django.http import HttpRequest
 
 BEARER = "bearer "
 SESSIONS = import_module(settings.SESSION_ENGINE)
-ONE_CUSTOMER = 64  # bits of an IPv6 address: whoever has one address has all that begin alike
+ONE_CUSTOMER = 64  # bits of an IPv6 address: one customer has all addresses that begin alike
 
 
 class Visitor(NamedTuple):
@@ -35,7 +35,7 @@ class Visitor(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """A keyed hash of the address: enough to count with, useless to anybody else."""
+        """A keyed hash of the address: enough to count with, useless for anything else."""
         return hmac.new(settings.SECRET_KEY.encode(), self.address.encode(), hashlib.sha256).hexdigest()
 
 
@@ -58,7 +58,7 @@ def of_request(request: HttpRequest) -> Visitor:
 
 
 def of_scope(scope: Mapping[str, Any]) -> Visitor:
-    """The visitor of a socket.  Without an Origin nobody vouches for the cookies, so they are not used."""
+    """The visitor of a socket.  Without an Origin the cookies are not trustworthy, so they are not used."""
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
     client = scope.get("client") or ("", 0)
     address = _forwarded(headers.get("x-forwarded-for", ""), str(client[0]))

@@ -67,7 +67,7 @@ def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _locks(place: Place, readings: Readings) -> dict[str, Any]:
-    """The numbers as they are; what is a property of clients may be told by way of any broker that runs."""
+    """The numbers as they are; a property of clients may be set by way of any broker that runs."""
     return {"lives": locks.lives_of(data_of(readings, locks.channel(place), Locks)), "masters": _masters(place)}
 
 

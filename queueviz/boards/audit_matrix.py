@@ -102,10 +102,10 @@ def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str]
     return [_line(pair, found[pair], breaks.get(pair, {})) for pair in sorted(found)]
 
 
-def _line(pair: tuple[str, str], told: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]) -> Line:
+def _line(pair: tuple[str, str], given: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]) -> Line:
     counts = []
     for verdict, word in VERDICTS.items():
-        mine = told.get(verdict, [])
+        mine = given.get(verdict, [])
         if verdict == OUT_OF_ORDER:
             kinds = tuple((kind, BREAKS[kind], breaks[kind].messages) for kind in BREAKS if kind in breaks)
             first = min((found.seq for found in breaks.values()), default="")
@@ -115,7 +115,7 @@ def _line(pair: tuple[str, str], told: Mapping[str, list[Mapping[str, Any]]], br
                        for row in sorted(mine, key=lambda row: -row["messages"]) if row["cause"])
         seqs = [row["example_seq"] for row in mine if row["example_seq"] is not None]
         counts.append(Count(verdict, word, sum(row["messages"] for row in mine), str(seqs[0]) if seqs else "", causes))
-    return Line(*pair, tuple(counts), sum(row["messages"] for some in told.values() for row in some))
+    return Line(*pair, tuple(counts), sum(row["messages"] for some in given.values() for row in some))
 
 
 def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:
@@ -145,8 +145,8 @@ def _strip(queue: str, offsets: Any, ranks: Any) -> Strip:
     edges = [0, *(np.flatnonzero(np.diff(worst)) + 1).tolist(), bins]
     pieces = tuple(Piece((*WORST_FIRST, "none")[worst[begin]], 100 * begin / bins, 100 * (end - begin) / bins)
                    for begin, end in pairwise(edges))
-    told = Counter(WORST_FIRST[rank] for rank in ranks.tolist())
-    counts = tuple((verdict, VERDICTS[verdict], told[verdict]) for verdict in VERDICTS if told[verdict])
+    count = Counter(WORST_FIRST[rank] for rank in ranks.tolist())
+    counts = tuple((verdict, VERDICTS[verdict], count[verdict]) for verdict in VERDICTS if count[verdict])
     return Strip(queue, first, last, per_bin, pieces, counts)
 
 

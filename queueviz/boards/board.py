@@ -21,12 +21,12 @@ def board_channel(place: Place) -> str | None:
     topic = place.topic(group)
     if not topic or (place.attached and not group):
         return None
-    name = group["group"] if group else ""  # a topic has queues whether somebody reads them or not
+    name = group["group"] if group else ""  # a topic has queues whether a group reads them or not
     return f"board/{place.slug}/{quote(name, safe='')}/{quote(topic, safe='')}"
 
 
 def store_channel(place: Place) -> str | None:
-    """None for a real cluster: nobody tells what lies in its log."""
+    """None for a real cluster: what lies in its log is not reported."""
     return f"store/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.page import Part, Place, Readings
 from sandbox.queries.rows.snapshot import Snapshot
 
-UNKNOWN = (  # what a real cluster does not tell (sandbox.attached), in the order of the Board
+UNKNOWN = (  # what a real cluster does not report (sandbox.attached), in the order of the Board
     (_("Next pull, held messages, which messages are done"),
      _("Nobody tells. A member says how many messages of a queue lie with it, not which of them are done.")),
     (_("Owner, in client memory, buffered, lock"),
@@ -47,7 +47,7 @@ TROUBLE = Part(
     name="trouble", template="queueviz/partials/trouble.html", channels=lambda place: [],
     context=lambda place, readings: {},
 )
-"""What everybody who looks at a sandbox should know; nothing, on most days."""
+"""Warnings for every visitor of a sandbox; usually none."""
 
 STATE = Part(
     name="cluster-state",

@@ -71,7 +71,7 @@ def known_text(known: KnownQueues) -> str:
 
 
 def down_brokers(queues: Mapping[str, MasterState]) -> list[str]:
-    """Of an orderly group, what stands still and what was lost, for each master that is down."""
+    """Of an orderly group, what waits and what was lost, for each master that is down."""
     lags: dict[str, int] = {}
     for key in sorted(queues):
         if down := mark_of(queues[key]):

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.page import node_name
 from sandbox.queries.rows.snapshot import BrokerRow, Snapshot
 
-CONSOLE = "console"  # whoever sends messages by hand
+CONSOLE = "console"  # the client that sends messages by hand
 
 
 class OfferedAction(NamedTuple):

@@ -1,4 +1,4 @@
-"""Lines over time from the job `lag_history`: fine where it is near, coarse where it is far, gaps where nobody knows.
+"""Lines over time from the job `lag_history`: fine where it is near, coarse where it is far, gaps where it is unknown.
 
 Rows come in layers, the coarsest first; each layer goes on where the one before it ended.  A point stands at the end of
 its row's time, as on the Board's chart.

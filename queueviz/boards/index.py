@@ -13,7 +13,7 @@ from sandbox.queries.rows.storage import Index
 
 
 def channel(place: Place) -> str | None:
-    """None for a real cluster: it answers queries, and shows nobody its files."""
+    """None for a real cluster: it answers queries, and does not show its files."""
     return f"index/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 

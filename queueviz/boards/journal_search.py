@@ -1,4 +1,4 @@
-"""What somebody types into the journal's search, in words of the reader's language, as an engine understands it."""
+"""What a visitor types into the journal's search, in words of the reader's language, as an engine understands it."""
 
 from __future__ import annotations
 

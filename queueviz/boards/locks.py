@@ -1,4 +1,4 @@
-"""Locks: who owns which queue of an orderly group, how long still, and why somebody waits (channel `locks/…`)."""
+"""Locks: who owns which queue of an orderly group, how long still, and why a member waits (channel `locks/…`)."""
 
 from __future__ import annotations
 

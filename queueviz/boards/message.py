@@ -46,7 +46,7 @@ def _life_context(place: Place, readings: Readings) -> Row:
 
 
 def shown_record(record: Mapping[str, Any]) -> Row:
-    """Bytes, body and places; what an attached cluster does not tell is None."""
+    """Bytes, body and places; what an attached cluster does not report is None."""
     message, entry = record["message"], record.get("entry")
     body = bytes.fromhex(message["body_hex"])
     return {

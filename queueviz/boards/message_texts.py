@@ -79,7 +79,7 @@ class SignWord(dict[str, Any]):
 
 
 def sign_word(table: dict[Any, Any], code: str | None) -> SignWord:
-    """A code nobody knows stays what it is."""
+    """An unknown code stays what it is."""
     sign, word, tone = table.get(code, ("·", code, "plain"))
     return SignWord(sign=sign, word=word, tone=tone)
 

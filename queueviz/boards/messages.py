@@ -18,7 +18,7 @@ SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to") 
 
 
 def channel(place: Place) -> str:
-    """Only filters that are set are in the name, so that everybody who looks at the same shares one channel."""
+    """Only filters that are set are in the name, so that all viewers of the same share one channel."""
     wanted = {name: value for name in FILTERS if (value := place.query.get(name, "").strip()[:FILTER_CHARS])}
     name = f"messages/{place.slug}"
     return f"{name}?{urlencode(wanted, quote_via=quote, safe='')}" if wanted else name

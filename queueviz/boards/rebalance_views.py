@@ -1,6 +1,6 @@
 """What the Rebalance page shows of its channel, one topic at a time: minds, lines, waves of rounds, moves.
 
-Twin of static/queueviz/js/rebalance_views.js, which says the same of every later frame.  What nobody can tell stays
+Twin of static/queueviz/js/rebalance_views.js, which says the same of every later frame.  What is unknown stays
 None and is written as an en dash.
 """
 
@@ -36,9 +36,9 @@ NOTHING: Rebalance = {
 }  # fmt: skip
 """Of a group the engine could not be asked about."""
 
-UNTOLD: Division = {"members": None, "queues": None, "mine": None, "asked_ms": None, "trigger": None, "index": None,
+UNKNOWN: Division = {"members": None, "queues": None, "mine": None, "asked_ms": None, "trigger": None, "index": None,
                     "agrees": None, "missed_ms": None, "missed_why": None}  # fmt: skip
-"""Of a member that does not tell what it believes."""
+"""Of a member that does not report its last division."""
 
 
 class Names(NamedTuple):
@@ -82,7 +82,7 @@ def topics_of(data: Rebalance) -> list[str]:
 
 
 def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
-    """By client id, letters first: what each member was told and what it made of it."""
+    """By client id, letters first: what each member received and what it computed of it."""
     members = data["members"]
     order = sorted(members, key=lambda client_id: (members[client_id]["letter"], client_id))
     return {client_id: mind(data, topic, client_id, names, now_ms) for client_id in order}
@@ -90,17 +90,17 @@ def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict
 
 def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_ms: int) -> Row:
     member, found = data["members"][client_id], data["beliefs"].get(f"{client_id}|{topic}")
-    belief: Division = found or UNTOLD
-    told, mine = belief["members"], belief["mine"]
+    belief: Division = found or UNKNOWN
+    ids, mine = belief["members"], belief["mine"]
     return {
         "who": member.get("actor") or client_id.partition("#")[0], "letter": member.get("letter") or "?",
         "me": rows.colour(member), "state": member.get("state"), "due_ms": member.get("due_ms"),
         "strategy": member.get("strategy"), "wants": wanted(member, topic),
         "asked_ms": belief["asked_ms"], "trigger": belief["trigger"],
-        "told": None if told is None else names.all(told), "has": counted(belief["queues"]),
+        "told": None if ids is None else names.all(ids), "has": counted(belief["queues"]),
         "place": _place(belief), "agrees": belief["agrees"], "against": _against(data, topic, belief, names),
         "mine": None if mine is None else " ".join(names.queue(key) for key in mine) or word("mind.nothing"),
-        "ids": None if told is None else list(told),
+        "ids": None if ids is None else list(ids),
         "result": None if mine is None else [row_of(key) for key in mine],
         "note": _note(member, found, now_ms),
     }  # fmt: skip
@@ -230,7 +230,7 @@ def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
 
 
 def gap(row: MoveRow) -> str:
-    """How long nobody read it, or two did."""
+    """How long no member read it, or two did."""
     left_ms = row["left_ms"]
     if row["from"] is None:
         return word("gap.first")

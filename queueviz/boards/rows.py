@@ -30,7 +30,7 @@ class QueueName(NamedTuple):
 
 
 def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """`q3` on one broker, `a:3` on several: what tells the brokers apart, then the id."""
+    """`q3` on one broker, `a:3` on several: what distinguishes the brokers, then the id."""
     names = {key: QueueName.of(key) for key in keys}
     brokers = sorted({name.broker for name in names.values()})
     if len(brokers) < 2:
@@ -48,7 +48,7 @@ class QueueView(NamedTuple):
     row: QueueRow
     me: str  # class with the consumer's colour
     letter: str
-    own: str  # reads, waits, nobody
+    own: str  # reads, waits, "nobody"
     who: str
     lag: int | None
     age_ms: int | None

@@ -72,7 +72,7 @@ def _broker(row: TopicAtBroker, queues: list[QueueOfTopic], groups: list[str]) -
 
 
 def _queue(queue: QueueOfTopic, groups: list[str]) -> Row:
-    """`stranded`: messages nobody can read any more or yet; those every group has finished are not."""
+    """`stranded`: messages that cannot be read any more or yet; those every group has finished are not."""
     messages = int(queue["max"] or 0) - int(queue["min"] or 0)
     waiting = {group: None if count is None else int(count) for group, count in queue["waiting"].items()}
     unreadable = queue["use"] in ("wo", "none")

@@ -58,7 +58,7 @@ def _panel(place: Place, readings: Readings) -> Row:
 
 
 def _client(place: Place, row: ClientNode) -> Row:
-    """With what the snapshot says of the same client: its address, language and release, as far as brokers tell."""
+    """With what the snapshot says of the same client: its address, language and release, as far as reported."""
     client_id = row["client_id"]
     for group in place.snapshot.get("groups", ()):
         for member in group["members"]:

@@ -99,7 +99,7 @@ def shape(data: Topology) -> str:
 
 def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms: int | None, now_ms: int) -> Ring:
     key, last_ms = f"{server}~{broker}", None if view is None else view["last_update_ms"]
-    if last_ms is None and view is not None and view.get("known_as"):  # a real one does not tell since when
+    if last_ms is None and view is not None and view.get("known_as"):  # a real one does not report since when
         return Ring(key, broker, UNKNOWN, word("view.known"), "known",
                     word("view.knows").format(server=server, broker=broker))  # fmt: skip
     if last_ms is None:

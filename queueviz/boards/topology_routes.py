@@ -1,4 +1,4 @@
-"""One topic's route as each name server tells it, beside each other, and where they differ (question `route`)."""
+"""One topic's route as each name server reports it, beside each other, and where they differ (question `route`)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Table(NamedTuple):
 
 
 def tables(answer: Row) -> list[Table]:
-    """A name server that is down says nothing, so nobody differs from it."""
+    """A name server that is down says nothing, so none differs from it."""
     given = answer.get("servers") or [answer]
-    told = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in given}
-    names = sorted({broker for rows in told.values() if rows for broker in rows})
-    up = [rows for rows in told.values() if rows is not None]
+    reported = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in given}
+    names = sorted({broker for rows in reported.values() if rows for broker in rows})
+    up = [rows for rows in reported.values() if rows is not None]
     return [Table(row["name_server"], row["known"] is not None, bool(row["known"]),
-                  [(broker, _cells(broker, told[row["name_server"]], up)) for broker in names])
+                  [(broker, _cells(broker, reported[row["name_server"]], up)) for broker in names])
             for row in given]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The ledger: every claim of the articles as one row, and the 49 differences between articles and code.
 
-Rows lie in `claims/*.toml`, one file per article and one for the differences.  Loading checks all of them, so whoever
-holds a `Ledger` holds complete rows; needs no Django, since the tests' own hooks read it too.
+Rows lie in `claims/*.toml`, one file per article and one for the differences.  Loading checks all of them, so a
+`Ledger` has complete rows; needs no Django, since the tests' own hooks read it too.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
         done = subprocess.run(command, cwd=root, env=_environment(), stdout=STDERR, check=False)
         if done.returncode not in FINISHED or not out.exists():
             raise RunBroken(f"pytest ended with exit code {done.returncode} before all tests had run.")
-        told = json.loads(out.read_text("utf-8"))
-        return Run([Outcome(one["id"], tuple(one["rows"]), one["outcome"]) for one in told["tests"]], told["unread"])
+        read = json.loads(out.read_text("utf-8"))
+        return Run([Outcome(one["id"], tuple(one["rows"]), one["outcome"]) for one in read["tests"]], read["unread"])
 
 
 def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[st
 
 
 def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ended: Run) -> list[str]:
-    """Why the ledger cannot be believed: rows nobody shows, marks of rows there are not, tests that did not pass."""
+    """Why the ledger cannot be believed: rows no test shows, marks of rows there are not, tests that did not pass."""
     said = [f"{module} could not be collected: whatever it shows is not counted." for module in ended.unread]
     for entry in listed:
         if not entry["tests"]:

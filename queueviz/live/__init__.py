@@ -1,1 +1,1 @@
-"""Live boards: read once, compare once, encode once, and send to whoever keeps up (docs/live.md)."""
+"""Live boards: read once, compare once, encode once, and send to viewers that keep up (docs/live.md)."""

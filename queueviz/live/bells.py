@@ -23,7 +23,7 @@ class SlugBell:
             self._rung = True
             try:
                 self._loop.call_soon_threadsafe(self._heard)
-            except RuntimeError:  # the loop is closed: nobody is there to hear
+            except RuntimeError:  # the loop is closed: no one can hear it
                 return
 
     def listen_again(self) -> None:
@@ -31,7 +31,7 @@ class SlugBell:
 
 
 class Bells:
-    """One bell for each sandbox that somebody watches or is about to."""
+    """One bell for each sandbox that is watched or about to be."""
 
     def __init__(self, port: "EnginePort", loop: asyncio.AbstractEventLoop, heard: Callable[[str], None]) -> None:
         self._port = port
@@ -47,7 +47,7 @@ class Bells:
         if slug not in self._bells:
             bell = SlugBell(self._loop, lambda: self._heard(slug))
             subscribed = asyncio.wrap_future(self._port.subscribe(slug, bell))
-            subscribed.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait for it
+            subscribed.add_done_callback(lambda done: done.cancelled() or done.exception())  # its waiter may be gone
             self._bells[slug] = bell, subscribed
         try:
             await asyncio.wait_for(asyncio.shield(self._bells[slug][1]), patience_s)
@@ -61,7 +61,7 @@ class Bells:
             self._bells[slug][0].listen_again()
 
     def drop(self, slug: str) -> None:
-        """Nobody waits for the engine here: it hears in the order it was told."""
+        """Does not wait for the engine, which takes calls in their order."""
         bell, subscribed = self._bells.pop(slug)
         subscribed.cancel()
         self._port.unsubscribe(slug, bell)

@@ -56,7 +56,7 @@ class Channel:
         self._snapshot: str | None = None
 
     def due_at_s(self) -> float | None:
-        """When it may be read next, for who looks and costs no more than its share.  None while nobody looks."""
+        """When it may be read next for a viewer that costs no more than its share.  None without viewers."""
         served_s = min((viewer.served_from_s for viewer in self.lookers), default=None)
         if served_s is None:
             return None
@@ -116,7 +116,7 @@ class Channel:
         return self._snapshot
 
     def _delta(self, reading: Reading, difference: frames.Delta, *, rate_changed: bool) -> str | None:
-        """Encoded where somebody can use it and it fits; None sends everybody the snapshot."""
+        """Encoded where a viewer can use it and it fits; None sends every viewer the snapshot."""
         if all(viewer.watches[self.name].behind or viewer.hidden for viewer in self.viewers):
             return None
         self.figures.encoded += 1

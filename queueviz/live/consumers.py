@@ -116,13 +116,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _wake(self, ch: str) -> None:
         """A visit, as opening a page is: after a restart of the server an open page finds its sandbox asleep.
 
-        Once for each socket: a page that is open while its sandbox is put to sleep must not wake it again.
+        Once for each socket: a page that is open while its sandbox is stopped must not wake it again.
         Where waking is refused the channel says so: it ends with `asleep` or `failed`.
         """
         slug = slug_of(ch)
         if slug is None or slug in self._woken:
             return
-        if not await self.hub.door.ask(lambda: database_sync_to_async(_may_wake)(self.visitor, slug)):
+        if not await self.hub.turns.ask(lambda: database_sync_to_async(_may_wake)(self.visitor, slug)):
             self._woken.add(slug)
             return
         try:

@@ -12,7 +12,7 @@ NOT_SHOWN = frozenset({"Keyframe"})  # only replays read it, and it is large
 
 
 class FactChannel:
-    """Facts of one sandbox.  Rows are encoded once for everybody who has read equally far."""
+    """Facts of one sandbox.  Rows are encoded once for all viewers that have read equally far."""
 
     def __init__(self, name: str, slug: str, figures: Figures) -> None:
         self.name, self.slug = name, slug

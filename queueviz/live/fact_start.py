@@ -9,8 +9,8 @@ from sandbox.journal.event_filter import EventFilter
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
 
-TOLD_ENOUGH = 6  # facts to begin with: as many as the Board's panel shows
-TOLD_PAGES = 4  # of the journal, for so many
+ENOUGH_FACTS = 6  # facts to begin with: as many as the Board's panel shows
+MOST_PAGES = 4  # of the journal, for so many
 
 T = TypeVar("T")
 
@@ -37,18 +37,18 @@ async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | N
     found = await ask(port.look_back(slug, EventFilter("facts"), after=after, most=MOST_ROWS + 1))
     if found is not None and found.before is None and len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
         return FactStart(int(found.rows[0]["seq"]) if found.rows else after, found.rows[::-1])
-    return FactStart(end, await _told(port, ask, slug, end, after), is_cut=True)
+    return FactStart(end, await _without_steps(port, ask, slug, end, after), is_cut=True)
 
 
-async def _told(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
+async def _without_steps(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
     """The newest facts that are no steps, oldest first; where they are rare, a few, and not from long ago."""
     rows: list[dict[str, Any]] = []
     before: int | None = end + 1
-    for _ in range(TOLD_PAGES):
+    for _ in range(MOST_PAGES):
         most = MOST_ROWS - len(rows)
         found = await ask(port.look_back(slug, EventFilter("told"), before=before, after=after, most=most))
         rows += found.rows if found is not None else []
         before = found.before if found is not None else None
-        if before is None or len(rows) >= TOLD_ENOUGH:
+        if before is None or len(rows) >= ENOUGH_FACTS:
             break
     return rows[::-1]

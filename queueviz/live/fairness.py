@@ -1,4 +1,4 @@
-"""Which boards are read first where the engine has no time for all: nobody's many boards starve another's one."""
+"""Which boards are read first where the engine has no time for all: many boards of one do not starve another's."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

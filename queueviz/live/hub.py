@@ -19,7 +19,7 @@ from channels.db import database_sync_to_async
 from queueviz.live import frames, rights
 from queueviz.live.bells import Bells
 from queueviz.live.channel import FACTS, Channel, slug_of
-from queueviz.live.door import Door
+from queueviz.live.database_turns import DatabaseTurns
 from queueviz.live.fact_channel import MOST_ROWS, FactChannel
 from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
@@ -63,7 +63,7 @@ class Hub:
         self._facts: dict[str, FactChannel] = {}
         self._places: dict[str, Counter[Viewer]] = {}  # slug -> its viewers -> how many of its channels each watches
         self._joining: Counter[str] = Counter()  # slug -> viewers on their way to it
-        self.door = Door(self.host.rights_share)
+        self.turns = DatabaseTurns(self.host.rights_share)
         self._bells = Bells(port, self._loop, self._heard)
         self._newest: dict[str, int] = {}  # slug -> seq, for the beat
         self._served_s: dict[str, float] = {}  # slug -> when a board of it was read
@@ -87,7 +87,7 @@ class Hub:
             self._rights = self._loop.create_task(self._check_rights(self.still_see))
 
     def forget(self, viewer: Viewer) -> None:
-        """The socket is gone.  Nothing is waited for: whoever ends it may be killed at its next await."""
+        """The socket is gone.  Nothing is waited for: its task may be killed at its next await."""
         viewer.closed = True
         self._viewers.pop(viewer, None)
         for name in [*viewer.watches, *viewer.fact_cursors]:
@@ -95,7 +95,7 @@ class Hub:
         self._news.set()
 
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
-        """Show `name` to the viewer from its next frame on, or tell it why not."""
+        """Show `name` to the viewer from its next frame on, or send why not."""
         slug = slug_of(name)
         if slug is None or len(name) > 1_000:
             return await viewer.send(frames.end(name[:1_000], "unknown"))
@@ -103,7 +103,7 @@ class Hub:
         if not known and viewer.channel_count >= self.limits.channels:
             return await viewer.send(frames.end(name, "too_many_channels"))
         is_there = viewer in self._places.get(slug, ())  # then its right is read every second
-        if not is_there and not await self.door.ask(lambda: viewer.may_see(slug)):
+        if not is_there and not await self.turns.ask(lambda: viewer.may_see(slug)):
             return await viewer.send(frames.end(name, "unknown"))
         self._joining[slug] += 1
         try:
@@ -369,7 +369,7 @@ def hub_of_this_loop(port: "EnginePort") -> Hub:
 
 
 def rights_changed(slug: str) -> None:
-    """Called from any thread after a share was revoked, a sandbox made private or a cluster taken from somebody.
+    """Called from any thread after a share was revoked, a sandbox made private or a cluster's operator removed.
 
     Not in the caller's context: a request's own ends with it, and the database would be asked from its dead thread.
     """

@@ -39,7 +39,7 @@ class Watch:
             self.unacknowledged.popleft()
 
     def age_s(self, now_s: float) -> float:
-        """Of the oldest frame nobody has confirmed."""
+        """Of the oldest unconfirmed frame."""
         return now_s - self.unacknowledged[0].at_s if self.unacknowledged else 0.0
 
 

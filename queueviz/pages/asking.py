@@ -1,4 +1,4 @@
-"""One message of a real cluster: nobody reads its messages all the time, so its brokers are asked for it by its id."""
+"""One message of a real cluster: its messages are not read all the time, so its brokers are asked for it by its id."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 def message(slug: str, snapshot: Snapshot, message_id: str) -> Reading | None:
-    """As the channel of a sandbox's message: `record`, or `why` there is none.  None: nobody answers."""
+    """As the channel of a sandbox's message: `record`, or `why` there is none.  None: no broker answers."""
     try:
         found = _ask(slug, FindMessages(id=message_id))["rows"]
         record = _record(slug, found[0]) if found else None

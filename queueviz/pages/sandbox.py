@@ -86,7 +86,7 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def shell(request: HttpRequest, visit: access.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
-    """What every page of a sandbox shows; a visit of somebody who may act wakes a sleeping one."""
+    """What every page of a sandbox shows; a visitor who may act wakes a sleeping one."""
     slug = visit.sandbox.slug
     attaching.demand(visit)
     port = engine.port()

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from queueviz import access, acting, owners
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import heart, places
+from queueviz.runs import heartbeat, places
 from queueviz.runs.offers import offers
 from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor
@@ -65,7 +65,7 @@ def newest(sandbox: Sandbox, job: str) -> PipelineRun | None:
 
 
 def is_worker_alive() -> bool:
-    return heart.is_beating(places.home() / places.FOLDER)
+    return heartbeat.is_beating(places.home() / places.FOLDER)
 
 
 def _sandbox(visitor: Visitor, slug: str) -> Sandbox:

@@ -14,7 +14,7 @@ STOP_WITHIN_S = 4.0
 
 
 class WorkerBeside:
-    """A session of its own, so that Ctrl+C reaches the server alone, which then tells the worker."""
+    """A session of its own, so that Ctrl+C reaches the server alone, which then stops the worker."""
 
     def __init__(self) -> None:
         self._over = threading.Event()

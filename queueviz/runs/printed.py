@@ -30,8 +30,8 @@ def _rows(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:
-    told = [[_text(value) for value in row.values()] for row in rows]
-    texts = [list(rows[0]), *([*map(_cut, row[:-1]), row[-1]] for row in told)]
+    printed = [[_text(value) for value in row.values()] for row in rows]
+    texts = [list(rows[0]), *([*map(_cut, row[:-1]), row[-1]] for row in printed)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
@@ -41,8 +41,8 @@ def _text(value: Any) -> str:
     """In one line of characters a terminal shows as they are."""
     if value is None:
         return "-"
-    told = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
-    return "".join(character if character.isprintable() else "·" for character in told)
+    printed = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
+    return "".join(character if character.isprintable() else "·" for character in printed)
 
 
 def _cut(text: str) -> str:

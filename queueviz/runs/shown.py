@@ -1,4 +1,4 @@
-"""A run as pages and programs are told of it."""
+"""A run as pages and programs see it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queueviz.models import PipelineRun
 from queueviz.runs.tables import Result
 
 
-def told(run: PipelineRun) -> dict[str, Any]:
+def run_row(run: PipelineRun) -> dict[str, Any]:
     """`stage` None: it waits, or Spark is only starting.  Times in milliseconds since 1970, of the wall clock."""
     return {"run": run.run, "job": run.job, "options": run.options, "state": run.state, "stage": run.stage,
             "tasks_done": run.tasks_done, "tasks": run.tasks, "cancelling": run.cancel_asked and not run.is_over,
@@ -23,7 +23,7 @@ def sentence(run: PipelineRun) -> str:
     return refusals.filled(run.why, run.why_values)
 
 
-def result_told(result: Result) -> dict[str, Any] | None:
+def result_row(result: Result) -> dict[str, Any] | None:
     """Its manifest; None before the first good run."""
     made = result.manifest
     if made is None:

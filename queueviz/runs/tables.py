@@ -1,4 +1,4 @@
-"""What the last good run left, read with pyarrow: never more rows at a time than somebody asked for.
+"""What the last good run left, read with pyarrow: never more rows at a time than asked for.
 
 A new result may take the place of the one being read; then it is read again from the new one.
 """

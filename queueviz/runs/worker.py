@@ -1,7 +1,7 @@
 """The worker: takes runs in the order they were asked for, and has one warm Spark child carry them out.
 
 The child is started with the first run and let go when nothing was asked of it for a while.  Whatever ends a run also
-ends its row: no row says "at work" while nobody is.
+ends its row: no row says "at work" while no worker is.
 """
 
 import logging
@@ -19,7 +19,7 @@ from django.utils.translation import override
 
 from queueviz.models import PipelineRun
 from queueviz.runs import places, sentences
-from queueviz.runs.heart import Heart
+from queueviz.runs.heartbeat import Heartbeat
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.launch import ENDED, Order
@@ -53,7 +53,7 @@ class Said(NamedTuple):
     """A line of a child; None: it has ended."""
 
     child: Child
-    told: dict[str, Any] | None
+    report: dict[str, Any] | None
 
 
 class Current:
@@ -75,7 +75,7 @@ class Worker:
 
     def __init__(self, directory: Path, open_child: Callable[[Path], Child], *, limits: HostLimits | None = None,
                  now: Callable[[], float] = time.monotonic) -> None:
-        self.heart = Heart(directory)
+        self.heartbeat = Heartbeat(directory)
         self._words = directory / WORDS
         self._open_child, self._limits, self._now = open_child, limits or HostLimits(), now
         self._said: SimpleQueue[Said] = SimpleQueue()
@@ -86,7 +86,7 @@ class Worker:
 
     def begin(self) -> bool:
         """False: another worker lives.  What one before left at work is over."""
-        if not self.heart.take():
+        if not self.heartbeat.take():
             return False
         _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, sentences.WORKER_ENDED)
         return True
@@ -104,7 +104,7 @@ class Worker:
 
     def turn(self, patience_s: float) -> None:
         """Hear what the child says, for as long as that; then look at what people want, and at the time."""
-        self.heart.beat()
+        self.heartbeat.beat()
         if self._current is not None and self._current.outcome is not None:
             self._settle(self._current)
         self._hear(patience_s)
@@ -124,7 +124,7 @@ class Worker:
         if self._child is not None:
             self._child.kill()
             self._let_go(END_WITHIN_S)
-        self.heart.stop()
+        self.heartbeat.stop()
 
     def _hear(self, patience_s: float) -> None:
         try:
@@ -139,28 +139,28 @@ class Worker:
         current = self._current
         if said.child is not self._child:
             return  # the last words of one let go
-        if said.told is None:
+        if said.report is None:
             self._died()
-        elif current is None or said.told["run"] != current.order.run:
+        elif current is None or said.report["run"] != current.order.run:
             return
         else:
             current.is_heard = True
-            self._hear_of(current, said.told)
+            self._hear_of(current, said.report)
 
-    def _hear_of(self, current: Current, told: dict[str, Any]) -> None:
-        if told["state"] in ENDED:
+    def _hear_of(self, current: Current, report: dict[str, Any]) -> None:
+        if report["state"] in ENDED:
             self._is_used = True
-            self._ended(current, told)
-        elif "tasks" in told:
-            _row(current).update(stage=told["stage"], tasks_done=told["done"], tasks=told["tasks"])
+            self._ended(current, report)
+        elif "tasks" in report:
+            _row(current).update(stage=report["stage"], tasks_done=report["done"], tasks=report["tasks"])
 
-    def _ended(self, current: Current, told: dict[str, Any]) -> None:
-        if told["state"] == "done":
-            self._finish(State.DONE, tables=told["tables"], true_to=_true_to(current))
+    def _ended(self, current: Current, report: dict[str, Any]) -> None:
+        if report["state"] == "done":
+            self._finish(State.DONE, tables=report["tables"], true_to=_true_to(current))
         elif current.cancelled_s is not None:  # whatever Spark makes of it
             self._finish(State.CANCELLED, current.why, **current.values)
         else:
-            self._finish(State(told["state"]), told.get("why", ""))
+            self._finish(State(report["state"]), report.get("why", ""))
 
     def _look_at(self, current: Current) -> None:
         now_s = self._now()
@@ -172,7 +172,7 @@ class Worker:
                 self._finish(State.CANCELLED, current.why, **current.values)
             return
         wish = PipelineRun.objects.filter(pk=current.pk).values_list("cancel_asked", flat=True).first()
-        if wish is None or wish:  # the sandbox is gone, or somebody said so
+        if wish is None or wish:  # the sandbox is gone, or a visitor cancelled it
             self._cancel(current)
         elif now_s - current.began_s >= self._limits.pipeline_run_s:
             self._cancel(current, sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
@@ -186,7 +186,7 @@ class Worker:
                 self._died()
 
     def _take(self) -> bool:
-        """The oldest run that waits is ours, unless somebody cancels it in this moment."""
+        """The oldest run that waits is ours, unless it is cancelled in this moment."""
         run = PipelineRun.objects.filter(state=State.QUEUED).select_related("sandbox").order_by("pk").first()
         if run is None:
             return False
@@ -225,8 +225,8 @@ class Worker:
 
     def _listen(self, child: Child) -> None:
         try:
-            for told in child.reports():
-                self._said.put(Said(child, told))
+            for report in child.reports():
+                self._said.put(Said(child, report))
         except (ValueError, OSError):  # no line of ours, or closed meanwhile
             log.warning("Spark's process cannot be understood any more")
             child.kill()
@@ -275,7 +275,7 @@ class Worker:
         log.info("run %s of %s: %s", current.order.run, current.order.job, (current.outcome or {}).get("state"))
 
     def _let_go(self, patience_s: float = 0.0) -> None:
-        """It says goodbye to its parts in its own time; nobody waits for it."""
+        """It closes its parts in its own time; no one waits for it."""
         child, self._child = self._child, None
         if child is not None:
             closing = threading.Thread(target=child.close)

@@ -1,4 +1,4 @@
-"""The field's words: docstrings, comments and names of the engine do without poetic and personal ones."""
+"""The field's words: docstrings, comments and names do without poetic and personal ones."""
 
 import ast
 import io
@@ -16,15 +16,21 @@ WORDS = frozenset(re.findall(r"\w+", """
     lent story stories deed deeds walls door doors diary diaries ground tenant tenants heart stage stages"""))
 PHRASES = re.compile(r"\b(who looks|looks on|stands? still|put to sleep|falls? asleep|says? goodbye)\b", re.IGNORECASE)
 
+# Packages and files still to be done.  This list only becomes shorter.
+NOT_YET = ("queueviz/templatetags",)
 # Words that are terms of the field there, or names on the wire, on disk or in settings.
 TERMS = {
-    "pipeline": {"stage", "stages"},  # of Spark, and a column of `latency`
-    "transport/tcp_limits.py": {"told"},  # refusals_told_per_s, a limit by name
-    "journal/events/offsets.py": {"told"},  # a step of OffsetsReset
-    "queries/rows/locks.py": {"told"},  # a key of its JSON
+    "queueviz/api_runs.py": {"stage"},  # of Spark
+    "queueviz/models.py": {"stage"},  # of Spark
+    "sandbox/pipeline": {"stage", "stages"},  # of Spark, and a column of `latency`
+    "sandbox/transport/tcp_limits.py": {"told"},  # refusals_told_per_s, a limit by name
+    "sandbox/journal/events/offsets.py": {"told"},  # a step of OffsetsReset
+    "sandbox/queries/rows/locks.py": {"told"},  # a key of its JSON
 }
 
-FILES = sorted((ROOT / "sandbox").rglob("*.py"))
+ALL = {path.relative_to(ROOT).as_posix(): path for scope in ("queueviz", "sandbox")
+       for path in sorted((ROOT / scope).rglob("*.py"))}
+FILES = {name: path for name, path in ALL.items() if not name.startswith(NOT_YET)}
 
 
 def prose(text: str) -> Iterator[tuple[int, str]]:
@@ -69,14 +75,19 @@ def found(text: str, allowed: frozenset[str] = frozenset()) -> list[tuple[int, s
     return sorted(places)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT / "sandbox").as_posix())
-def test_words_are_the_fields(path: Path) -> None:
-    name = path.relative_to(ROOT / "sandbox").as_posix()
+@pytest.mark.parametrize("name", FILES)
+def test_words_are_the_fields(name: str) -> None:
     allowed = frozenset[str]().union(*(words for place, words in TERMS.items() if name.startswith(place)))
-    assert found(path.read_text("utf-8"), allowed) == []
+    assert found(FILES[name].read_text("utf-8"), allowed) == []
 
 
 def test_it_finds_them_in_docstrings_comments_and_names() -> None:
     code = ("def tell(story: str) -> None:", '    """`told` stays."""', "    heard = story  # dear")
     text = "\n".join(('"""Everybody\'s diary."""', *code)) + "\n"
     assert found(text) == [(1, "diary"), (1, "everybody"), (2, "story"), (2, "tell"), (4, "dear")]
+
+
+@pytest.mark.parametrize("place", NOT_YET)
+def test_what_is_not_done_yet_exists_and_needs_it(place: str) -> None:
+    files = [path for name, path in ALL.items() if name.startswith(place)]
+    assert any(found(path.read_text("utf-8")) for path in files), f"{place} is done: take it from the list"

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import places
-from queueviz.runs.heart import Heart
+from queueviz.runs.heartbeat import Heartbeat
 from queueviz.runs.tables import Result
 from tests.web.pipeline_results import leave
 from tests.web.test_api import JSON, bearer, make
@@ -45,10 +45,10 @@ def test_a_run_is_asked_for_and_waits(visitor: Client, runs: str) -> None:
 
 
 def test_a_living_worker_is_told_of(visitor: Client, runs: str) -> None:
-    heart = Heart(places.home() / places.FOLDER)
-    assert heart.take()
+    heartbeat = Heartbeat(places.home() / places.FOLDER)
+    assert heartbeat.take()
     assert visitor.get(runs).json()["worker"] is True
-    heart.stop()
+    heartbeat.stop()
     assert visitor.get(runs).json()["worker"] is False
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import places
-from queueviz.runs.heart import Heart
+from queueviz.runs.heartbeat import Heartbeat
 from tests.web.clusters import browser_of, cluster
 from tests.web.fake_port import FakePort
 from tests.web.pipeline_results import leave
@@ -105,10 +105,10 @@ def test_a_run_at_work_is_cancelled_by_its_button(visitor: Client, mine: str) ->
 
 def test_without_a_worker_the_page_says_which_command_starts_one(visitor: Client, mine: str) -> None:
     assert "manage.py pipelineworker" in page(visitor, mine)
-    heart = Heart(places.home() / places.FOLDER)
-    assert heart.take()
+    heartbeat = Heartbeat(places.home() / places.FOLDER)
+    assert heartbeat.take()
     assert "manage.py pipelineworker" not in page(visitor, mine)
-    heart.stop()
+    heartbeat.stop()
 
 
 def test_a_stranger_sees_runs_and_may_neither_ask_nor_cancel(visitor: Client, stranger: Client, mine: str) -> None:

@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import heart, places
+from queueviz.runs import heartbeat, places
 from queueviz.runs.worker import GRACE_S, Child, Worker
 from sandbox.control.limits import HostLimits
 from tests.web.scripted_child import ScriptedChild
@@ -186,7 +186,7 @@ def test_what_a_killed_worker_left_at_work_fails_with_the_next_worker(stage: Sta
     left, waiting = asked(sandbox, "waits"), asked(sandbox, "done")
     stage.at_work(left)
     stage.children[0].kill()
-    stage.worker.heart.stop()  # the file's lock goes with a killed process
+    stage.worker.heartbeat.stop()  # the file's lock goes with a killed process
     stage.worker = stage.new_worker()
     assert stage.worker.begin()
     left.refresh_from_db()
@@ -200,7 +200,7 @@ def test_a_worker_that_is_stopped_leaves_no_run_at_work(stage: Stage, sandbox: S
     stage.worker.end()
     run.refresh_from_db()
     assert (run.state, run.why) == (State.FAILED, "The server was stopped while this ran. Run it again.")
-    assert not heart.is_beating(stage.home / places.FOLDER)
+    assert not heartbeat.is_beating(stage.home / places.FOLDER)
 
 
 def test_a_second_worker_of_the_same_data_home_does_not_begin(stage: Stage) -> None:
@@ -259,10 +259,10 @@ def _locked(*args: Any, **more: Any) -> int:
 
 def test_a_worker_is_seen_alive_as_long_as_its_heart_beats(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = stage.home / places.FOLDER
-    assert heart.is_beating(directory)
-    later = heart.time.time() + heart.LOST_AFTER_S
-    monkeypatch.setattr(heart.time, "time", lambda: later)
-    assert not heart.is_beating(directory)
+    assert heartbeat.is_beating(directory)
+    later = heartbeat.time.time() + heartbeat.LOST_AFTER_S
+    monkeypatch.setattr(heartbeat.time, "time", lambda: later)
+    assert not heartbeat.is_beating(directory)
 
 
 def test_spark_is_not_in_the_memory_of_an_idle_worker() -> None:

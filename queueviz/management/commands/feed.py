@@ -1,4 +1,4 @@
-"""`manage.py feed flights|csv|ndjson …`: real data into a running sandbox, or into a store nobody holds."""
+"""`manage.py feed flights|csv|ndjson …`: real data into a running sandbox, or into a store that no process holds."""
 
 import argparse
 from collections.abc import Callable, Iterator

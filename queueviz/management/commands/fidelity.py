@@ -42,7 +42,7 @@ class Command(BaseCommand):
         except runner.RunBroken as broken:
             raise CommandError(str(broken)) from None
         listed = runner.by_row(asked, ended.outcomes)
-        self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=1) if options["json"] else _told(listed))
+        self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=1) if options["json"] else _lines(listed))
         found = runner.faults(listed, rows, ended)
         for fault in found:
             self.stderr.write(fault)
@@ -68,7 +68,7 @@ def _working_directory(tests: Path, root: Path) -> Path:
     return root if tests.resolve().is_relative_to(root) else tests
 
 
-def _told(listed: Iterable[Mapping[str, Any]]) -> str:
+def _lines(listed: Iterable[Mapping[str, Any]]) -> str:
     """Row and claim, then each test once with how often it ended how."""
     lines = []
     for entry in listed:

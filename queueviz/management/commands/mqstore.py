@@ -24,7 +24,7 @@ class Command(BaseCommand):
             self.stdout.flush()
         except StoreError as why:
             raise CommandError(str(why), returncode=1) from why
-        except BrokenPipeError:  # whoever read us has seen enough (`| head`)
+        except BrokenPipeError:  # the reader has seen enough (`| head`)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return
         if code:

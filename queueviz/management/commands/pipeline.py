@@ -98,22 +98,22 @@ class Command(BaseCommand):
     def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
         """Ctrl-C ends a run that follows, and it is done then; any other it cuts off."""
         try:
-            return self._told(child, quiet=quiet)
+            return self._follow(child, quiet=quiet)
         except KeyboardInterrupt:
             if order.options.get("follow") != "true":
                 raise
             child.end(order.run)
-            return self._told(child, quiet=quiet)
+            return self._follow(child, quiet=quiet)
 
-    def _told(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
+    def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
         """Until its end; None: the process was gone before."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
-            for told in child.reports():
-                if told["state"] in ENDED:
-                    return told
-                if "tasks" in told:
-                    bar.total, bar.n = told["tasks"], told["done"]
-                    bar.set_description(f"stage {told['stage']}")
+            for report in child.reports():
+                if report["state"] in ENDED:
+                    return report
+                if "tasks" in report:
+                    bar.total, bar.n = report["tasks"], report["done"]
+                    bar.set_description(f"stage {report['stage']}")
         return None
 
 

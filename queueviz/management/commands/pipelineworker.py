@@ -14,7 +14,7 @@ from queueviz.runs import places
 from queueviz.runs.worker import Worker
 from sandbox.pipeline.launch import Child, Where
 
-SCRATCH = ".worker"  # Spark's own files; nobody else's, so what a killed one left can go
+SCRATCH = ".worker"  # Spark's own files; of this process only, so what a killed one left can go
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from sandbox.simulation.many import Tally, Work, run_many
 from sandbox.simulation.run import play
 from sandbox.simulation.script import PROFILES, write_script
 
-TELL_EVERY_S = 10.0
+PROGRESS_EVERY_S = 10.0
 INTERRUPTED = 130
 
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--seeds", type=int, default=50, help="how many (default 50)")
         parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
-        parser.add_argument("--seed", type=int, help="one seed only, told step by step")
+        parser.add_argument("--seed", type=int, help="one seed only, shown step by step")
         parser.add_argument("--profile", choices=PROFILES, default="mixed", help="what is played most")
         parser.add_argument("--minutes", type=float, help="how long troubles last (default: as the seed says)")
         parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         tally, began_s, interrupted = Tally(work), time.monotonic(), False
         try:
             if options["seed"] is not None:
-                self._one(options["seed"], tally, told=not options["json"])
+                self._one(options["seed"], tally, verbose=not options["json"])
             else:
                 self._many(range(options["first"], options["first"] + options["seeds"]), tally, options)
         except KeyboardInterrupt:
@@ -46,29 +46,29 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(figures))
         else:
-            self._tell(figures)
+            self._print(figures)
         if figures["violations"] or interrupted:
             sys.exit(1 if figures["violations"] else INTERRUPTED)
 
-    def _one(self, seed: int, tally: Tally, *, told: bool) -> None:
+    def _one(self, seed: int, tally: Tally, *, verbose: bool) -> None:
         script = write_script(seed, profile=tally.work.profile, minutes=tally.work.minutes)
-        if told:
+        if verbose:
             self.stdout.write("\n".join(script.lines()))
         result = play(script)
         tally.add(result)
-        if told:
+        if verbose:
             self.stdout.write(f"journal: {result.entries} events, {result.digest()}")
 
     def _many(self, seeds: range, tally: Tally, options: dict[str, Any]) -> None:
-        told_s = time.monotonic()
+        shown_s = time.monotonic()
         for result in run_many(seeds, tally.work, workers=min(options["workers"], len(seeds))):
             tally.add(result)
             now_s = time.monotonic()
-            if not options["json"] and now_s - told_s >= TELL_EVERY_S:
-                told_s = now_s
+            if not options["json"] and now_s - shown_s >= PROGRESS_EVERY_S:
+                shown_s = now_s
                 self.stderr.write(f"{tally.seeds} of {len(seeds)} seeds, {len(tally.violations)} violations")
 
-    def _tell(self, figures: dict[str, Any]) -> None:
+    def _print(self, figures: dict[str, Any]) -> None:
         for found in figures["violations"]:
             self.stdout.write(f"seed {found['seed']}, {found['promise']}: {found['sentence']}\n    {found['again']}")
         for kind, count in figures["played"].items():

@@ -9,7 +9,7 @@ T = TypeVar("T")
 LONGEST_REST_S = 0.05  # a question that waited for others did not keep us busy
 
 
-class Door:
+class DatabaseTurns:
     """Who comes waits in a row; a socket has at most one question in it, so that each gets its turn."""
 
     def __init__(self, share: float) -> None:

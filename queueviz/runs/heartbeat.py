@@ -1,7 +1,7 @@
-"""How others see that a worker is alive: a file it holds locked and touches while it lives.
+"""The heartbeat of a worker: a file it holds locked and touches while it lives.
 
 The lock makes it the only one of its data home, and goes with the process, however that ends.  So a worker that has
-just begun knows of every run marked as running that nobody is at work on it any more.
+just begun knows of every run marked as running that no worker is at work on it any more.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ LOST_AFTER_S = 10.0  # without a beat
 FILE = "worker"
 
 
-class Heart:
+class Heartbeat:
     """Of one worker.  `take` first; then `beat` now and then, and `stop` at the end."""
 
     def __init__(self, directory: Path) -> None:
@@ -44,7 +44,7 @@ class Heart:
             os.utime(self._path)
 
     def stop(self) -> None:
-        """Nobody need wait until the beat is missed."""
+        """No one need wait until the beat is missed."""
         if self._file is not None:
             self._file.truncate(0)
             self._file.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from queueviz.live.door import Door
+from queueviz.live.database_turns import DatabaseTurns
 from sandbox.sim.loop import SimLoop
 from tests.web.stage import BOARD, Stage
 
@@ -12,8 +12,8 @@ TAKES_S = 0.01
 class Row:
     """Sockets that ask again as soon as they have an answer."""
 
-    def __init__(self, door: Door) -> None:
-        self.door = door
+    def __init__(self, turns: DatabaseTurns) -> None:
+        self.turns = turns
         self.answers: dict[int, int] = {}
 
     async def question(self) -> None:
@@ -21,12 +21,12 @@ class Row:
 
     async def ask_always(self, number: int) -> None:
         while True:
-            await self.door.ask(self.question)
+            await self.turns.ask(self.question)
             self.answers[number] = self.answers.get(number, 0) + 1
 
 
 async def opened(share: float) -> Row:
-    return Row(Door(share))
+    return Row(DatabaseTurns(share))
 
 
 def test_sixty_who_ask_always_get_their_turns_and_a_share_of_the_time() -> None:
@@ -46,7 +46,7 @@ def test_who_asks_first_does_not_wait() -> None:
     loop = SimLoop()
     row = loop.run(opened(0.25))
     began_s = loop.time()
-    loop.run(row.door.ask(row.question))
+    loop.run(row.turns.ask(row.question))
     assert loop.time() - began_s < 2 * TAKES_S
     loop.close()
 
