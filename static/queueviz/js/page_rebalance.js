@@ -3,6 +3,7 @@ import { say } from "./announce.js";
 import { $, $$, attr, cls, el, hide, oneOf, svg, text } from "./dom.js";
 import { clock as clockText, duration } from "./format.js";
 import { ago, left } from "./live_fields.js";
+import { drawPlan } from "./plan_picture.js";
 import { RebalanceLanes } from "./rebalance_lanes.js";
 import { View } from "./rebalance_views.js";
 import { drawRing } from "./ring.js";
@@ -184,6 +185,8 @@ function fields() {
     for (const input of $$("input", box)) input.disabled = !wanted;
   }
 }
+
+document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => target.id === "plan" && drawPlan(target));
 
 function plan() {
   const now = `${view.online}|${view.keys}|${view.data.group?.strategy}`;
