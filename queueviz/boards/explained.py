@@ -149,5 +149,3 @@ EXPLAINED: dict[str, Explained] = {
         _("Crashes before a commit, queues handed over, retries and resets raise it."),
     ),
 }
-
-ZONES = ("deleted", "done", "risk", "finished", "working", "waiting", "pinned", "lag", "unknown", "end")

@@ -8,7 +8,6 @@ from typing import Any
 from django import template
 
 from queueviz.boards.message import shown_record
-from queueviz.boards.store_texts import WORDS
 
 register = template.Library()
 
@@ -16,8 +15,3 @@ register = template.Library()
 @register.inclusion_tag("queueviz/partials/record_panel.html", takes_context=True)
 def record_of(context: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"record": answer, "root": context.get("root"), "attached": context.get("attached"), **shown_record(answer)}
-
-
-@register.filter
-def disk_word(state: str) -> str:
-    return str(WORDS.get(f"store.{state}", state))

@@ -80,8 +80,7 @@ class ProducerConfig:
     create_topic_key: str = "TBW102"
     default_topic_queues: int = 4
     send_timeout_ms: int = 3_000
-    compress_over_bytes: int = 4_096
-    compress_level: int = 5
+    compress_over_bytes: int = 4_096  # a body of this size or more; batches never are
     retry_times: int = 2
     retry_times_async: int = 2
     async_sends: int = 50_000  # under way at once; Java's queue of waiting ones, in front of its threads

@@ -3,7 +3,7 @@
 Values that differ from RocketMQ's are shown beside them, so this module has the real values too.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from sandbox.kernel.errors import ActionRefused
 
@@ -77,12 +77,6 @@ def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
                             known=", ".join(PRESETS))
     checked = {key: _checked(key, value) for key, value in (changes or {}).items()}
     return replace(PRESETS[name], **checked)  # type: ignore[arg-type]  # each value was checked for its key
-
-
-def unreal(preset: Preset) -> dict[str, object]:
-    """Key → the real value, for every key whose value is not the real one."""
-    mine, real = asdict(preset), asdict(REAL)
-    return {key: real[key] for key in mine if mine[key] != real[key]}
 
 
 def _checked(key: str, value: object) -> object:

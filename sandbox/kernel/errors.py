@@ -26,15 +26,11 @@ from typing import Any
 
 
 class SandboxError(Exception):
-    """The root.  `retriable`: the same call may succeed later without a change."""
-
-    retriable = False
+    """The root."""
 
 
 class RemotingError(SandboxError):
     """A command could not be exchanged."""
-
-    retriable = True
 
 
 class ConnectFailed(RemotingError):
@@ -51,8 +47,6 @@ class TooManyRequests(RemotingError):
 
 class UnreadableAnswer(RemotingError):
     """An answer came, but its header or body does not fit the request.  Repeating the request will not help."""
-
-    retriable = False
 
 
 class BrokerRefused(SandboxError):
@@ -83,13 +77,9 @@ class CorruptRecord(StoreError):
 class StoreFull(StoreError):
     """The disk, or the limit that stands for it, is full.  Delete files or raise the limit."""
 
-    retriable = True
-
 
 class Locked(StoreError):
     """Another process holds this directory.  Stop it, or choose another directory."""
-
-    retriable = True
 
 
 class ProtocolViolation(SandboxError):
@@ -136,5 +126,3 @@ class ActionRefused(SandboxError):
 
 class EngineBusy(SandboxError):
     """The engine did not answer within the time a page may wait.  Try again in a moment."""
-
-    retriable = True

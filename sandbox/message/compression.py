@@ -7,7 +7,6 @@ from typing import NamedTuple
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import sys_flag as bits
 
-COMPRESS_OVER_BYTES = 4096  # a body of this size or more is compressed; batches never are
 LEVEL = 5
 MAX_PLAIN_BYTES = 64 * 1024 * 1024  # limit of a decompressed body; a message is at most 4 MiB where it is made
 ZLIB_FLAGS = bits.COMPRESSED | bits.COMPRESSION_ZLIB

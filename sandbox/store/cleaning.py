@@ -20,7 +20,6 @@ log = logging.getLogger(__name__)
 
 _HOUR_MS = 3_600_000
 _FIRST_DISK_CHECK_MS = 1_000
-_MANUAL_RUNS = 20
 
 
 class CleaningService:
@@ -44,7 +43,6 @@ class CleaningService:
         self._idle = idle
         self._timers: dict[str, TimerHandle] = {}
         self._cleaned_below = 0  # the log's first byte when queues were cleaned last
-        self._manual_runs = 0
         self.ballast_bytes = 0  # used by other data on the disk (a fault to test)
         self.home_full = False  # the data home has no room for more, whatever this disk has
         self.full = False
@@ -95,10 +93,6 @@ class CleaningService:
             self.full = full
             self._journal.write(DiskChanged(self._broker, "full" if full else "ok"))
 
-    def clean_soon(self) -> None:
-        """The next runs delete expired files at any hour.  RocketMQ: DELETE_EXPIRED_COMMITLOG."""
-        self._manual_runs = _MANUAL_RUNS
-
     def _clean(self) -> None:
         self.clean(manual=False)
 
@@ -118,9 +112,6 @@ class CleaningService:
             self._mark(full=True)
         elif not forcibly:
             self._mark(full=False)
-        if self._manual_runs > 0:
-            self._manual_runs -= 1
-            manual = True
         if forcibly and self.config.clean_file_forcibly_enable:
             return "disk", True
         if manual:

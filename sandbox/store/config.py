@@ -88,11 +88,6 @@ class MessageStoreConfig:
         return self.consume_queue_file_entries * CONSUME_QUEUE_UNIT_BYTES
 
     @property
-    def max_record_bytes(self) -> int:
-        """The whole record: a body of full size, and 64 KiB for the rest."""
-        return self.max_message_bytes + 65_536
-
-    @property
     def in_memory_bytes(self) -> int:
         """Records further than this behind the end of the log count as "on disk"."""
         return int(self.memory_bytes * (self.access_in_memory_percent / 100.0))

@@ -13,6 +13,8 @@ from sandbox.control.actions import ResetOffsets
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import BrokerRefused
 from sandbox.message.message import Message
+from sandbox.remoting.bodies import Settings
+from sandbox.remoting.codes import RequestCode
 from tests.sim.client_world import BROKER_ADDRESS, NAME_SERVER, Work, World
 
 SECRET = "12345678"
@@ -66,7 +68,8 @@ def test_any_account_may_reset_any_group_and_pages_have_a_right_for_it(world: Wo
     moved = world.run(admin.offsets.reset_by_time(BROKER_ADDRESS, "G", "T", world.clock.now_ms()))
     assert len(moved) == 8
     with pytest.raises(BrokerRefused, match="Need admin permission for request code=25"):
-        world.run(admin.brokers.set_config(BROKER_ADDRESS, {"a": "b"}))
+        world.run(admin.names.requests.ask(BROKER_ADDRESS, RequestCode.UPDATE_BROKER_CONFIG,
+                                           body=Settings({"a": "b"}).encode()))
     with pytest.raises(BrokerRefused, match="No default permission"):
         world.run(admin.offsets.commit(BROKER_ADDRESS, "G", next(iter(moved)), 0))
     admin.close()

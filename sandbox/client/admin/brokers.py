@@ -82,10 +82,6 @@ class BrokerQuestions:
         return await self._requests.read(address, RequestCode.GET_BROKER_CONFIG, None,
                                          lambda c: Settings.decode(c.body).values)
 
-    async def set_config(self, address: str, settings: dict[str, str]) -> None:
-        """Change some (25)."""
-        await self._requests.ask(address, RequestCode.UPDATE_BROKER_CONFIG, body=Settings(settings).encode())
-
     async def topic_configs(self, address: str) -> TopicConfigTable:
         """Every topic the broker has (21)."""
         return await self._requests.read(address, RequestCode.GET_ALL_TOPIC_CONFIG, None,

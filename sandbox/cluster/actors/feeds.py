@@ -20,8 +20,6 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 
-FLIGHTS = "flights"
-FEEDS = (FLIGHTS,)
 LONGEST_GAP_S = 300  # in seconds; nights and holidays are cut to this, so that a lesson never waits for morning
 LINES_AT_ONCE = 256
 
@@ -38,8 +36,6 @@ class FeedMissing(SandboxError):
 
 class FeedInterrupted(SandboxError):
     """The server stops while a feed is prepared.  The next start prepares it anew."""
-
-    retriable = True
 
 
 class FeedRow(NamedTuple):

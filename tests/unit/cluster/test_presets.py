@@ -2,19 +2,12 @@
 
 import pytest
 
-from sandbox.cluster.presets import PRESETS, REAL, preset_of, unreal
+from sandbox.cluster.presets import PRESETS, preset_of
 from sandbox.kernel.errors import ActionRefused
 
 
 def test_timers_and_flush_are_real_in_every_preset() -> None:
     assert {(preset.flush, preset.replication) for preset in PRESETS.values()} == {("ASYNC_FLUSH", "ASYNC_MASTER")}
-
-
-def test_what_is_not_real_is_named_with_its_real_value() -> None:
-    assert unreal(REAL) == {}
-    assert unreal(preset_of("sandbox"))["commit_log_file_bytes"] == 1 << 30
-    assert "pull_threshold_for_queue" not in unreal(preset_of("sandbox"))
-    assert unreal(preset_of("teaching"))["pull_threshold_for_queue"] == 1_000
 
 
 def test_a_single_key_can_be_changed() -> None:

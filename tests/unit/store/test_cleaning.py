@@ -149,16 +149,3 @@ def test_age_is_that_of_the_files_last_change() -> None:
     store.close()
     again = stores.opened().log.files.files[0]
     assert again.modified_ms == first.modified_ms <= START_MS - 4 * HOUR_MS
-
-
-def test_twenty_runs_follow_the_wish_to_delete_now() -> None:
-    stores = Stores(file_reserved_hours=1)
-    store = stores.opened()
-    stores.put(store, *[message(n) for n in range(40)])
-    store.age_files(1)
-    stores.advance(65)
-    assert store.min_physical_offset == 0
-    store.cleaning.clean_soon()
-    stores.advance(10)
-    assert store.min_physical_offset > 0
-    assert stores.events(FilesDeleted)[0].why == "manual"

@@ -181,5 +181,5 @@ def test_a_configuration_that_cannot_work_is_refused(values: dict[str, object]) 
 def test_the_defaults_are_rocketmqs() -> None:
     config = MessageStoreConfig()
     assert (config.commit_log_file_bytes, config.consume_queue_file_bytes) == (1_073_741_824, 6_000_000)
-    assert (config.max_message_bytes, config.max_record_bytes) == (4_194_304, 4_194_304 + 65_536)
+    assert config.max_message_bytes == 4_194_304
     assert (len(config.delay_levels_ms), config.file_reserved_hours, config.delete_when) == (18, 72, "04")
