@@ -42,12 +42,8 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return ("name",) if obj is not None else ()
 
 
-@admin.register(PipelineRun)
-class PipelineRunAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ("run", "sandbox", "job", "state", "who", "asked_at", "started_at", "ended_at")
-    list_filter = ("state", "job")
-    search_fields = ("run", "sandbox__slug")
-    exclude = ("visitor",)
+class Recorded(admin.ModelAdmin):  # type: ignore[type-arg]
+    """Rows that only the server writes."""
 
     def has_change_permission(self, request: object, obj: object = None) -> bool:
         return False
@@ -56,18 +52,20 @@ class PipelineRunAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
+@admin.register(PipelineRun)
+class PipelineRunAdmin(Recorded):
+    list_display = ("run", "sandbox", "job", "state", "who", "asked_at", "started_at", "ended_at")
+    list_filter = ("state", "job")
+    search_fields = ("run", "sandbox__slug")
+    exclude = ("visitor",)
+
+
 @admin.register(AuditRecord)
-class AuditRecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class AuditRecordAdmin(Recorded):
     list_display = ("at", "what", "slug", "who")
     list_filter = ("what",)
     search_fields = ("slug", "who")
     date_hierarchy = "at"
 
     def has_delete_permission(self, request: object, obj: object = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: object, obj: object = None) -> bool:
-        return False
-
-    def has_add_permission(self, request: object) -> bool:
         return False

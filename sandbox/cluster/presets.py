@@ -93,12 +93,16 @@ def _checked(key: str, value: object) -> object:
     if key not in _ALLOWED:
         raise ActionRefused(422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key,
                             known=", ".join((*_CHOICES, *_SWITCHED, *_ALLOWED)))
-    low, high = _ALLOWED[key]
+    return whole_number(key, value, *_ALLOWED[key])
+
+
+def whole_number(key: str, value: object, low: int, high: int) -> int:
+    """Raises ActionRefused (422) outside of `low` to `high`."""
     try:
         number = int(str(value))
     except ValueError:
         number = low - 1
     if not low <= number <= high:
         raise ActionRefused(422, "{key} must be between {low} and {high}, not {value}.", "Choose a value inside.",
-                            field=key, key=key, low=low, high=high, value=value)
+                            field=key, key=key, low=low, high=high, value=str(value)[:40])
     return number

@@ -6,7 +6,7 @@ from typing import Any
 from sandbox.broker.broker import Broker
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
-from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of
+from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of, whole_number
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
@@ -140,7 +140,7 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
                             field="replication", broker=action.broker)
     lock_life_ms = changes.pop(LOCK_LIFE_KEY, None)
     if lock_life_ms is not None:
-        lock_life_ms = _whole(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
+        lock_life_ms = whole_number(LOCK_LIFE_KEY, lock_life_ms, *LOCK_LIFE_MS)
     preset = preset_of(cluster.record.preset, {**cluster.record.changes, **changes})
     restart = bool(changes.keys() - set(OF_NEW_CLIENTS))
     hung = [each for each in cluster.nodes.brokers if each.state == "hung"]
@@ -212,15 +212,4 @@ def _group_value(key: str, value: Any) -> int | bool:
             raise ActionRefused(422, "{key} must be true or false, not {value}.", "Write true or false.", field=key,
                                 key=key, value=str(value)[:40])
         return str(value).lower() in ("true", "on", "1")
-    return _whole(key, value, low, high)
-
-
-def _whole(key: str, value: Any, low: int, high: int) -> int:
-    try:
-        number = int(str(value))
-    except ValueError:
-        number = low - 1
-    if not low <= number <= high:
-        raise ActionRefused(422, "{key} must be between {low} and {high}, not {value}.", "Choose a value inside.",
-                            field=key, key=key, low=low, high=high, value=str(value)[:40])
-    return number
+    return whole_number(key, value, low, high)

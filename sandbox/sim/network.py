@@ -1,32 +1,19 @@
 """A simulated network driven by a seed: latency, partitions, held links, refused and broken connections.
 
-It has the interface of `transport.loopback.LoopbackNetwork`, so client and broker run on it unchanged.
+Client and broker run on it unchanged.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, Loop
-from sandbox.kernel.errors import ConnectFailed
-from sandbox.remoting.channel import (
-    ByteChannel,
-    ByteHandler,
-    ByteListener,
-    Channel,
-    Connector,
-    Handler,
-    Listener,
-    OnByteClose,
-    OnClose,
-)
 from sandbox.remoting.command import RemotingCommand
-from sandbox.remoting.exchange import Closed, End, Exchange, Heard, Payload
+from sandbox.remoting.exchange import Closed, End, Heard, Payload
 from sandbox.remoting.frame import FrameDecoder, encode
-from sandbox.remoting.lag import Lag, Later
+from sandbox.remoting.lag import Lag
+from sandbox.transport.loopback import CONNECT_TIMEOUT_S, LoopbackNetwork
 
-CONNECT_TIMEOUT_S = 3.0  # over a link that is cut or held; RocketMQ: connectTimeoutMillis
 EVERYWHERE = "*"
 
 
@@ -40,7 +27,7 @@ class _Way(NamedTuple):
         return _is(sender, self.sender) and _is(receiver, self.receiver)
 
 
-class SimNetwork:
+class SimNetwork(LoopbackNetwork):
     """Every command takes a time between `latency_ms`, drawn per command; each connection stays first in, first out.
 
     The methods take names of ends: an ip (`10.0.0.2`: every connection of that client), an address (`ip:port`), or `*`.
@@ -52,34 +39,14 @@ class SimNetwork:
 
     def __init__(self, loop: Loop, chance: Chance, *, latency_ms: tuple[float, float] = (0.0, 0.0),
                  wire: bool = False, clock: Clock | None = None) -> None:
-        self._loop = loop
+        super().__init__(loop, wire=wire, clock=clock)
         self._chance = chance
-        self._wire = wire
-        self._exchange = Exchange(loop.call_soon, self._carry)
-        self._later: Later = (clock or loop).call_later
-        self._slow = Lag(self._later, clock.monotonic if clock else loop.time, self._travel)  # slowed links
-        self._way = Lag(loop.call_later, loop.time, _arrive)
+        self._way = Lag(loop.call_later, loop.time, super()._arrive)
         self._cut: dict[_Way, None] = {}
         self._held: dict[_Way, list[tuple[End, Payload | None]]] = {}
         self._refusing: set[str] = set()
         self.latency_ms = latency_ms
-        self.gate: Callable[[str, str], bool] | None = None
-        self.delay: Callable[[str, str], float] | None = None
-        self.tap: Callable[[str, str, RemotingCommand], None] | None = None  # sees every command that is sent
         self.lost = 0  # commands and ends of connections that were lost
-
-    def listen(self, address: str, listener: Listener | ByteListener) -> None:
-        self._exchange.listen(address, listener)
-
-    def unlisten(self, address: str) -> None:
-        self._exchange.unlisten(address)
-
-    def connector(self, local_ip: str) -> Connector:
-        return _Connector(self, local_ip)
-
-    def connections(self) -> list[tuple[str, str]]:
-        """Every open connection as connecting and serving address."""
-        return [(end.remote, end.local) for end in self._exchange.connections()]
 
     # Faults.
 
@@ -125,7 +92,6 @@ class SimNetwork:
 
     def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
              opened: Callable[[End | None], None]) -> None:
-        """Opening takes one way there and one back."""
         local = self._exchange.local_address(local_ip)
         if any(way.covers(*ends) for ends in ((local, address), (address, local)) for way in (*self._cut, *self._held)):
             self._loop.call_later(CONNECT_TIMEOUT_S, opened, None)
@@ -166,60 +132,18 @@ class SimNetwork:
                 return
         if self.gate is not None and not self.gate(*ends):
             self.lost += 1
-        elif self.delay is not None or self._slow.under_way:
-            self._slow.carry(sender, payload, self._delay_s(*ends))
+        elif self.delay is not None or self._lag.under_way:
+            self._lag.carry(sender, payload, self._delay_s(*ends))
         else:
-            self._travel(sender, payload)
+            self._arrive(sender, payload)
 
-    def _travel(self, sender: End, payload: Payload | None) -> None:
+    def _arrive(self, sender: End, payload: Payload | None) -> None:
+        """The delay of a slowed link is over; now the latency."""
         self._way.send(sender, payload, self._latency_s())
-
-    def _delay_s(self, sender: str, receiver: str) -> float:
-        return self.delay(sender, receiver) if self.delay is not None else 0.0
 
     def _latency_s(self) -> float:
         low, high = self.latency_ms
         return self._chance.between(low, high) / 1000
-
-
-def _arrive(sender: End, payload: Payload | None) -> None:
-    sender.peer.arrive(payload)
-
-
-class _Connector:
-    """Opens connections from one address."""
-
-    def __init__(self, network: SimNetwork, local_ip: str) -> None:
-        self._network = network
-        self._local_ip = local_ip
-
-    def open(self, address: str, on_commands: Handler, on_close: OnClose,
-             opened: Callable[[Channel | None], None]) -> None:
-        self._network.open(self._local_ip, address, on_commands, on_close, opened)
-
-    def open_bytes(self, address: str, on_bytes: ByteHandler, on_close: OnByteClose,
-                   opened: Callable[[ByteChannel | None], None]) -> None:
-        self._network.open(self._local_ip, address, on_bytes, on_close, opened)
-
-    async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel:
-        answer: asyncio.Future[Channel | None] = asyncio.get_running_loop().create_future()
-
-        def opened(channel: Channel | None) -> None:
-            if not answer.done():
-                answer.set_result(channel)
-            elif channel is not None:
-                channel.close()  # its caller does not wait any more
-
-        self._network.open(self._local_ip, address, on_commands, on_close, opened)
-        try:
-            channel = await answer
-        except asyncio.CancelledError:
-            if answer.done() and not answer.cancelled() and (late := answer.result()) is not None:
-                late.close()
-            raise
-        if channel is None:
-            raise ConnectFailed(f"nobody listens at {address}")
-        return channel
 
 
 def _is(address: str, name: str) -> bool:

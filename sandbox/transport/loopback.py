@@ -32,9 +32,8 @@ class LoopbackNetwork:
     """Addresses are `ip:port`; a `connector` assigns those of connecting ends.
 
     `gate(sender, receiver)`, when set, decides whether bytes pass; on a cut link they are lost without notice.
-    `delay(sender, receiver)` is the delay in seconds of the clock; opening a connection takes one way there and one
-    back.  `tap(sender, receiver, command)` sees every command that is sent.  With `wire`, each command is encoded and
-    decoded on its way.
+    `delay(sender, receiver)` is the delay in seconds of the clock.  `tap(sender, receiver, command)` sees every command
+    that is sent.  With `wire`, each command is encoded and decoded on its way.
     """
 
     def __init__(self, loop: Loop, *, wire: bool = False, clock: Clock | None = None) -> None:
@@ -42,7 +41,7 @@ class LoopbackNetwork:
         self._wire = wire
         self._later: Later = (clock or loop).call_later
         self._exchange = Exchange(loop.call_soon, self._carry)
-        self._lag = Lag(self._later, clock.monotonic if clock else loop.time, _arrive)
+        self._lag = Lag(self._later, clock.monotonic if clock else loop.time, self._arrive)
         self.gate: Callable[[str, str], bool] | None = None
         self.delay: Callable[[str, str], float] | None = None
         self.tap: Callable[[str, str, RemotingCommand], None] | None = None
@@ -62,6 +61,7 @@ class LoopbackNetwork:
 
     def open(self, local_ip: str, address: str, heard: Heard, on_close: Closed,
              opened: Callable[[End | None], None]) -> None:
+        """Opening takes one way there and one back."""
         local = self._exchange.local_address(local_ip)
         if self.gate is not None and not (self.gate(local, address) and self.gate(address, local)):
             self._later(CONNECT_TIMEOUT_S, lambda: opened(None))
@@ -90,9 +90,8 @@ class LoopbackNetwork:
     def _delay_s(self, sender: str, receiver: str) -> float:
         return self.delay(sender, receiver) if self.delay is not None else 0.0
 
-
-def _arrive(sender: End, payload: Payload | None) -> None:
-    sender.peer.arrive(payload)
+    def _arrive(self, sender: End, payload: Payload | None) -> None:
+        sender.peer.arrive(payload)
 
 
 class _Connector:
