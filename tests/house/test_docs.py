@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from sandbox.journal.schema import describe
+from sandbox.tools import rooms_picture
 from sandbox.tools.reference import pages
 
 ROOT = Path(__file__).parents[2]
@@ -17,3 +18,12 @@ def test_the_reference_pages_say_what_the_code_says() -> None:
 def test_the_schema_of_the_journal_changes_only_on_purpose() -> None:
     golden = ROOT / "tests" / "golden" / "events.json"
     assert describe() == json.loads(golden.read_text()), "a changed event changes old journals: see docs/events.md"
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_imports() -> None:
+    assert (ROOT / "docs" / rooms_picture.NAME).read_text() == rooms_picture.picture(ROOT)
+
+
+def test_an_arrow_that_follows_from_others_is_left_out() -> None:
+    chain = {("a", "b"), ("b", "c"), ("d", "c")}
+    assert rooms_picture.arrows(chain | {("a", "c")}) == chain
