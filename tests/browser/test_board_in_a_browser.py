@@ -31,8 +31,10 @@ def test_the_first_paint_needs_no_script(site: Site, browser: Browser) -> None:
         assert not [line for line in queues.all_inner_texts() if not re.search(r"broker-|[ab]:\d", line)]
 
 
-def test_strips_are_drawn_from_the_page_itself_and_nothing_moves(site: Site) -> None:
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_strips_are_drawn_from_the_page_itself_and_nothing_moves(site: Site, size: ViewportSize) -> None:
     site.visit("orders")
+    site.page.set_viewport_size(size)
     site.page.route_web_socket("**/ws/live/", lambda socket: None)  # it opens and stays silent
     site.page.add_init_script("""window.shift = 0; new PerformanceObserver((list) => {
         const rows = (entry) => entry.sources.some(({ node }) => node?.matches?.(".q, .side, qv-strip, .board-foot"));
