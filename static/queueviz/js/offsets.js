@@ -13,8 +13,6 @@ export const gap = (a, b) => (a === null || b === null ? null : Number(b - a));
 
 /** @param {bigint | null} a @param {bigint | null} b */
 export const larger = (a, b) => (a === null ? b : b === null ? a : a > b ? a : b);
-/** @param {bigint | null} a @param {bigint | null} b */
-export const smaller = (a, b) => (a === null ? b : b === null ? a : a < b ? a : b);
 
 /**
  * Runs of `3d4p5b`: [["d", 3], ["p", 4], ["b", 5]]. A letter alone counts one.
