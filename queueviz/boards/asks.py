@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.conf import settings
+
 from queueviz.boards import locks
 from queueviz.boards.board import board_channel
 from queueviz.boards.faults import faults_of
@@ -13,8 +15,7 @@ from sandbox.queries.rows.board import Board
 from sandbox.queries.rows.locks import Locks
 from sandbox.queries.rows.storage import Store
 
-FORMS = frozenset({"burst", "producer", "consumer", "slow", "strategy", "fault", "topic", "crash", "share", "help",
-                   "transactions", "locks"})
+FORMS = frozenset(path.stem for path in (settings.SITE / "templates" / "queueviz" / "asks").glob("*.html"))
 KEYS_OFFERED = 10  # of each broker
 ATTACHED_FORMS = frozenset({"share", "help"})  # the others change what is only looked at
 

@@ -6,7 +6,13 @@ Both our languages need at most two forms: for one, and for any other number.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from sandbox.kernel.sentences import Plural, Sentence
 
 
 class Counted(NamedTuple):
@@ -19,3 +25,10 @@ class Counted(NamedTuple):
 def forms(text: Any) -> str | list[str]:
     """As JSON carries it: one text, or the two forms."""
     return [text.form(1), text.form(2)] if isinstance(text, Counted) else str(text)
+
+
+def translated(sentence: Sentence) -> Any:
+    """A sentence declared in the engine: lazy, in the reader's language."""
+    if isinstance(sentence, Plural):
+        return Counted(partial(ngettext, sentence.one, sentence.many), sentence.by)
+    return _(sentence)

@@ -9,7 +9,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
@@ -45,7 +45,9 @@ Millis = Annotated[int, Between(0, 86_400_000)]
 
 @cache
 def hints_of(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+    """Of the fields; a class's own constants are none."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 def build(kind: type[T], given: Mapping[str, Any]) -> T:

@@ -36,4 +36,4 @@ def can(role: Role, verb: str) -> bool:
 
 def allows(role: Role, action: Any) -> bool:
     """Whether this role may execute that action (or kind of action): by its verb, and by `only` where it has one."""
-    return can(role, action.verb) and getattr(action, "only", role) == role
+    return can(role, action.verb) and action.only in (None, role)

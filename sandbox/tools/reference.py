@@ -42,7 +42,7 @@ def actions_page() -> str:
     lines = ["# Actions and questions", "", MADE,
              '`POST /api/sandboxes/<slug>/actions` with `{"action": NAME, …}`; the forms send the same fields.', ""]
     for name, kind in actions.BY_NAME.items():
-        only = f", {kind.only}s only" if hasattr(kind, "only") else ""
+        only = f", {kind.only}s only" if kind.only else ""
         lines += [f"## {name} (right: {kind.verb}{only})", "", *about(kind)]
     lines += ["# Questions", "", "`GET /api/sandboxes/<slug>/ask/<name>`; right: see; no effect.", ""]
     for name, question in questions.BY_NAME.items():

@@ -13,6 +13,9 @@ from typing import NamedTuple
 import pytest
 from django.utils.translation.template import templatize
 
+from sandbox.control.actions import BY_NAME
+from sandbox.kernel.sentences import forms_of
+
 ROOT = Path(__file__).parents[2]
 CATALOGUE = ROOT / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
 FLOORS = ("sandbox/control", "sandbox/kernel", "sandbox/client", "sandbox/broker", "sandbox/store", "sandbox/journal",
@@ -209,6 +212,9 @@ def test_every_text_the_site_marks_has_a_chinese_text(chinese: dict[str, tuple[s
                           if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
     for path in sorted((ROOT / "templates").rglob("*.html")):
         texts += [Text(path.name, text) for text in marked(path.read_text("utf-8"))]
+    for name, kind in BY_NAME.items():
+        for said in kind.sentences().values():
+            texts += [Text(name, text) for text in forms_of(said)]
     assert len(texts) > 1700
     assert complaints(texts, chinese) == []
 

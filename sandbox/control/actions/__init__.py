@@ -1,74 +1,25 @@
 """All actions on a sandbox, as typed values.
 
-The htmx form and the JSON API both use `parse_action`; only `commands` executes an action.  `verb` of the class is the
-right it needs (`control.rights`).
+The htmx form and the JSON API both use `parse_action`; only `commands` executes an action.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 
 from sandbox.control import fields
-from sandbox.control.actions.actors import (
-    ChangeActor,
-    CrashActor,
-    HangActor,
-    RemoveActor,
-    RestartActor,
-    ResumeActor,
-    RowToSend,
-    SendMessages,
-    SetStrategy,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
-from sandbox.control.actions.faults import (
-    CutConnection,
-    CutLink,
-    DelayLink,
-    FillDisk,
-    ForceUnlock,
-    FreeDisk,
-    HangBroker,
-    HealLink,
-    KillBroker,
-    PowerCut,
-    PromoteSlave,
-    ResumeBroker,
-    SkewClock,
-    StartBroker,
-    StartNameServer,
-    StopBroker,
-    StopNameServer,
-)
-from sandbox.control.actions.messages import ConsumeOnce, ResendMessage
-from sandbox.control.actions.offsets import ExpectedQueue, ResetOffsets, UndoReset
-from sandbox.control.actions.shape import (
-    AgeFiles,
-    ChangeBroker,
-    ChangeGroup,
-    ChangeTopic,
-    CleanFiles,
-    CreateTopic,
-    DeleteTopic,
-)
-from sandbox.control.actions.time import SetRate, Step
-from sandbox.control.actions.transactions import EndTransaction
+from sandbox.control.actions.action import Action as Action
+from sandbox.control.actions.actors import *  # noqa: F403
+from sandbox.control.actions.actors import SendMessages
+from sandbox.control.actions.faults import *  # noqa: F403
+from sandbox.control.actions.messages import *  # noqa: F403
+from sandbox.control.actions.offsets import *  # noqa: F403
+from sandbox.control.actions.shape import *  # noqa: F403
+from sandbox.control.actions.time import *  # noqa: F403
+from sandbox.control.actions.transactions import *  # noqa: F403
 from sandbox.kernel.errors import ActionRefused
 
-Action = (
-    StartProducer | StartConsumer | ChangeActor | StopActor | CrashActor | RestartActor | RemoveActor | HangActor
-    | ResumeActor | SendMessages | ResendMessage | ConsumeOnce | SetStrategy | EndTransaction
-    | ResetOffsets | UndoReset
-    | CreateTopic | ChangeTopic | DeleteTopic | ChangeGroup | ChangeBroker | AgeFiles | CleanFiles
-    | StartBroker | StopBroker | KillBroker | HangBroker | ResumeBroker | PowerCut | PromoteSlave | SkewClock
-    | FillDisk | FreeDisk | StartNameServer | StopNameServer | CutLink | HealLink | DelayLink | CutConnection
-    | ForceUnlock | SetRate | Step
-)  # fmt: skip
-
-BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
+BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in Action.__subclasses__()}
 
 
 def parse_action(given: Mapping[str, Any]) -> Action:
@@ -103,57 +54,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-__all__ = [
-    "BY_NAME",
-    "Action",
-    "AgeFiles",
-    "ChangeActor",
-    "ChangeBroker",
-    "ChangeGroup",
-    "ChangeTopic",
-    "CleanFiles",
-    "ConsumeOnce",
-    "CrashActor",
-    "CreateTopic",
-    "CutConnection",
-    "CutLink",
-    "DelayLink",
-    "DeleteTopic",
-    "EndTransaction",
-    "ExpectedQueue",
-    "FillDisk",
-    "ForceUnlock",
-    "FreeDisk",
-    "HangActor",
-    "HangBroker",
-    "HealLink",
-    "KillBroker",
-    "PowerCut",
-    "PromoteSlave",
-    "RemoveActor",
-    "ResendMessage",
-    "ResetOffsets",
-    "RestartActor",
-    "ResumeActor",
-    "ResumeBroker",
-    "RowToSend",
-    "SendMessages",
-    "SetRate",
-    "SetStrategy",
-    "SkewClock",
-    "StartBroker",
-    "StartConsumer",
-    "StartNameServer",
-    "StartProducer",
-    "Step",
-    "StopActor",
-    "StopBroker",
-    "StopNameServer",
-    "Subscription",
-    "UndoReset",
-    "fields_of",
-    "name_of",
-    "parse_action",
-]

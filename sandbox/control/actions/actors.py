@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
+from sandbox.control.actions.action import Action
 from sandbox.control.fields import Between, Body, Count, Millis, Name, Offset
-
-Verb = Literal["see", "act", "fault", "reset", "shape", "time", "share", "grade"]
+from sandbox.kernel.sentences import Plural
 
 StrategyName = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]
 
@@ -34,13 +34,14 @@ FromWhere = Literal[
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartProducer:
+class StartProducer(Action):
     """A producer that sends by itself: at a rate, or from a feed at the feed's pace times `speed`.
 
     A `transactional` one sends half messages and commits most; one in ten stays open until the broker checks.
     """
 
     verb = "act"
+    said = {"": "a producer of {topic} started", "actor": "producer {actor} of {topic} started"}
     topic: Name
     actor: Name | None = None
     rate_per_s: Annotated[float, Between(0, 2_000)] = 5.0
@@ -56,13 +57,15 @@ class StartProducer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartConsumer:
+class StartConsumer(Action):
     """One or more members of a group; `work_ms`: minimum and maximum processing time of the listener.
 
     Without `subscriptions`: settings of the group's newest member, except the fields given.
     """
 
     verb = "act"
+    said = {"": Plural("copies", "{copies} consumer of {group} started", "{copies} consumers of {group} started"),
+            "actor": "consumer {actor} of {group} started"}
     group: Name
     subscriptions: tuple[Subscription, ...] = ()
     actor: Name | None = None
@@ -83,7 +86,7 @@ class StartConsumer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeActor:
+class ChangeActor(Action):
     """Change the given fields; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
 
     `slow_queue` (broker-a:3) with `slow_ms` makes the next message slow that comes to this member from that queue.
@@ -93,6 +96,10 @@ class ChangeActor:
     """
 
     verb = "act"
+    said = {"": "work of {actor} changed",
+            "slow_key": "{actor} takes {slow_ms} for {slow_key}",
+            "slow_queue": "{actor} takes {slow_ms} for the next message of {slow_queue}",
+            "rate_per_s": "{actor} sends {rate_per_s} messages per second"}
     actor: Name
     rate_per_s: Annotated[float, Between(0, 2_000)] | None = None
     speed: Annotated[float, Between(0, 100_000)] | None = None
@@ -106,58 +113,66 @@ class ChangeActor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopActor:
+class StopActor(Action):
     """Stop cleanly: finish, commit, unlock, unregister."""
 
     verb = "act"
+    said = "{actor} stopped cleanly"
     actor: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrashActor:
+class CrashActor(Action):
     """Kill the process: nothing is committed, unlocked or unregistered."""
 
     verb = "act"
+    said = "{actor} crashed"
     actor: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class RestartActor:
+class RestartActor(Action):
     """Start it again as a new process: a new client id with the old label."""
 
     verb = "act"
+    said = "{actor} restarted"
     actor: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class RemoveActor:
+class RemoveActor(Action):
     """Stop it if it runs, and remove it."""
 
     verb = "act"
+    said = "{actor} removed"
     actor: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class HangActor:
+class HangActor(Action):
     """No heartbeat, no pull, no renewal; the connection stays."""
 
     verb = "act"
+    said = "{actor} hung"
     actor: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResumeActor:
+class ResumeActor(Action):
     """Continue after a hang."""
 
     verb = "act"
+    said = "{actor} resumed"
     actor: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class SendMessages:
+class SendMessages(Action):
     """Send `count` generated messages (at `rate_per_s`, or at once), or the given rows."""
 
     verb = "act"
+    said = {"": Plural("rows", "{rows} message sent to {topic}", "{rows} messages sent to {topic}"),
+            "count": Plural("count", "{count} message sent to {topic}", "{count} messages sent to {topic}")}
     topic: Name
     queue: Name | None = None  # a row such as broker-a:3
     delay_level: Annotated[int, Between(0, 18)] = 0
@@ -173,7 +188,7 @@ class SendMessages:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetStrategy:
+class SetStrategy(Action):
     """All members of the group use this allocation strategy from their next rebalance on.
 
     `rooms`: `east` may be consumed from, `east@broker-a` places a broker.  `queues_by_member`: for CONFIG, label → rows
@@ -181,6 +196,7 @@ class SetStrategy:
     """
 
     verb = "act"
+    said = "{group} divides its queues by {strategy}"
     group: Name
     strategy: StrategyName
     virtual_nodes: Annotated[int, Between(1, 1_000)] = 10

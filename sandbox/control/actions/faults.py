@@ -6,6 +6,7 @@ A node is `ns-1`, `broker-a`, `broker-a.1` (slave 1), or a client: an actor's la
 from dataclasses import dataclass
 from typing import Annotated
 
+from sandbox.control.actions.action import Action
 from sandbox.control.fields import Between, Name
 
 BrokerId = Annotated[int, Between(0, 16)]
@@ -15,127 +16,143 @@ Skew = Annotated[int, Between(-86_400_000, 86_400_000)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartBroker:
+class StartBroker(Action):
     verb = "fault"
+    said = {"broker_id=0": "{broker} started", "": "slave {broker_id} of {broker} started"}
     broker: Name
     broker_id: BrokerId = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopBroker:
+class StopBroker(Action):
     verb = "fault"
+    said = {"broker_id=0": "{broker} stopped cleanly", "": "slave {broker_id} of {broker} stopped cleanly"}
     broker: Name
     broker_id: BrokerId = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class KillBroker:
+class KillBroker(Action):
     """As kill -9: memory is lost, the page cache is not."""
 
     verb = "fault"
+    said = {"broker_id=0": "{broker} killed", "": "slave {broker_id} of {broker} killed"}
     broker: Name
     broker_id: BrokerId = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class HangBroker:
+class HangBroker(Action):
     """As SIGSTOP: no answers, no timers, no heartbeat; its connections stay."""
 
     verb = "fault"
+    said = {"broker_id=0": "{broker} hung", "": "slave {broker_id} of {broker} hung"}
     broker: Name
     broker_id: BrokerId = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResumeBroker:
+class ResumeBroker(Action):
     """Continue after a hang: first the requests that arrived meanwhile, then the timers that fell due."""
 
     verb = "fault"
+    said = {"broker_id=0": "{broker} resumed", "": "slave {broker_id} of {broker} resumed"}
     broker: Name
     broker_id: BrokerId = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerCut:
+class PowerCut(Action):
     """Its machine loses power: memory and page cache are lost."""
 
     verb = "fault"
+    said = {"broker_id=0": "power of {broker} cut", "": "power of slave {broker_id} of {broker} cut"}
     broker: Name
     broker_id: BrokerId = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromoteSlave:
+class PromoteSlave(Action):
     """Restart a slave as master; the dead master becomes its slave when it starts again.
 
     RocketMQ 4.9 does not do this by itself: it stands for editing two configuration files by hand.
     """
 
     verb = "fault"
+    said = "slave {broker_id} of {broker} made its master by hand"
     broker: Name
     broker_id: BrokerId
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkewClock:
+class SkewClock(Action):
     """The wall clock of this broker's machine is wrong by `skew_ms`; 0 corrects it."""
 
     verb = "fault"
+    said = {"skew_ms=0": "clock of {broker} set right", "": "clock of {broker} set wrong by {skew_ms}"}
     broker: Name
     skew_ms: Skew
     broker_id: BrokerId = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class FillDisk:
+class FillDisk(Action):
     verb = "fault"
+    said = "disk of {broker} filled"
     broker: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class FreeDisk:
+class FreeDisk(Action):
     verb = "fault"
+    said = "disk of {broker} freed"
     broker: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopNameServer:
+class StopNameServer(Action):
     """It loses all its data; a clean stop and a kill look the same from outside."""
 
     verb = "fault"
+    said = "{name_server} stopped"
     name_server: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartNameServer:
+class StartNameServer(Action):
     verb = "fault"
+    said = "{name_server} started"
     name_server: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class CutLink:
+class CutLink(Action):
     """Bytes from `a` to `b` are lost, and back too unless `one_way`.  No node is notified, connections stay."""
 
     verb = "fault"
+    said = {"one_way=true": "link from {a} to {b} cut, this way only", "": "link between {a} and {b} cut"}
     a: Name
     b: Name
     one_way: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class HealLink:
+class HealLink(Action):
     """Bytes pass again, both ways and at once."""
 
     verb = "fault"
+    said = "link between {a} and {b} healed"
     a: Name
     b: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class DelayLink:
+class DelayLink(Action):
     """Bytes from `a` to `b` take `delay_ms`, and back too unless `one_way`."""
 
     verb = "fault"
+    said = {"one_way=true": "link from {a} to {b} slowed by {delay_ms}, this way only",
+            "": "link between {a} and {b} slowed by {delay_ms}"}
     a: Name
     b: Name
     delay_ms: Delay
@@ -143,22 +160,24 @@ class DelayLink:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CutConnection:
+class CutConnection(Action):
     """Close every connection of an external client: its process cannot be crashed or stopped from here.
 
     A connection that has not sent a client id is named by its address.
     """
 
     verb = "fault"
+    said = "connection of {client_id} cut"
     client_id: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForceUnlock:
+class ForceUnlock(Action):
     """Release a queue's lock, whichever client has it.  Not in RocketMQ; instructors only."""
 
     verb = "fault"
     only = "instructor"
+    said = "lock of {group} on {broker}:{queue_id} taken away by force"
     group: Name
     topic: Name
     broker: Name

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
+from sandbox.control.actions.action import Action
 from sandbox.control.fields import Name, Offset, TextUpTo
 
 
@@ -15,7 +16,7 @@ class ExpectedQueue(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResetOffsets:
+class ResetOffsets(Action):
     """Move a group on a topic.
 
     `value`: milliseconds for `time`, the offset for `offset`, the signed distance for `shift`.  `queues`: rows such as
@@ -24,6 +25,7 @@ class ResetOffsets:
     """
 
     verb = "reset"
+    said = "offsets of {group} on {topic} reset"
     group: Name
     topic: Name
     target: Literal["time", "earliest", "latest", "offset", "shift", "copy_of"]
@@ -38,9 +40,10 @@ class ResetOffsets:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UndoReset:
+class UndoReset(Action):
     """Back to the offsets before a reset.  `confirm`: the group's name, typed, on a real cluster."""
 
     verb = "reset"
+    said = "reset undone"
     reset_id: Name
     confirm: Name | None = None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from sandbox.control.actions.action import Action
 from sandbox.control.fields import Between, Name
 
 Queues = Annotated[int, Between(0, 64)]
@@ -10,8 +11,9 @@ Permission = Annotated[int, Between(0, 7)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateTopic:
+class CreateTopic(Action):
     verb = "shape"
+    said = "topic {topic} created"
     topic: Name
     write_queues: Queues = 8
     read_queues: Queues = 8
@@ -20,8 +22,9 @@ class CreateTopic:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeTopic:
+class ChangeTopic(Action):
     verb = "shape"
+    said = "topic {topic} changed"
     topic: Name
     write_queues: Queues | None = None
     read_queues: Queues | None = None
@@ -30,37 +33,42 @@ class ChangeTopic:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeleteTopic:
+class DeleteTopic(Action):
     verb = "shape"
+    said = "topic {topic} deleted"
     topic: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeGroup:
+class ChangeGroup(Action):
     verb = "shape"
+    said = "settings of {group} changed"
     group: Name
     changes: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeBroker:
+class ChangeBroker(Action):
     verb = "shape"
+    said = "settings of {broker} changed"
     broker: Name
     changes: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgeFiles:
+class AgeFiles(Action):
     """Set the files' times back, so that retention treats them as old."""
 
     verb = "shape"
+    said = "files of {broker} made {hours} h older"
     broker: Name
     hours: Annotated[float, Between(0, 100_000)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CleanFiles:
+class CleanFiles(Action):
     """Run the file deletion now."""
 
     verb = "shape"
+    said = "old files of {broker} deleted"
     broker: Name

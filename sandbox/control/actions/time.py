@@ -3,21 +3,24 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from sandbox.control.actions.action import Action
 from sandbox.control.fields import Between, Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetRate:
+class SetRate(Action):
     """0 pauses; 0.1 is slow motion; 60 is a minute per second."""
 
     verb = "time"
+    said = {"": "clock set to {rate}×", "rate=0": "world stopped"}
     rate: Annotated[float, Between(0, 60)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Action):
     """Run until the next fact, the next event of one type, or for some milliseconds; then pause again."""
 
     verb = "time"
+    said = "world run one step"
     until: Name = "fact"
     ms: Annotated[int, Between(1, 60_000)] = 60_000

@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.control.actions.action import Action
 from sandbox.control.fields import Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class EndTransaction:
+class EndTransaction(Action):
     """Send the broker the end of an open transaction, as its producer would."""
 
     verb = "act"
+    said = {"outcome=commit": "transaction {transaction_id} committed",
+            "outcome=rollback": "transaction {transaction_id} rolled back",
+            "": "transaction {transaction_id} ended"}
     transaction_id: Name
     outcome: Literal["commit", "rollback"]
