@@ -32,3 +32,17 @@ def test_more_queues_are_found_in_two_waits_the_routes_and_the_clocks(modules: M
     [one] = wave["rounds"]
     assert (one["route_ms"], one["late_ms"]) == (21_000, 28_000)
     assert (one["route_share"], one["rest_share"]) == ("75.0", "25.0")
+
+
+HEAR = """({ SandboxClock }, frames) => {
+    const clock = new SandboxClock();
+    for (const [at_ms, rate, seq] of frames) clock.hear(at_ms, rate, seq);
+    return clock.rate;
+}"""
+
+
+def test_a_frame_read_before_the_newest_one_does_not_turn_the_clock_back(modules: Modules) -> None:
+    """The board said that the world stands still; another channel was read a moment before, and comes later."""
+    stopped = [(1000, 1, "40"), (2000, 0, "41")]
+    assert modules("clock", HEAR, [*stopped, (1990, 1, "40")]) == 0
+    assert modules("clock", HEAR, [*stopped, (2000, 1, "42")]) == 1

@@ -5,14 +5,23 @@ export class SandboxClock {
   #at = 0;
   #heard = 0;
   #held = false;
+  #seq = 0n; // of the newest frame heard
   rate = 1;
 
   now() {
     return this.#held ? this.#at : this.#at + (performance.now() - this.#heard) * this.rate;
   }
 
-  /** A frame's moment. Small differences are network jitter and are eased in, large ones are news. */
-  hear(at_ms, rate = this.rate) {
+  /**
+   * A frame's moment. Small differences are network jitter and are eased in, large ones are news. Channels are read one
+   * after the other: what was read before the newest event heard of says nothing of the clock any more.
+   * @param {number} at_ms
+   * @param {number} [rate]
+   * @param {string | null} [seq]
+   */
+  hear(at_ms, rate = this.rate, seq = null) {
+    if (seq !== null && BigInt(seq) < this.#seq) return;
+    if (seq !== null) this.#seq = BigInt(seq);
     const guess = this.now(), apart = at_ms - guess;
     const eased = !this.#held && rate === this.rate && this.#at > 0 && Math.abs(apart) < 250 * Math.max(1, rate);
     [this.#at, this.#heard, this.#held, this.rate] = [eased ? guess + apart * 0.1 : at_ms, performance.now(), false, rate];

@@ -131,7 +131,7 @@ export class Live extends EventTarget {
       if (rows.length) channel.after = rows.at(-1).seq;
       channel.handlers.rows?.(rows, frame.first ?? null);
     } else if (frame.k === "snap") {
-      this.clock.hear(frame.at_ms, frame.rate);
+      this.clock.hear(frame.at_ms, frame.rate, frame.seq);
       Object.assign(channel, { n: frame.n, ep: frame.ep, seq: frame.seq, data: frame.data, asking: false });
       channel.handlers.changed?.(channel, true); // a snapshot is painted at once, never animated
       this.#lost = null;
@@ -142,7 +142,7 @@ export class Live extends EventTarget {
         this.#become("catching");
         return this.#ask(channel);
       }
-      this.clock.hear(frame.at_ms, frame.rate);
+      this.clock.hear(frame.at_ms, frame.rate, frame.seq);
       merge(channel.data, frame);
       Object.assign(channel, { n: frame.n, seq: frame.seq });
       channel.handlers.changed?.(channel, false);
@@ -157,7 +157,6 @@ export class Live extends EventTarget {
   #beat(frame) {
     this.hearWall(frame.server_ms);
     if (frame.watchers !== undefined) this.watchers = frame.watchers;
-    if (frame.at_ms) this.clock.hear(frame.at_ms, frame.rate);
     [this.fps, this.#frames] = [this.#frames, 0];
     this.dispatchEvent(new Event("beat"));
   }
