@@ -10,7 +10,7 @@ import pytest
 
 @contextmanager
 def mounted(directory: Path, size: int) -> Iterator[Path]:
-    """`directory` as a file system of its own; skips the test where nobody may mount one (a container, a user)."""
+    """`directory` as a file system of its own; skips the test where no one may mount one (a container, a user)."""
     directory.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", directory], check=False,
                           capture_output=True)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Attackers against pages and sockets, before a door with nothing behind it, as in `tests/web`."""
+"""Attackers against pages and sockets, before an engine port with nothing behind it, as in `tests/web`."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -9,9 +9,9 @@ import pytest
 
 from queueviz import acting, demo
 from tests.attacks.databases import in_use, postgresql, sqlite
-from tests.web.conftest import _fresh_rates, _plain_surroundings, mine, port, stranger, visitor
+from tests.web.conftest import _fresh_rates, _plain_surroundings, anonymous, mine, port, visitor
 
-__all__ = ["_fresh_rates", "_plain_surroundings", "mine", "port", "stranger", "visitor"]
+__all__ = ["_fresh_rates", "_plain_surroundings", "anonymous", "mine", "port", "visitor"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

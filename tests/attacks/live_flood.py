@@ -4,7 +4,7 @@
 
 The attackers are a process of their own (`python -m tests.attacks.live_flood WS-URL SLUG SOCKETS SECONDS ID…`).  Each
 of their sockets holds all channels it may, of messages whose bodies are short only as they are stored and of filters
-nobody else follows, and says as much as it may.  They have the processor time that server and viewer leave: real ones
+no one else follows, and says as much as it may.  They have the processor time that server and viewer leave: real ones
 would have their own.
 """
 

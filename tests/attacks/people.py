@@ -1,4 +1,4 @@
-"""Everybody who may come: owners, those they let in, and those they did not; with the role each has at each place."""
+"""Everyone who may come: owners, those they let in, and those they did not; with the role each has at each place."""
 
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ CLUSTER_NAME = "prod"
 Roles = dict[str, str | None]
 OWNER: Roles = {**dict.fromkeys(SANDBOXES, "owner"), CLUSTER: None}
 EDITOR: Roles = {"shared": "editor", "private": "editor", "expired": None, CLUSTER: None}
-ANYBODY: Roles = {"shared": "viewer", "private": None, "expired": None, CLUSTER: None}
+EVERYONE: Roles = {"shared": "viewer", "private": None, "expired": None, CLUSTER: None}
 
 
 class Person(NamedTuple):
@@ -75,20 +75,20 @@ def world(port: FakePort) -> World:
         "the owner's browser": Person(owner, OWNER),
         "an account that took a claim link": Person(taker, OWNER),
         "an editor's account": Person(browser_of(editor), EDITOR),
-        "a former editor's account": Person(browser_of(former), ANYBODY),
+        "a former editor's account": Person(browser_of(former), EVERYONE),
         "a token of it": Person(Client(), OWNER, tokens["good"]),
-        "a revoked token of it": Person(Client(), ANYBODY, tokens["revoked"]),
-        "an expired token of it": Person(Client(), ANYBODY, tokens["expired"]),
-        "a token of another sandbox": Person(Client(), ANYBODY, dict.fromkeys(at_all, elsewhere)),
-        "a made-up token": Person(Client(), ANYBODY, dict.fromkeys(at_all, "qv_made_up")),
-        "a made-up token in the owner's browser": Person(owner, ANYBODY, dict.fromkeys(at_all, "qv_made_up")),
-        "a made-up cookie": Person(made_up, ANYBODY),
-        "somebody with a sandbox of his own": Person(other, ANYBODY),
-        "somebody else's account": Person(browser_of(account("else")), ANYBODY),
-        "nobody": Person(Client(), ANYBODY),
-        "an operator of the cluster": Person(browser_of(operator), {**ANYBODY, CLUSTER: "operator"}),
-        "a viewer of the cluster": Person(browser_of(viewer), {**ANYBODY, CLUSTER: "viewer"}),
-        "an administrator": Person(root, {**ANYBODY, CLUSTER: "viewer"}, administers=True),
+        "a revoked token of it": Person(Client(), EVERYONE, tokens["revoked"]),
+        "an expired token of it": Person(Client(), EVERYONE, tokens["expired"]),
+        "a token of another sandbox": Person(Client(), EVERYONE, dict.fromkeys(at_all, elsewhere)),
+        "a made-up token": Person(Client(), EVERYONE, dict.fromkeys(at_all, "qv_made_up")),
+        "a made-up token in the owner's browser": Person(owner, EVERYONE, dict.fromkeys(at_all, "qv_made_up")),
+        "a made-up cookie": Person(made_up, EVERYONE),
+        "somebody with a sandbox of his own": Person(other, EVERYONE),
+        "somebody else's account": Person(browser_of(account("else")), EVERYONE),
+        "nobody": Person(Client(), EVERYONE),
+        "an operator of the cluster": Person(browser_of(operator), {**EVERYONE, CLUSTER: "operator"}),
+        "a viewer of the cluster": Person(browser_of(viewer), {**EVERYONE, CLUSTER: "viewer"}),
+        "an administrator": Person(root, {**EVERYONE, CLUSTER: "viewer"}, administers=True),
     }
     return World(slugs, runs, people)
 

@@ -20,7 +20,7 @@ ONE_OF_EACH = {(kind.verb, getattr(kind, "only", None)): name for name, kind in 
 
 
 class Ask(NamedTuple):
-    """One request, and the verb it needs.  `finds`: whoever has the right gets an answer that is no 404."""
+    """One request, and the verb it needs.  `finds`: a visitor with the right gets an answer that is no 404."""
 
     method: str
     verb: str
@@ -38,7 +38,7 @@ RESULT = [Ask("GET", "see", {"job": "latency", "table": "t"}, finds=False)]
 OPEN = {"", "places/", "new/", "claim/<str:token>/", "fidelity/", "theme/", "language/", "accounts/login/",
         "accounts/logout/", "admin/login/", "admin/logout/", "admin/jsi18n/", "healthz", "healthz/live", "api/",
         "api/openapi.json", "api/docs", "api/sandboxes"}  # fmt: skip
-"""Anybody's: they lead to nothing that is somebody's, or by a secret alone."""
+"""Anyone's: they lead to nothing that is someone's, or by a secret alone."""
 
 NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/": SEE,

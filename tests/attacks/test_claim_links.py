@@ -50,26 +50,26 @@ def test_a_sandbox_that_an_account_takes_lives_as_an_account_s(port: FakePort) -
     assert sandbox.expires_at > timezone.now() + timedelta(days=29)
 
 
-def test_a_browser_that_took_it_takes_it_to_its_account(visitor: Client, stranger: Client, mine: str) -> None:
+def test_a_browser_that_took_it_takes_it_to_its_account(visitor: Client, anonymous: Client, mine: str) -> None:
     """Although another account has it already."""
     for name in ("ada", "grace"):
         User.objects.create_user(name, password="lovelace")
     path = visitor.post(f"/s/{mine}/keep/claim-link/").context["claim_url"]
-    assert stranger.post(path).status_code == 302
-    for client, name in ((visitor, "ada"), (stranger, "grace")):
+    assert anonymous.post(path).status_code == 302
+    for client, name in ((visitor, "ada"), (anonymous, "grace")):
         assert client.login(username=name, password="lovelace")
         assert client.get(f"/s/{mine}/").context["role"] == "owner"
     assert not Grant.objects.filter(kind=Grant.Kind.SESSION).exists(), "signed out, a browser has nothing"
 
 
-def test_revoking_ends_links_that_are_open_in_somebody_s_browser(visitor: Client, stranger: Client, mine: str) -> None:
+def test_revoking_ends_links_that_are_open_in_someone_s_browser(visitor: Client, anonymous: Client, mine: str) -> None:
     path = visitor.post(f"/s/{mine}/keep/claim-link/").context["claim_url"]
-    assert stranger.get(path).status_code == 200
+    assert anonymous.get(path).status_code == 200
     page = visitor.post(f"/s/{mine}/keep/revoke/")
     assert b"2 API tokens and links were ended." in page.content, "the sandbox's first token, and the link"
-    assert stranger.post(path).status_code == 404
-    assert stranger.get(path).status_code == 404
-    assert stranger.get(f"/s/{mine}/").context["role"] == "viewer"
+    assert anonymous.post(path).status_code == 404
+    assert anonymous.get(path).status_code == 404
+    assert anonymous.get(f"/s/{mine}/").context["role"] == "viewer"
     assert visitor.get(f"/s/{mine}/").context["role"] == "owner"
 
 

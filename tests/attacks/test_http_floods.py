@@ -55,10 +55,10 @@ USUAL: dict[Flood, set[int]] = {  # the answers there may be
 }  # fmt: skip
 
 
-async def flood(url: str, kind: Flood, told: Counter[tuple[str, int]]) -> None:
+async def flood(url: str, kind: Flood, reported: Counter[tuple[str, int]]) -> None:
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=ATTACKER) as client:
         for n in itertools.count():
-            told[kind.__name__, (await kind(client, n)).status_code] += 1
+            reported[kind.__name__, (await kind(client, n)).status_code] += 1
 
 
 @contextlib.asynccontextmanager
@@ -93,15 +93,15 @@ async def honest(owner: Driver, answers: list[int]) -> None:
 
 
 async def together(server: Server, owner: Driver, seconds: float) -> tuple[Counter[tuple[str, int]], list[int]]:
-    told: Counter[tuple[str, int]] = Counter()
+    reported: Counter[tuple[str, int]] = Counter()
     answers: list[int] = []
     with contextlib.suppress(TimeoutError):
         async with slow_connections(server.port), asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             group.create_task(honest(owner, answers))
             for kind in USUAL:
                 for _ in range(FLOODERS):
-                    group.create_task(flood(server.url, kind, told))
-    return told, answers
+                    group.create_task(flood(server.url, kind, reported))
+    return reported, answers
 
 
 def figures(server: Server) -> dict[str, Any]:
@@ -127,15 +127,15 @@ def test_an_owner_is_served_beside_all_floods_at_once(server: Server, seconds: f
     httpx.get(server.url, timeout=60)  # opens the demo
     owner = server.create("orders")
     before = figures(server)
-    told, answers = asyncio.run(together(server, owner, seconds))
-    wrong = [(kind.__name__, status) for kind, usual in USUAL.items() for (name, status) in told
+    reported, answers = asyncio.run(together(server, owner, seconds))
+    wrong = [(kind.__name__, status) for kind, usual in USUAL.items() for (name, status) in reported
              if name == kind.__name__ and status not in usual]  # fmt: skip
     with capsys.disabled():
-        print(f"\nfloods of {seconds} s: {sum(told.values())} hostile requests, {len(answers)} honest ones, "
-              f"{sorted(told.items())}; before {before}, after {figures(server)}")  # fmt: skip
+        print(f"\nfloods of {seconds} s: {sum(reported.values())} hostile requests, {len(answers)} honest ones, "
+              f"{sorted(reported.items())}; before {before}, after {figures(server)}")  # fmt: skip
     assert set(answers) == {200}
     assert wrong == []
-    assert told["creations", 201] <= 19
-    assert told["sign_ins", 200] <= 10 + seconds / 10 + 2
+    assert reported["creations", 201] <= 19
+    assert reported["sign_ins", 200] <= 10 + seconds / 10 + 2
     until(lambda: figures(server)["sockets"] <= before["sockets"], what="connections are given back")
     assert "Traceback" not in server.log

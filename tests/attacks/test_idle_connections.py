@@ -124,7 +124,7 @@ def test_each_request_on_a_connection_has_its_own_time(clock: Clock, connect: Ca
 @pytest.mark.parametrize("chunked", [False, True])
 def test_of_a_body_that_is_too_large_nothing_is_kept(connect: Callable[..., Line], server: Server,
                                                      chunked: bool) -> None:  # fmt: skip
-    """Django is told how large it was; it refuses it by that."""
+    """Django gets its size, and refuses it by that."""
     line = connect()
     size, piece = 4 * MOST, b"x" * (MOST // 4)
     line.say(HEAD + (b"Transfer-Encoding: chunked\r\n\r\n" if chunked else b"Content-Length: %d\r\n\r\n" % size))

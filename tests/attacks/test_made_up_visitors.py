@@ -1,4 +1,4 @@
-"""Who is nobody stays nobody: made-up tokens and cookies are counted with their address."""
+"""Who is no one stays no one: made-up tokens and cookies are counted with their address."""
 
 from datetime import timedelta
 from itertools import count

@@ -33,7 +33,7 @@ def with_one_odd_field(kind: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(autouse=True)
-def _nobody_is_too_fast(real_engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_one_is_too_fast(real_engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for rate in (acting.ACTIONS, acting.QUESTIONS):
         monkeypatch.setattr(rate, "burst", 1_000_000)
 

@@ -1,4 +1,4 @@
-"""Requests nobody's browser sends: a 4xx with a sentence, never a 500."""
+"""Requests no one's browser sends: a 4xx with a sentence, never a 500."""
 
 import sqlite3
 from contextlib import closing
@@ -35,7 +35,7 @@ def lenient(visitor: Client) -> Client:
 
 
 @pytest.fixture(autouse=True)
-def _nobody_is_too_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_one_is_too_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     for rate in (acting.ACTIONS, acting.QUESTIONS):
         monkeypatch.setattr(rate, "burst", 1_000_000)
 

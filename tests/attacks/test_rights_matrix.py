@@ -1,4 +1,4 @@
-"""Every route and every live channel × everybody who may come: who has the right gets in, and nobody else.
+"""Every route and every live channel × everyone who may come: who has the right gets in, and no one else.
 
 The routes come from the URLconf, the channels from the list of their names, the verdicts from `control.rights`.
 """
@@ -37,7 +37,7 @@ OFFSETS = ("ResetOffsets", "UndoReset")  # all that is ever done to a cluster
 
 
 @pytest.fixture
-def everybody(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPatch) -> World:
+def everyone(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPatch) -> World:
     for rate in (acting.ACTIONS, acting.QUESTIONS):
         monkeypatch.setattr(rate, "burst", 1_000_000)
     port.answers = {"rows": []}
@@ -103,17 +103,17 @@ def test_every_route_is_in_the_matrix() -> None:
 
 
 def test_every_request_gets_what_the_right_gives_and_no_more(
-    everybody: World, port: FakePort, capsys: pytest.CaptureFixture[str]
+    everyone: World, port: FakePort, capsys: pytest.CaptureFixture[str]
 ) -> None:
     crossings, shut_out, tried = [], [], 0
     for route, asks in routes.NEEDS.items():
         for place in places_of(route):
             before = state(port)
-            for name, who in everybody.people.items():
+            for name, who in everyone.people.items():
                 for ask in asks:
                     wanted = expected(who, place, ask)
                     with undone(port):
-                        got = sent(who, everybody, route, place, ask).status_code
+                        got = sent(who, everyone, route, place, ask).status_code
                         changed = wanted != 200 and state(port) != before
                     cell = (ask.method, route, ask.path or ask.body, place, name, wanted, got)
                     tried += 1
@@ -123,36 +123,36 @@ def test_every_request_gets_what_the_right_gives_and_no_more(
                         shut_out.append(cell)
     with capsys.disabled():
         print(f"\nrights: {len(routes.NEEDS)} routes, {sum(map(len, routes.NEEDS.values()))} requests × "
-              f"{len(everybody.people)} visitors × places = {tried} tries; crossings {len(crossings)}, "
+              f"{len(everyone.people)} visitors × places = {tried} tries; crossings {len(crossings)}, "
               f"shut out {len(shut_out)}")  # fmt: skip
     assert crossings == []
     assert shut_out == []
 
 
-def test_no_route_takes_a_method_it_does_not_list(everybody: World, port: FakePort) -> None:
+def test_no_route_takes_a_method_it_does_not_list(everyone: World, port: FakePort) -> None:
     """Not even of the owner; HEAD may be a GET without its body."""
-    owner = everybody.people["the owner's browser"]
+    owner = everyone.people["the owner's browser"]
     taken = []
     for route, asks in routes.NEEDS.items():
         known = {ask.method for ask in asks}
         known |= {"HEAD"} if "GET" in known else set()
         for method in [method for method in routes.METHODS if method not in known]:
             place = places_of(route)[0]
-            who = everybody.people["an operator of the cluster"] if place == CLUSTER else owner
+            who = everyone.people["an operator of the cluster"] if place == CLUSTER else owner
             before = state(port)
             with undone(port):
-                got = sent(who, everybody, route, place, asks[0]._replace(method=method)).status_code
+                got = sent(who, everyone, route, place, asks[0]._replace(method=method)).status_code
                 if got != 405 or state(port) != before:
                     taken.append((method, route, got))
     assert taken == []
 
 
-def test_the_admin_is_administrators_alone(everybody: World, port: FakePort) -> None:
+def test_the_admin_is_administrators_alone(everyone: World, port: FakePort) -> None:
     found = [route for route in routes.every() if routes.is_of_admin(route) and route not in routes.OPEN]
     assert len(found) > 30
     let_in = []
     for route in found:
-        for name, who in everybody.people.items():
+        for name, who in everyone.people.items():
             for method in ("GET", "POST"):
                 with undone(port):
                     answer = who.client.generic(method, routes.address(route), headers=who.headers_at("shared"))
@@ -160,21 +160,21 @@ def test_the_admin_is_administrators_alone(everybody: World, port: FakePort) -> 
                 if not who.administers and not (answer.status_code in IN_VAIN or there.startswith("/admin/login/")):
                     let_in.append((method, route, name, answer.status_code, there))
     assert let_in == []
-    assert everybody.people["an administrator"].client.get("/admin/").status_code == 200
+    assert everyone.people["an administrator"].client.get("/admin/").status_code == 200
 
 
-def test_unknown_and_forbidden_places_answer_alike(everybody: World) -> None:
-    nobody = everybody.people["nobody"]
-    unknown = everybody._replace(slugs=dict.fromkeys(everybody.slugs, "no-such-place") | {CLUSTER: "k.no-such-place"})
-    told = []
+def test_unknown_and_forbidden_places_answer_alike(everyone: World) -> None:
+    no_one = everyone.people["nobody"]
+    unknown = everyone._replace(slugs=dict.fromkeys(everyone.slugs, "no-such-place") | {CLUSTER: "k.no-such-place"})
+    reported = []
     for route, asks in routes.NEEDS.items():
         place = "private" if CLUSTER not in places_of(route) else CLUSTER
         for ask in asks:
-            said = [SECRET.sub(b"", sent(nobody, where, route, place, ask).content)
-                    .replace(name_of(where, place).encode(), b"") for where in (everybody, unknown)]  # fmt: skip
+            said = [SECRET.sub(b"", sent(no_one, where, route, place, ask).content)
+                    .replace(name_of(where, place).encode(), b"") for where in (everyone, unknown)]  # fmt: skip
             if said[0] != said[1]:
-                told.append((ask.method, route))
-    assert told == []
+                reported.append((ask.method, route))
+    assert reported == []
 
 
 def channel(kind: str, slug: str) -> str:
@@ -188,20 +188,20 @@ CHANNELS = [kind for kind in PARTS if slug_of(channel(kind, "s"))]  # of the oth
 async def test_every_channel_shows_itself_to_those_who_may_see(
     port: FakePort, jobs: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    everybody = await sync_to_async(world)(port)
-    for slug in everybody.slugs.values():
+    everyone = await sync_to_async(world)(port)
+    for slug in everyone.slugs.values():
         for kind in CHANNELS:
             port.show(channel(kind, slug), {"queues": {}}, seq=1)
     crossings, shut_out, tried = [], [], 0
-    for place, slug in everybody.slugs.items():
-        for name, who in everybody.people.items():
+    for place, slug in everyone.slugs.items():
+        for name, who in everyone.people.items():
             seen = await _seen(who, place, [channel(kind, slug) for kind in CHANNELS])
             tried += len(CHANNELS)
             may = who.roles[place] is not None and can(who.roles[place], "see")  # type: ignore[arg-type]
             crossings += [(shown, place, name) for shown in seen if not may]
             shut_out += [(kind, place, name) for kind in CHANNELS if may and channel(kind, slug) not in seen]
     with capsys.disabled():
-        print(f"\nrights: {len(CHANNELS)} channels × {len(everybody.people)} visitors × {len(everybody.slugs)} places "
+        print(f"\nrights: {len(CHANNELS)} channels × {len(everyone.people)} visitors × {len(everyone.slugs)} places "
               f"= {tried} tries; crossings {len(crossings)}, shut out {len(shut_out)}")  # fmt: skip
     assert crossings == []
     assert shut_out == []

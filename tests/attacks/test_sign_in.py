@@ -43,7 +43,7 @@ def test_after_ten_attempts_no_password_is_looked_at(monkeypatch: pytest.MonkeyP
     assert Client(REMOTE_ADDR="192.0.2.9").post("/accounts/login/", WRONG).status_code == 200
 
 
-def test_an_administrator_gets_to_the_admin_and_another_account_is_told_no() -> None:
+def test_an_administrator_gets_to_the_admin_and_another_account_is_refused() -> None:
     client = Client()
     there = client.get("/admin/", follow=True)
     assert there.redirect_chain[-1] == ("/accounts/login/?next=/admin/", 302)
@@ -57,7 +57,7 @@ def test_an_administrator_gets_to_the_admin_and_another_account_is_told_no() -> 
 
 
 def test_no_other_address_looks_at_a_password() -> None:
-    """Of those anybody may reach: changing one's own needs to be signed in."""
+    """Of those anyone may reach: changing one's own needs to be signed in."""
 
     def addresses(patterns: list[Any], before: str = "") -> list[str]:
         found = []

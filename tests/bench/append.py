@@ -152,9 +152,9 @@ def _measured(root: Path, way: Way, messages: int, body_bytes: int) -> float:
 
 def _opened(root: Path, *, journal: bool) -> MessageStore:
     clock = ScaledClock(SimLoop(), start_ms=1_700_000_000_000)
-    diary = Journal(clock)
-    diary.tracing = journal
-    store = MessageStore(CONFIG, disk=FileDisk(root), clock=clock, journal=diary, broker="broker-a", broker_id=0,
+    events = Journal(clock)
+    events.tracing = journal
+    store = MessageStore(CONFIG, disk=FileDisk(root), clock=clock, journal=events, broker="broker-a", broker_id=0,
                          store_host=HOST, flusher=InlineFlusher())
     store.load()
     store.start()

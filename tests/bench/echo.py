@@ -1,4 +1,4 @@
-"""The baseline of every send benchmark: the same bytes and commands with nobody at home.
+"""The baseline of every send benchmark: the same bytes and commands with no one at home.
 
 `tcp` is a bare asyncio echo: no frame is read.  `wire` adds reading and writing of frames.  `loopback` passes
 commands inside the process.  What the broker costs is its own figure minus these.

@@ -1,4 +1,4 @@
-"""What a sandbox costs that nobody looks at, and how fast it is there again.
+"""What a sandbox costs that no one looks at, and how fast it is there again.
 
 Each is a `flights` sandbox whose feed is stopped: a broker, a name server, five members and a producer that all keep
 their timers.  Budgets: 2 MiB and 40 descriptors each (product 6.4).

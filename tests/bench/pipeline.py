@@ -182,10 +182,10 @@ def latency(spark: Any, home: Path, seconds: float) -> dict[str, Any]:
 
     rows = spark.readStream.format("rocketmq-store").option("columns", "bornTimestamp,topic,body").load(str(root))
     query = rows.writeStream.foreachBatch(seen).option("checkpointLocation", str(home / "checkpoint")).start()
-    told, _ = writer.communicate()
+    reported, _ = writer.communicate()
     query.processAllAvailable()
     query.stop()
-    assert sum(batches) == int(told)
+    assert sum(batches) == int(reported)
     ages.sort()
     return {"p50_ms": ages[len(ages) // 2], "p95_ms": ages[len(ages) * 95 // 100], "max_ms": ages[-1],
             "messages": len(ages), "batches": len(batches)}

@@ -104,9 +104,9 @@ def test_a_crashed_member_says_so_on_its_card(site: Site) -> None:
     expect(card.get_by_role("button", name="Restart")).to_be_visible()
     card.get_by_role("button", name="Remove").click()
     expect(site.page.locator(".cons[data-actor=B]")).to_have_count(0)
-    told = site.page.locator("#journal li", has_text="came twice: B crashed")
-    expect(told.get_by_role("link", name="why")).to_have_attribute("href", re.compile(r"/journal/\?at=\d+$"))
-    told.get_by_role("link").first.click()
+    reported = site.page.locator("#journal li", has_text="came twice: B crashed")
+    expect(reported.get_by_role("link", name="why")).to_have_attribute("href", re.compile(r"/journal/\?at=\d+$"))
+    reported.get_by_role("link").first.click()
     expect(site.page.locator("#found tbody tr").first).to_be_visible()
 
 
@@ -280,11 +280,11 @@ def test_six_members_fit_and_more_than_queues_stand_on_a_shelf(site: Site) -> No
     expect(site.page.locator(".cons.shelf")).to_have_count(2)
 
 
-def test_a_stranger_may_watch_and_not_touch(site: Site, browser: object) -> None:
+def test_a_visitor_without_rights_may_watch_and_not_touch(site: Site, browser: object) -> None:
     site.visit("orders")
-    stranger = browser.new_context().new_page()  # type: ignore[attr-defined]
-    stranger.goto(f"{site.base_url}/s/{site.slug}/")
-    stranger.locator(".app[data-conn=connected]").wait_for()
-    expect(stranger.locator("#add")).to_be_disabled()
-    expect(stranger.locator(".cons [data-act=CrashActor]").first).to_be_disabled()
-    stranger.context.close()
+    anonymous = browser.new_context().new_page()  # type: ignore[attr-defined]
+    anonymous.goto(f"{site.base_url}/s/{site.slug}/")
+    anonymous.locator(".app[data-conn=connected]").wait_for()
+    expect(anonymous.locator("#add")).to_be_disabled()
+    expect(anonymous.locator(".cons [data-act=CrashActor]").first).to_be_disabled()
+    anonymous.context.close()

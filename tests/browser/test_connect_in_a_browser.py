@@ -15,11 +15,11 @@ def test_a_client_connects_is_seen_and_is_cut_off(site: Site) -> None:
     site.wait_connected()
     address = page.locator("#servers").text_content() or ""
     assert f'setNamesrvAddr("{address}")' in (page.locator("#code-Java").text_content() or "")
-    with abroad([address], "TopicTest", b"hello") as stranger:
+    with abroad([address], "TopicTest", b"hello") as external:
         row = page.locator("#connections tr[data-key]").first
         expect(row.locator(".st.done")).to_have_count(6, timeout=PATIENCE_MS)
         expect(row).to_contain_text("GET_ROUTEINFO_BY_TOPIC")
-        client = page.locator(f"#clients tr[data-key='{stranger.client_id}']")
+        client = page.locator(f"#clients tr[data-key='{external.client_id}']")
         expect(client).to_contain_text("PYTHON")
         expect(client).to_contain_text("4.9.8")
         page.emulate_media(reduced_motion="reduce")  # a colour on its way is not a colour
@@ -31,7 +31,7 @@ def test_a_client_connects_is_seen_and_is_cut_off(site: Site) -> None:
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.set_viewport_size(DESKTOP)
         site.open("?group=readers&topic=TopicTest")
-        card = page.locator(f".cons[data-client='{stranger.client_id}']")
+        card = page.locator(f".cons[data-client='{external.client_id}']")
         expect(card.locator(".plug")).to_be_visible(timeout=PATIENCE_MS)
         expect(card.locator("footer button:visible")).to_have_text(["Cut connection"])
         expect(card.locator("[data-meter=count] b")).to_have_text("– / –")

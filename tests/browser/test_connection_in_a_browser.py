@@ -63,7 +63,7 @@ LAGS = """() => {
 
 
 def test_whatever_frames_come_a_lag_is_max_less_committed_and_the_header_is_their_sum(site: Site) -> None:
-    """The page is painted by the server while messages wait that nobody pulls; then any frames follow."""
+    """The page is painted by the server while messages wait that no one pulls; then any frames follow."""
     site.start("orders")
     site.until("[...document.querySelectorAll('.q .lagn .lag')].every((lag) => lag.textContent !== '–')")
     for actor in "ABC":
@@ -119,7 +119,7 @@ def any_board(luck: random.Random, board: dict[str, Any]) -> dict[str, Any]:
     return board
 
 
-def test_an_offline_page_tries_again_by_itself_and_forgets_that_nobody_answered(site: Site, wire: Wire) -> None:
+def test_an_offline_page_tries_again_by_itself_and_forgets_that_no_one_answered(site: Site, wire: Wire) -> None:
     site.visit("orders")
     site.page.route("**/actions/", lambda route: route.abort())
     site.page.locator(".cons[data-actor=A] [data-act=HangActor]").click()
@@ -177,11 +177,11 @@ def test_a_sandbox_asleep_shows_its_last_moment_until_its_owner_wakes_it(site: S
     site.page.goto(f"{site.base_url}/")
     site.page.request.post(f"{address}keep/sleep/", headers=headers)
     context = browser.new_context()
-    stranger = context.new_page()
-    stranger.goto(address)
-    expect(stranger.locator("#notice")).to_contain_text("This sandbox is asleep")
-    expect(stranger.locator("#notice button:visible")).to_have_count(0)
-    expect(stranger.locator("#conn")).to_contain_text("Asleep")
+    anonymous = context.new_page()
+    anonymous.goto(address)
+    expect(anonymous.locator("#notice")).to_contain_text("This sandbox is asleep")
+    expect(anonymous.locator("#notice button:visible")).to_have_count(0)
+    expect(anonymous.locator("#conn")).to_contain_text("Asleep")
     context.close()
     site.open()
     expect(site.page.locator("#notice .banner:visible")).to_have_count(0)

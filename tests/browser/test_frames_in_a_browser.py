@@ -39,7 +39,7 @@ def test_fields_and_bytes_light_each_other_up(site: Site) -> None:
     assert total == value
 
 
-def test_the_list_holds_still_while_somebody_is_in_it(site: Site) -> None:
+def test_the_list_holds_still_while_someone_is_in_it(site: Site) -> None:
     site.visit("orders", LINK)
     rows = site.page.locator("#frames tbody tr")
     rows.nth(1).wait_for(timeout=PATIENCE_MS)

@@ -10,7 +10,7 @@ from sandbox.journal.event_filter import is_step
 from tests.browser.conftest import PATIENCE_MS, Kept, Site
 
 AFTER_A_CRASH = "orders, long after a crash"  # a sandbox these tests share
-BETWEEN = 25_000  # details nobody wants to see one by one; memory holds 10 000 events
+BETWEEN = 25_000  # details no one wants to see one by one; memory holds 10 000 events
 
 OVERLAPS = """() => [...document.querySelectorAll("#journal li")].flatMap((line) => {
     const boxes = [...line.children].map((cell) => {

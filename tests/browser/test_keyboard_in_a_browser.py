@@ -1,4 +1,4 @@
-"""A whole story without a mouse, and a list of keys that names what works and nothing else."""
+"""A whole visit without a mouse, and a list of keys that names what works and nothing else."""
 
 import pytest
 from playwright.sync_api import Page, expect

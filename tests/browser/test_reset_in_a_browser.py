@@ -21,8 +21,8 @@ def previewed(site: Site) -> list[dict[str, Any]]:
     return list(site.page.evaluate("JSON.parse(document.querySelector('#rs-data').textContent).rows"))
 
 
-def stop_everybody(site: Site) -> None:
-    """With nobody running the offsets hold still, and what was promised can be compared."""
+def stop_everyone(site: Site) -> None:
+    """With no one running the offsets hold still, and what was promised can be compared."""
     for actor in "ABC":
         assert site.act(action="StopActor", actor=actor) == 204
     site.until("[...document.querySelectorAll('.cons .state')].every((s) => s.textContent.includes('Stopped'))")
@@ -31,7 +31,7 @@ def stop_everybody(site: Site) -> None:
 def test_a_reset_does_what_its_preview_showed(site: Site) -> None:
     site.start("orders")
     site.until(COMMITTED.format(least=3))
-    stop_everybody(site)
+    stop_everyone(site)
     site.page.locator(".ghead [data-reset]").click()
     site.page.get_by_role("radio", name="Earliest").check()
     site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
@@ -47,7 +47,7 @@ def test_a_reset_does_what_its_preview_showed(site: Site) -> None:
 def test_skipping_needs_the_name_of_the_group(site: Site) -> None:
     site.start("orders")
     site.until(COMMITTED.format(least=1))
-    stop_everybody(site)
+    stop_everyone(site)
     assert site.act(action="SendMessages", topic="orders", count="80") == 204
     site.open("reset/?target=latest")
     site.until("document.querySelector('.rs-sum') && Number(document.querySelector('.rs-sum').dataset.skipped) >= 80")
@@ -183,7 +183,7 @@ def test_a_plan_that_no_longer_holds_is_refused_beside_the_new_one(site: Site) -
     """What was promised is what is sent: here a promise the world does not keep."""
     site.start("orders")
     site.until(COMMITTED.format(least=3))
-    stop_everybody(site)
+    stop_everyone(site)
     site.page.locator(".ghead [data-reset]").click()
     site.page.get_by_role("radio", name="Earliest").check()
     site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")

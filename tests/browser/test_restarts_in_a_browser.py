@@ -32,7 +32,7 @@ def test_an_open_page_goes_on_after_a_stop_and_after_a_kill_of_the_server(page: 
         goes_on(page, seen)
 
 
-def test_a_page_of_somebody_who_may_only_watch_says_asleep_until_somebody_wakes_it(
+def test_a_page_of_someone_who_may_only_watch_says_asleep_until_someone_wakes_it(
     page: Page, own_server: Server, browser: Browser
 ) -> None:
     site = Site(page, own_server.url, {})

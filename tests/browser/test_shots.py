@@ -13,7 +13,7 @@ from tests.browser.conftest import DESKTOP, PHONE, Site
 
 @pytest.fixture
 def shoot(site: Site, request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Take the page as it is now, in both themes and on a phone; skipped where nobody asked for pictures."""
+    """Take the page as it is now, in both themes and on a phone; skipped where no one asked for pictures."""
     where = request.config.getoption("--shots")
     if where is None:
         pytest.skip("no --shots")

@@ -92,12 +92,12 @@ class Walk:
         self.page.locator(".app[data-conn=connected]").wait_for(timeout=2 * PATIENCE_MS)
 
     def stand_still(self) -> None:
-        """The end: with a world that stands still every number is the same to the last digit."""
+        """The end: with a paused world every number is the same to the last digit."""
         self.site.stand_still()
         self.look("in a world that stands still")
 
 
-@pytest.mark.nightly  # the API and a page of one machine that others share may be two seconds apart for nobody's fault
+@pytest.mark.nightly  # the API and a page of one machine that others share may be two seconds apart for no one's fault
 def test_a_short_walk_finds_no_number_that_disagrees_with_the_api(walk: Walk) -> None:
     for step in walk.add, walk.burst, walk.crash_and_restart, walk.stop, walk.kill:
         step()

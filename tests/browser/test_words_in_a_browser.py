@@ -43,14 +43,14 @@ def test_the_board_speaks_chinese(site: Site) -> None:
     assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_every_deed_and_every_fact_has_a_sentence() -> None:
-    """Flow is not told one by one; everything else is, in plain words."""
-    told = {name.partition(":")[0] for name in FACTS}
-    assert {event.__name__ for event in set(BY_NAME.values()) - FLOW} - told == set()
+def test_every_action_and_every_fact_has_a_sentence() -> None:
+    """Flow is not written one by one; everything else is, in plain words."""
+    reported = {name.partition(":")[0] for name in FACTS}
+    assert {event.__name__ for event in set(BY_NAME.values()) - FLOW} - reported == set()
     assert set(ACTION_NAMES) - {name.partition(":")[0] for name in ACTIONS} == set()
 
 
-def test_a_deed_is_said_once_and_counted_right(site: Site) -> None:
+def test_an_action_is_said_once_and_counted_right(site: Site) -> None:
     site.visit("orders")
     assert site.act(action="SendMessages", topic="orders", count="1") == 204
     assert site.act(action="SendMessages", topic="orders", count="2") == 204

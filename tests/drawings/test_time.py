@@ -19,7 +19,7 @@ def test_a_ring_is_the_share_of_its_time_that_is_left(modules: Modules, age_ms: 
     assert drawn["tone"] == tone
 
 
-def test_a_broker_nobody_registered_has_no_ring(modules: Modules) -> None:
+def test_a_broker_no_one_registered_has_no_ring(modules: Modules) -> None:
     drawn = modules("topology", RING, None, LIVES, NOW_MS)
     assert (drawn["share"], drawn["label"], drawn["tone"]) == (0, "–", "none")
 

@@ -1,6 +1,6 @@
-"""Tells what happened on a stage as lines one can read and compare: commands on the wire and the journal's events.
+"""What happened on a stage as lines one can read and compare: commands on the wire and the journal's events.
 
-A script is scenes; a scene is a title (`# …`) and steps; a step is orders above a line `---` and their story below it:
+A script is scenes; a scene is a title (`# …`) and steps; a step is orders above a line `---` and a transcript below:
 
     broker topics=T:1                             a fresh broker
     pull c1 T/0 offset=0 patience=15s [tags=A]    that may be parked
@@ -24,7 +24,7 @@ from tests.unit.broker.stage import BROKER, Client, Stage
 GROUP = "g"
 
 
-class Story:
+class Transcript:
     """One scene, as far as it has been played."""
 
     def __init__(self) -> None:
@@ -86,9 +86,9 @@ class Story:
         journal = self._stage.time.journal
         for entry in journal.since(self._seq):
             self._seq = entry.seq + 1
-            told = event_line(entry.event, self._names)
-            if told is not None:
-                self._say(f"broker {told}")
+            reported = event_line(entry.event, self._names)
+            if reported is not None:
+                self._say(f"broker {reported}")
 
     def _heard(self, sender: str, receiver: str, command: RemotingCommand) -> None:
         if receiver == BROKER:
@@ -137,7 +137,7 @@ def event_line(event: Event, names: dict[str, str]) -> str | None:
 
 
 def scenes(text: str) -> list[tuple[str, list[tuple[list[str], list[str]]]]]:
-    """Titles with their steps; a step is its orders and its story."""
+    """Titles with their steps; a step is its orders and its transcript."""
     found: list[tuple[str, list[tuple[list[str], list[str]]]]] = []
     for block in re.split(r"\n\s*\n", text.strip()):
         lines: list[Any] = block.splitlines()

@@ -1,10 +1,10 @@
-"""Golden scripts: orders above the line, the story below it.  A changed story is a diff one can read."""
+"""Golden scripts: orders above the line, the transcript below it.  A changed transcript is a diff one can read."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.golden.story import Story, scenes
+from tests.golden.story import Transcript, scenes
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
 SCENES = [pytest.param(steps, id=f"{path.stem}: {title}")
@@ -12,10 +12,10 @@ SCENES = [pytest.param(steps, id=f"{path.stem}: {title}")
 
 
 @pytest.mark.parametrize("steps", SCENES)
-def test_the_story_is_still_this_one(steps: list[tuple[list[str], list[str]]]) -> None:
-    story = Story()
-    for orders, told in steps:
-        story.lines.clear()
+def test_the_transcript_is_still_this_one(steps: list[tuple[list[str], list[str]]]) -> None:
+    transcript = Transcript()
+    for orders, reported in steps:
+        transcript.lines.clear()
         for order in orders:
-            story.play(order)
-        assert story.lines == told
+            transcript.play(order)
+        assert transcript.lines == reported

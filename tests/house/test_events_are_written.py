@@ -1,4 +1,4 @@
-"""Every event somebody may wait for is written somewhere."""
+"""Every event someone may wait for is written somewhere."""
 
 import ast
 from pathlib import Path

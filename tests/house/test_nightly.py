@@ -21,7 +21,7 @@ def test_seven_days_play_every_test_once_each() -> None:
     assert all(nightly.is_played(test, days[0]) == nightly.is_played(test, "2026-11-29") for test in TESTS)
 
 
-def test_the_part_of_a_day_is_told() -> None:
+def test_the_part_of_a_day_is_reported() -> None:
     assert nightly.header("2026-11-22") == "nightly: part 1 of 7, that of 2026-11-22"
 
 

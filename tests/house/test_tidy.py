@@ -1,4 +1,4 @@
-"""House rules a machine can keep: size, names, and a heart that is given its time, luck and wires."""
+"""House rules a machine can keep: size, names, and a core that is given its time, luck and wires."""
 
 import ast
 from functools import cache
@@ -17,8 +17,8 @@ BELOW_HOSTING = {"kernel", "journal", "control", "remoting", "message", "store",
                  "namesrv", "client"}
 OUTER_WORLD = {"django", "channels", "daphne", "ninja", "pyspark", "threading", "concurrent", "multiprocessing",
                "subprocess", "signal", "environ", "getenv"}
-# The heart also waits for nothing and opens no socket.
-HEART = {"journal", "control", "remoting", "message", "store", "broker", "namesrv"}
+# The core also waits for nothing and opens no socket.
+CORE = {"journal", "control", "remoting", "message", "store", "broker", "namesrv"}
 WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
 # Time comes from kernel.clock, luck from kernel.chance.
 CLOCKS_AND_DICE = {"time", "timeit", "datetime", "random", "secrets", "uuid"}
@@ -61,7 +61,7 @@ def floor(path: Path) -> str:
 BELOW = [path for path in ENGINE if floor(path) in BELOW_HOSTING]
 
 
-def told(path: Path, found: set[str]) -> list[str]:
+def reported(path: Path, found: set[str]) -> list[str]:
     """`sandbox/x.py: random, time`, if anything was found."""
     return [f"{path}: {', '.join(sorted(found))}"] if found else []
 
@@ -85,16 +85,16 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_below_hosting_there_is_no_web_no_thread_and_no_environment() -> None:
-    assert [line for path in BELOW for line in told(path, names_taken(path) & OUTER_WORLD)] == []
+    assert [line for path in BELOW for line in reported(path, names_taken(path) & OUTER_WORLD)] == []
 
 
 def test_time_and_luck_are_given() -> None:
-    assert [line for path in BELOW for line in told(path, names_taken(path) & CLOCKS_AND_DICE)] == []
+    assert [line for path in BELOW for line in reported(path, names_taken(path) & CLOCKS_AND_DICE)] == []
 
 
-def test_the_heart_waits_for_nothing() -> None:
-    heart = [path for path in BELOW if floor(path) in HEART]
-    assert [line for path in heart for line in told(path, names_taken(path) & WAITING)] == []
+def test_the_core_waits_for_nothing() -> None:
+    core = [path for path in BELOW if floor(path) in CORE]
+    assert [line for path in core for line in reported(path, names_taken(path) & WAITING)] == []
 
 
 def test_async_is_written_where_something_waits() -> None:

@@ -21,7 +21,7 @@ CATALOGUE = ROOT / "queueviz" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.p
 FLOORS = ("sandbox/control", "sandbox/kernel", "sandbox/client", "sandbox/broker", "sandbox/store", "sandbox/journal",
           "sandbox/cluster", "sandbox/queries", "sandbox/commands", "sandbox/attached", "sandbox/hosting",
           "sandbox/simulation", "sandbox/tools", "sandbox/notebook", "queueviz")
-SAYING = {  # what raises or tells a refusal -> which arguments people read
+SAYING = {  # what raises or is a refusal -> which arguments people read
     "ActionRefused": {1: "message", 2: "hint"}, "TooManyOwned": {1: "message", 2: "hint"},
     "Refusal": {0: "message", 1: "hint"}, "EngineBusy": {0: "message"},
     "Forbidden": {0: "message"}, "NotFound": {0: "message"}, "Notice": {0: "message"},

@@ -27,7 +27,7 @@ def test_every_queue_has_exactly_one_owner(name: str, brokers: int, per_broker: 
 
 
 @given(st.sampled_from(FAIR), st.integers(1, 40), st.integers(1, 12))
-def test_nobody_has_two_queues_more_than_another(name: str, queues: int, clients: int) -> None:
+def test_no_one_has_two_queues_more_than_another(name: str, queues: int, clients: int) -> None:
     mqs = world(1, queues)
     members = [f"c{i:02}" for i in range(clients)]
     shares = [len(strategy(name).allocate("G", cid, mqs, members)) for cid in members]
@@ -35,7 +35,7 @@ def test_nobody_has_two_queues_more_than_another(name: str, queues: int, clients
 
 
 @given(st.sampled_from(ALL), st.integers(1, 10))
-def test_a_stranger_to_the_group_owns_nothing(name: str, clients: int) -> None:
+def test_a_client_outside_the_group_owns_nothing(name: str, clients: int) -> None:
     members = [f"r0-c{i}" for i in range(clients)]
     assert strategy(name, rooms=["r0-b"]).allocate("G", "r0-x", world(1, 8), members) == []
 

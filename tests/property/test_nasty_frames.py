@@ -65,7 +65,7 @@ class Node:
         return [f"{event.request_code}: {event.remark}" for event in self.stage.events(HandlerFailed)]
 
     def goes_on(self) -> bool:
-        """Somebody else sends and pulls."""
+        """Someone else sends and pulls."""
         client = self.stage.client()
         sent = client.send("orders", b"still here")
         if sent.code != 0:

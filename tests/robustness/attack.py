@@ -253,10 +253,10 @@ KINDS: dict[str, tuple[Callable[[Attacker], Awaitable[None]], float]] = {
 
 
 async def attack(kind: str, a: Attacker, seconds: float) -> None:
-    story = asyncio.ensure_future(KINDS[kind][0](a))
-    await asyncio.wait([story], timeout=seconds)
-    if story.done():
-        await story  # none ends by itself: it failed
+    coroutine = asyncio.ensure_future(KINDS[kind][0](a))
+    await asyncio.wait([coroutine], timeout=seconds)
+    if coroutine.done():
+        await coroutine  # none ends by itself: it failed
     if await a.connect() is None and await a.connect() is None:
         a.keep_last()
 

@@ -1,4 +1,4 @@
-"""Frames nobody should send: real ones with something wrong, and others made up from nothing.
+"""Frames no one should send: real ones with something wrong, and others made up from nothing.
 
 Everything follows from a seed.  Written from the format alone (spec remoting 1), with nothing of the product in it.
 """
@@ -103,7 +103,7 @@ class Mutations:
                            [*values, *LANGUAGES])})  # fmt: skip
 
     def other_texts(self, frame: bytes) -> bytes:
-        """A request that can be read, with values nobody would give; some of its fields are missing."""
+        """A request that can be read, with values no one would give; some of its fields are missing."""
         ext = {name: self._luck.choice([*TEXTS, *map(str, NUMBERS)]) for name in self._fields(frame)
                if self._luck.random() < 0.8}  # fmt: skip
         return request(self._code(frame), ext, frame[-self._luck.randint(1, 200) :])

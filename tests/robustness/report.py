@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MIB = 1024 * 1024
-TOLD = re.compile(r"INFO +sandbox\.transport\.tcp_guard: refused \S*: (\w+), ")
+REPORTED = re.compile(r"INFO +sandbox\.transport\.tcp_guard: refused \S*: (\w+), ")
 COUNTED = re.compile(r"INFO +sandbox\.transport\.tcp_guard: refused (\d+) more: (.*)")
 AT_LAST = re.compile(r"Refused since the start: (.*)")
 LINE = re.compile(r"\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d+ (\w+) +(\S+): (.*)")
@@ -33,7 +33,7 @@ def pairs(text: str) -> Counter[str]:
 class Log(NamedTuple):
     """A broker's log, read: refusals with a line, those that are counted, and whatever has no place in it."""
 
-    told: Counter[str]
+    reported: Counter[str]
     counted: Counter[str]
     most_lines_per_s: int
     lines: int
@@ -41,7 +41,7 @@ class Log(NamedTuple):
 
 
 def read_log(path: Path) -> Log:
-    told: Counter[str] = Counter()
+    reported: Counter[str] = Counter()
     counted: Counter[str] = Counter()
     seconds: Counter[str] = Counter()
     wrong: list[str] = []
@@ -52,15 +52,15 @@ def read_log(path: Path) -> Log:
             if found[2] in ("ERROR", "CRITICAL"):
                 wrong.append(line)
         elif line.strip():
-            wrong.append(line)  # of a traceback, or nobody's
-        if found := TOLD.search(line):
-            told[found[1]] += 1
+            wrong.append(line)  # of a traceback, or no one's
+        if found := REPORTED.search(line):
+            reported[found[1]] += 1
         elif found := COUNTED.search(line):
             more = pairs(found[2])
             counted += more
             if more.total() != int(found[1]):
                 wrong.append(line)
-    return Log(told, counted, max(seconds.values(), default=0), len(text), wrong)
+    return Log(reported, counted, max(seconds.values(), default=0), len(text), wrong)
 
 
 def table(report: dict[str, Any]) -> list[str]:

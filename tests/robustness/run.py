@@ -61,7 +61,7 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
         row["ratio"] = row["p99_ms"] / max(phases[0]["p99_ms"], 1e-9)
     log = read_log(broker.log)
     at_last = pairs(found[1]) if (found := AT_LAST.search(goodbye)) else Counter[str]()
-    reasons = sorted({*at_last, *log.told, *log.counted})
+    reasons = sorted({*at_last, *log.reported, *log.counted})
     store = _look_at_store(broker, acknowledged)
     memory = _memory(watch)
     worst = max(phases[1:-1], key=lambda row: float(row["ratio"]))
@@ -76,7 +76,7 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
         Verdict(memory["peak"]["sockets"] <= SOCKETS_BYTES,
                 f"the kernel keeps at most {SOCKETS_BYTES // MIB} MiB for connections: "
                 f"{memory['peak']['sockets'] // MIB}"),
-        Verdict(at_last == log.told + log.counted, "every refusal has a line in the log, or is counted in one"),
+        Verdict(at_last == log.reported + log.counted, "every refusal has a line in the log, or is counted in one"),
         Verdict(not log.wrong, f"nothing else is in the log: {log.wrong[:5]}"),
         Verdict(log.most_lines_per_s <= LINES_PER_S,
                 f"the log has at most {LINES_PER_S} lines a second: {log.most_lines_per_s}"),
@@ -87,7 +87,7 @@ def run(minutes: float, seed: int, root: Path) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "seed": seed, "minutes": minutes, "share": SHARE, "phases": phases, "attackers": attackers, "memory": memory,
-        "refused": {reason: {"total": at_last[reason], "told": log.told[reason], "counted": log.counted[reason]}
+        "refused": {reason: {"total": at_last[reason], "told": log.reported[reason], "counted": log.counted[reason]}
                     for reason in reasons},
         "log_lines": log.lines, "verdicts": [verdict._asdict() for verdict in verdicts]}  # fmt: skip
 

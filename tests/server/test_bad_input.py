@@ -149,7 +149,7 @@ def test_the_token_of_one_sandbox_does_not_open_another(server: Server, orders: 
     [({"template": "castle"}, 422, "There is no template castle"), ({"preset": "x"}, 422, "There is no preset x"),
      ({"template": 5}, 422, "template"), ({"colour": "red"}, 422, "colour"), ({"name": "n" * 81}, 422, "name")],
 )  # fmt: skip
-def test_a_sandbox_nobody_can_make_is_refused(server: Server, new: dict[str, Any], status: int, says: str) -> None:
+def test_a_sandbox_no_one_can_make_is_refused(server: Server, new: dict[str, Any], status: int, says: str) -> None:
     before = {path.name for path in (server.home / "sandboxes").iterdir()}
     answer = httpx.post(f"{server.url}/api/sandboxes", json=new)
     assert answer.status_code == status

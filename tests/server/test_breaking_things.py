@@ -100,8 +100,8 @@ def test_another_strategy_divides_the_queues_another_way(lab: Driver) -> None:
     lab.wait_until(shared_by("A", "B", "C"))
     before = owners(lab.snapshot())
     seq = lab.act("SetStrategy", group=GROUP, strategy="AVG_BY_CIRCLE")
-    told = lab.wait_for("QueuesAssigned", seq, group=GROUP, strategy="AVG_BY_CIRCLE")
-    assert told["topic"] in (TOPIC, f"%RETRY%{GROUP}")
+    reported = lab.wait_for("QueuesAssigned", seq, group=GROUP, strategy="AVG_BY_CIRCLE")
+    assert reported["topic"] in (TOPIC, f"%RETRY%{GROUP}")
     plan = lab.ask("plan-rebalance", group=GROUP, topic=TOPIC, strategy="AVG_BY_CIRCLE").json()
     lab.wait_until(lambda seen: owners(seen) != before and None not in owners(seen).values(), what="queues move")
     wanted = {queue: plan["labels"][client] for client, rows in plan["after"].items() for queue in rows}
@@ -134,7 +134,7 @@ def test_a_burst_is_stored_and_names_its_cause(lab: Driver) -> None:
 
 @pytest.fixture(scope="module")
 def archive(first_start: Server) -> Driver:
-    """120 messages in two queues, read to the end by one member; nobody sends any more."""
+    """120 messages in two queues, read to the end by one member; no one sends any more."""
     sandbox = first_start.create("empty")
     sandbox.act("CreateTopic", topic="log", write_queues=2, read_queues=2)
     sandbox.act("SetRate", rate=FAST)
@@ -178,9 +178,9 @@ def test_a_reset_moves_the_group_as_the_plan_said_and_can_be_undone(
                 for row in plan["rows"]]  # fmt: skip
     seq = archive.act("ResetOffsets", group="readers", topic="log", target=target, method=method, expected=expected,
                       reason="a test", **fields)  # fmt: skip
-    told = caused(archive, seq, "OffsetsReset")
-    assert (told["reset_id"], told["reason"], told["skipped"]) == (f"r{seq}", "a test", "0")
-    assert {int(row[2]) for row in told["rows"]} == {wanted}
+    reported = caused(archive, seq, "OffsetsReset")
+    assert (reported["reset_id"], reported["reason"], reported["skipped"]) == (f"r{seq}", "a test", "0")
+    assert {int(row[2]) for row in reported["rows"]} == {wanted}
     if method == "offline":
         assert set(position(archive.snapshot()).values()) == {wanted}
         undo = archive.act("UndoReset", reset_id=f"r{seq}")

@@ -1,4 +1,4 @@
-"""Pause, pace and step: the sandbox's clock does what it is told."""
+"""Pause, pace and step: the sandbox's clock does what is asked."""
 
 import time
 
@@ -20,8 +20,8 @@ def test_a_stopped_world_stands_still_and_goes_on(server: Server) -> None:
     sandbox = server.create("orders")
     sandbox.wait_until(lambda seen: stored(seen, "orders") > 3, what="it moves")
     stop = sandbox.act("SetRate", rate=0)
-    told = sandbox.wait_for("ClockChanged", stop - 1, rate=0.0)
-    assert told["cause"] == str(stop)
+    reported = sandbox.wait_for("ClockChanged", stop - 1, rate=0.0)
+    assert reported["cause"] == str(stop)
     assert sandbox.snapshot()["rate"] == 0
     assert moved(sandbox)[:2] == (0, 0), "neither clock nor traffic"
     seq = sandbox.snapshot()["seq"]

@@ -95,14 +95,14 @@ def test_waiting_on_the_loop_the_clients_live_on_is_refused(address: str) -> Non
     with connect(address) as cluster:
         producer = cluster.producer("impatient")
 
-        async def story() -> Any:
+        async def coroutine() -> Any:
             return producer.send(Message.make("stories", b"twice"))
 
         with pytest.raises(ClientError, match="waiting is not possible here"):
-            cluster.run(story())
+            cluster.run(coroutine())
 
 
-def test_nobody_there_is_said_at_once() -> None:
+def test_no_one_there_is_said_at_once() -> None:
     with connect("127.0.0.1:1") as cluster:
         with pytest.raises(ConnectFailed):
             cluster.admin.names.cluster()

@@ -1,4 +1,4 @@
-"""A data home somebody has been at: what is damaged says so and can be deleted; the rest is not touched by it."""
+"""A data home someone has been at: what is damaged says so and can be deleted; the rest is not touched by it."""
 
 import shutil
 import sqlite3
@@ -122,13 +122,13 @@ def test_a_database_that_is_damaged_is_named(own_home: Callable[[], Path], how: 
     assert_says(start_on(home), f"the database {database} cannot be used", "put back a copy")
 
 
-def test_a_full_disk_is_told_at_the_start(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_at_the_start(tmp_path: Path) -> None:
     with mounted(tmp_path / "home", 1 << 20) as home:
         (home / "other").write_bytes(bytes(shutil.disk_usage(home).free - 4_096))
         assert_says(start_on(home), f"{home}", "no space left on device", "Make room there")
 
 
-def test_a_data_home_that_is_only_read_is_told_at_the_start(tmp_path: Path) -> None:
+def test_a_data_home_that_is_only_read_is_reported_at_the_start(tmp_path: Path) -> None:
     with mounted(tmp_path / "home", 1 << 20) as home:
         (home / "static").mkdir()
         (home / "secret_key").write_text("known")

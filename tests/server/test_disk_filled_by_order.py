@@ -1,4 +1,4 @@
-"""The disk is full, and then it is not: producers are told, nothing is lost, and work goes on."""
+"""The disk is full, and then it is not: producers get errors, nothing is lost, and work goes on."""
 
 from tests.server.server import Driver, Server, stored
 
@@ -23,8 +23,8 @@ def make(server: Server) -> Driver:
 def test_a_full_disk_refuses_and_a_freed_one_goes_on_where_it_was(server: Server) -> None:
     sandbox = make(server)
     full = sandbox.act("FillDisk", broker="broker-a")
-    told = sandbox.wait_for("DiskChanged", full, broker="broker-a", state="full")
-    assert told["cause"] == str(full)
+    reported = sandbox.wait_for("DiskChanged", full, broker="broker-a", state="full")
+    assert reported["cause"] == str(full)
     broker = sandbox.snapshot()["brokers"][0]
     assert broker["disk"] == "full"
     sandbox.wait_for("SendFailed", full, topic="orders")

@@ -1,4 +1,4 @@
-"""Every address of a sandbox, for its owner and for strangers, in both languages."""
+"""Every address of a sandbox, for its owner and for visitors without rights, in both languages."""
 
 import re
 from collections.abc import Iterator
@@ -92,28 +92,28 @@ def test_a_theme_is_kept(server: Server) -> None:
         assert 'data-theme="dark"' in visitor.get("/").text
 
 
-def test_a_stranger_watches_but_may_not_touch(server: Server, owner: Owner) -> None:
-    with server.browser() as stranger:
+def test_a_visitor_without_rights_watches_but_may_not_touch(server: Server, owner: Owner) -> None:
+    with server.browser() as anonymous:
         for page in PAGES:
-            assert stranger.get(f"/s/{owner.slug}/{page}").status_code == 200, page
-        form = {"csrfmiddlewaretoken": stranger.cookies["csrftoken"]}
+            assert anonymous.get(f"/s/{owner.slug}/{page}").status_code == 200, page
+        form = {"csrfmiddlewaretoken": anonymous.cookies["csrftoken"]}
         for address in ("actions/", "keep/delete/", "keep/token/", "keep/sleep/"):
-            refused = stranger.post(f"/s/{owner.slug}/{address}", data={**form, "action": "SetRate", "rate": "0"})
+            refused = anonymous.post(f"/s/{owner.slug}/{address}", data={**form, "action": "SetRate", "rate": "0"})
             assert refused.status_code == 403, address
-        secret = stranger.get(f"/s/{owner.slug}/settings/").text
+        secret = anonymous.get(f"/s/{owner.slug}/settings/").text
         assert "keep/token/" not in secret or "disabled" in secret
 
 
-def test_a_private_sandbox_is_404_for_strangers_and_looks_like_none(server: Server, owner: Owner) -> None:
+def test_a_private_sandbox_is_404_for_visitors_without_rights_and_looks_like_none(server: Server, owner: Owner) -> None:
     changed = owner.post(f"/s/{owner.slug}/keep/change/", name="mine", visibility="private")
     assert changed.status_code == 302
     try:
-        with server.browser() as stranger:
+        with server.browser() as anonymous:
             for address in (*(f"/s/{owner.slug}/{page}" for page in PAGES), f"/s/{owner.slug}/part/board/",
                             f"/api/sandboxes/{owner.slug}", f"/api/sandboxes/{owner.slug}/events",
                             f"/api/sandboxes/{owner.slug}/ask/route?topic=orders"):  # fmt: skip
-                assert stranger.get(address).status_code == 404, address
-            private, unknown = (stranger.get(f"/s/{slug}/").text for slug in (owner.slug, "quiet-otter-zzzzzz"))
+                assert anonymous.get(address).status_code == 404, address
+            private, unknown = (anonymous.get(f"/s/{slug}/").text for slug in (owner.slug, "quiet-otter-zzzzzz"))
             assert without_tokens(private, owner.slug) == without_tokens(unknown, "quiet-otter-zzzzzz")
         assert owner.http.get(f"/s/{owner.slug}/").status_code == 200
     finally:

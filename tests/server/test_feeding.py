@@ -1,4 +1,4 @@
-"""`manage.py feed` as a person types it, into a running sandbox and into a store nobody holds."""
+"""`manage.py feed` as a person types it, into a running sandbox and into a store no one holds."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Somebody starts the server for the first time, opens the first page and presses the one button."""
+"""Someone starts the server for the first time, opens the first page and presses the one button."""
 
 import re
 import time
@@ -33,20 +33,20 @@ def test_the_first_page_and_its_one_click_make_a_sandbox_with_traffic(server: Se
         assert time.monotonic() - pressed_s < 40
 
 
-def test_health_is_told_to_supervisors(server: Server) -> None:
+def test_health_is_reported_to_supervisors(server: Server) -> None:
     said = httpx.get(f"{server.url}/healthz")
     assert said.status_code == 200
     assert (said.json()["status"], said.json()["database"], said.json()["engine"]) == ("ok", "ok", "ok")
     assert httpx.get(f"{server.url}/healthz/live").status_code == 200
 
 
-def test_the_landing_s_own_sandbox_moves_for_a_stranger(server: Server) -> None:
-    with server.browser() as stranger:
-        assert stranger.get("/").status_code == 200
-        until(lambda: stored(stranger.get("/api/sandboxes/landing").json(), "flights") > 0, what="the landing flies")
-        assert stranger.get("/s/landing/").status_code == 200
-        refused = stranger.post("/api/sandboxes/landing/actions", json={"action": "SetRate", "rate": 0},
-                                headers={"X-CSRFToken": stranger.cookies["csrftoken"]})  # fmt: skip
+def test_the_landing_s_own_sandbox_moves_for_a_visitor_without_rights(server: Server) -> None:
+    with server.browser() as anonymous:
+        assert anonymous.get("/").status_code == 200
+        until(lambda: stored(anonymous.get("/api/sandboxes/landing").json(), "flights") > 0, what="the landing flies")
+        assert anonymous.get("/s/landing/").status_code == 200
+        refused = anonymous.post("/api/sandboxes/landing/actions", json={"action": "SetRate", "rate": 0},
+                                headers={"X-CSRFToken": anonymous.cookies["csrftoken"]})  # fmt: skip
         assert refused.status_code == 403
         assert "your own" in refused.json()["error"]
 

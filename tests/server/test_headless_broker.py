@@ -116,13 +116,13 @@ class Client:
         self._clock.close()
 
 
-def with_client(name_server: str, name: str, story: Callable[[ClientInstance], Awaitable[T]], *,
+def with_client(name_server: str, name: str, coroutine: Callable[[ClientInstance], Awaitable[T]], *,
                 stream: bool = False) -> T:
     async def run() -> T:
         client = Client(name_server, name, stream=stream)
         try:
             async with asyncio.timeout(PATIENCE_S):
-                return await story(client.instance)
+                return await coroutine(client.instance)
         finally:
             await client.close()
 
@@ -138,17 +138,17 @@ def bodies_in(store: Path, topic: str) -> list[bytes]:
 
 
 def send(name_server: str, *bodies: bytes) -> None:
-    async def story(instance: ClientInstance) -> None:
+    async def coroutine(instance: ClientInstance) -> None:
         producer = Producer(ProducerConfig(group="PG"), instance)
         await producer.start()
         for body in bodies:
             await producer.send(Message("orders", body))
 
-    with_client(name_server, "sender", story)
+    with_client(name_server, "sender", coroutine)
 
 
 def pull_all(name_server: str) -> list[bytes]:
-    async def story(instance: ClientInstance) -> list[bytes]:
+    async def coroutine(instance: ClientInstance) -> list[bytes]:
         consumer = PullConsumer(PullConsumerConfig(group="CG"), instance)
         await consumer.start()
         found: list[bytes] = []
@@ -157,7 +157,7 @@ def pull_all(name_server: str) -> list[bytes]:
             found += [message.body for message in result.messages]
         return sorted(found)
 
-    return with_client(name_server, "reader", story, stream=True)
+    return with_client(name_server, "reader", coroutine, stream=True)
 
 
 def test_messages_sent_over_tcp_are_there_after_a_clean_end_and_a_new_start(tmp_path: Path, settings: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_killed_broker_recovers(tmp_path: Path, settings: Path) -> None:
 def test_a_push_consumer_works_over_two_brokers(tmp_path: Path, settings: Path) -> None:
     address = f"127.0.0.1:{free_ports()}"
 
-    async def story(instance: ClientInstance) -> list[bytes]:
+    async def coroutine(instance: ClientInstance) -> list[bytes]:
         got: list[bytes] = []
         enough = asyncio.Event()
 
@@ -233,7 +233,7 @@ def test_a_push_consumer_works_over_two_brokers(tmp_path: Path, settings: Path) 
                  "--brokers", "2") as process:
         bodies = [f"message {n:02}".encode() for n in range(16)]
         send(address, *bodies)
-        assert with_client(address, "pusher", story) == bodies
+        assert with_client(address, "pusher", coroutine) == bodies
         assert process.end()[0] == 0
     stored = [len(bodies_in(tmp_path / "store" / name, "orders")) for name in ("broker-a", "broker-b")]
     assert sum(stored) == 16

@@ -58,16 +58,16 @@ def test_a_kill_in_full_traffic_loses_nothing_that_was_answered(own_server: Serv
     sandbox.wait_until(lambda seen: stored(seen, "orders") > grown + 100, what="producers go on")
 
 
-def the_journal_went_on(told: Rows, rows: Rows, first_new: int) -> None:
-    """What was told stays told, but for its last 200 ms; then comes the next ten thousand, and no number twice."""
+def the_journal_went_on(reported: Rows, rows: Rows, first_new: int) -> None:
+    """What was reported stays so, but for its last 200 ms; then comes the next ten thousand, and no number twice."""
     numbers = seqs(rows)
     assert numbers == sorted(set(numbers))
     assert first_new % SEQ_STEP == 0
-    assert first_new > seqs(told)[-1], "no number that was told is used again"
+    assert first_new > seqs(reported)[-1], "no number that was told is used again"
     kept = [row for row in rows if int(row["seq"]) < first_new]
     assert seqs(kept) == list(range(len(kept)))
-    both = min(len(kept), len(told))
-    assert kept[:both] == told[:both]
+    both = min(len(kept), len(reported))
+    assert kept[:both] == reported[:both]
 
 
 def first_of(rows: Rows, kind: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def test_a_clean_restart_brings_every_sandbox_back(own_server: Server) -> None:
     until(lambda: consuming(orders, "order-svc", "orders"), what="orders are consumed")
     until(lambda: consuming(payments, "payment-fifo", "payments"), what="payments are consumed")
     before = {each.slug: each.snapshot() for each in (orders, payments, still)}
-    told = {slug: int(seen["seq"]) for slug, seen in before.items()}
+    reported = {slug: int(seen["seq"]) for slug, seen in before.items()}
 
     assert own_server.stop() < 5.0
     assert "Traceback" not in own_server.log
@@ -47,7 +47,7 @@ def test_a_clean_restart_brings_every_sandbox_back(own_server: Server) -> None:
 
         rows = sandbox.events()
         assert seqs(rows) == list(range(len(rows))), "the journal goes on without a gap and without a number twice"
-        assert seqs(rows)[-1] > told[sandbox.slug]
+        assert seqs(rows)[-1] > reported[sandbox.slug]
         kinds = [row["type"] for row in rows]
         assert kinds.count("SandboxSlept") == kinds.count("SandboxWoken") == 1
         assert [row["kind"] for row in rows if row["type"] == "RecoveryDone"][-1] != "abnormal"

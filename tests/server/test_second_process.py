@@ -1,4 +1,4 @@
-"""A data home and a store belong to one process; the second one is told so in a sentence."""
+"""A data home and a store belong to one process; the second one is refused in a sentence."""
 
 import subprocess
 import sys

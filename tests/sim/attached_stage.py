@@ -91,5 +91,5 @@ class Office:
     def close(self) -> None:
         self._run(self.clusters.close())
 
-    def _run(self, story: Any) -> Any:
-        return self.world.environment.sim.run(story)
+    def _run(self, coroutine: Any) -> Any:
+        return self.world.environment.sim.run(coroutine)

@@ -181,8 +181,8 @@ class World:
             self._sent += 1
         return results
 
-    def run(self, story: Coroutine[Any, Any, Any]) -> Any:
-        return self.loop.run(story)
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self.loop.run(coroutine)
 
     def pass_s(self, seconds: float) -> None:
         self.loop.run_for(seconds)

@@ -50,8 +50,8 @@ def lock_trusted_for_ever() -> Iterator[None]:
 
 
 @contextmanager
-def lock_given_to_anybody() -> Iterator[None]:
-    """The broker does not look whether a lock has expired: whoever asks gets it."""
+def lock_given_to_anyone() -> Iterator[None]:
+    """The broker does not look whether a lock has expired: any client that asks gets it."""
 
     def try_lock(self: RebalanceLockManager, locks: dict[MessageQueue, LockEntry], group: str, client_id: str,
                  mq: MessageQueue, now_ms: int) -> bool:

@@ -1,4 +1,4 @@
-"""A store on a simulated disk, somebody who puts messages into it, and every moment at which the world may end."""
+"""A store on a simulated disk, someone who puts messages into it, and every moment at which the world may end."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A real cluster behind the pages: what administrators are told is drawn, the rest is unknown."""
+"""A real cluster behind the pages: what admin codes report is drawn, the rest is unknown."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.sim.attached_stage import SLUG, CountingBell, Office
 
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    """Nobody sends any more, everything is consumed, every offset is where it stays.  For tests that only look."""
+    """No one sends any more, everything is consumed, every offset is where it stays.  For tests that only look."""
     with World(tmp_path_factory.mktemp("calm"), "orders") as made:
         made.run(20)
         made.act("StopActor", actor="shop")
@@ -45,13 +45,13 @@ def test_the_first_look_finds_every_node(calm: Office) -> None:
     assert {row["state"] for row in snapshot["brokers"]} == {"running"}
 
 
-def test_a_broker_tells_its_version_and_the_ends_of_its_log(calm: Office) -> None:
+def test_a_broker_reports_its_version_and_the_ends_of_its_log(calm: Office) -> None:
     office, world = calm, calm.world
     rows = {row["broker"]: row for row in office.snapshot()["brokers"]}
     for name, broker in masters(world).items():
         assert rows[name]["version"] == "4.9.8"
         assert rows[name]["log"]["max"] == str(broker.store.max_physical_offset)
-        assert rows[name]["log"]["flushed"] is None  # no code tells
+        assert rows[name]["log"]["flushed"] is None  # no code reports it
         assert rows[name]["flush"] is None
 
 
@@ -194,7 +194,7 @@ def test_the_topology_has_who_is_connected_where(calm: Office) -> None:
     assert drawn["views"]["ns-1~broker-b"] == {"last_update_ms": None, "known_as": "broker-b"}
 
 
-def test_a_slave_is_there_and_its_master_tells_the_rest(tmp_path: Path) -> None:
+def test_a_slave_is_there_and_its_master_reports_the_rest(tmp_path: Path) -> None:
     with World(tmp_path, "cluster") as world:
         world.run(40)
         office = Office(world)
@@ -217,8 +217,8 @@ def test_the_computed_assignment_is_held_against_what_members_hold(office: Offic
     world.run(3)
     after = office.read("rebalance/order-svc")
     assert gone not in after["members"]
-    nobody = [key for key, row in after["queues"].items() if row["due"] and row["due"] != list(row["held"])]
-    assert nobody  # C hangs and takes nothing over, and what it should hold, nobody does
+    no_one = [key for key, row in after["queues"].items() if row["due"] and row["due"] != list(row["held"])]
+    assert no_one  # C hangs and takes nothing over, and what it should hold, no one does
 
 
 def test_the_pages_of_sandboxes_only_are_unknown(calm: Office) -> None:
@@ -238,7 +238,7 @@ def empty(tmp_path: Path) -> Iterator[Office]:
         yield office
 
 
-def test_nothing_is_asked_while_nobody_looks(empty: Office) -> None:
+def test_nothing_is_asked_while_no_one_looks(empty: Office) -> None:
     office, world = empty, empty.world
     world.run(70)
     office.asked.clear()

@@ -8,7 +8,7 @@ from tests.sim.attached_stage import SLUG, CountingBell, Office
 
 
 def test_no_queue_ends_before_what_was_committed_of_it(world: World) -> None:
-    """Offsets are told with every round, ends in turn."""
+    """Offsets are read with every round, ends in turn."""
     office = Office(world, limits=AttachedLimits(topics_per_round=1))
     office.attach()
     office.clusters.get(SLUG).subscribe(CountingBell())
@@ -43,7 +43,7 @@ def test_the_first_answer_after_minutes_is_asked_first(office: Office, world: Wo
     assert office.glance("board/order-svc/orders").data["header"]["asked_at"] >= asked_ms
 
 
-def test_what_a_broker_does_not_tell_is_in_the_log_once(
+def test_what_a_broker_does_not_report_is_in_the_log_once(
     office: Office, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     office.clusters.get(SLUG).subscribe(CountingBell())

@@ -134,13 +134,13 @@ def test_members_that_come_and_go_are_in_the_journal_and_the_first_ones_are_no_n
     assert (left["client_id"], left["reason"]) == (victim.client_id, "unnamed")
 
 
-def test_nobody_has_left_because_a_broker_cannot_say_so(office: Office) -> None:
+def test_no_one_has_left_because_a_broker_cannot_say_so(office: Office) -> None:
     office.world.act("KillBroker", broker="broker-b")
     office.world.run(60)
     assert office.entries("MemberLeft") == []
 
 
-def test_lag_over_the_mark_is_told_once_and_again_when_it_is_under_half(tmp_path: Path) -> None:
+def test_lag_over_the_mark_is_reported_once_and_again_when_it_is_under_half(tmp_path: Path) -> None:
     with World(tmp_path) as world:
         world.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
         world.act("StartConsumer", group="order-svc", subscriptions=[{"topic": "orders"}])
@@ -158,10 +158,10 @@ def test_lag_over_the_mark_is_told_once_and_again_when_it_is_under_half(tmp_path
         assert [row["state"] for row in office.entries("LagMarked")] == ["over", "under"]
 
 
-def seen(told: dict[str, dict[int, str]]) -> Picture:
+def seen(reported: dict[str, dict[int, str]]) -> Picture:
     clock = ScaledClock(SimLoop(), start_ms=0)
     picture = Picture(Rates(clock, 10), CommitRates(clock, 10))
-    picture.set_brokers(told, 64, 0)
+    picture.set_brokers(reported, 64, 0)
     for broker in picture.brokers.values():
         broker.answered_ms = 0
     return picture

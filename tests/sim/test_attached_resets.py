@@ -26,7 +26,7 @@ READS = {RequestCode.GET_ALL_TOPIC_CONFIG, RequestCode.GET_BROKER_RUNTIME_INFO, 
 
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[Office]:
-    """Two brokers of four queues each, three members; all is consumed and nobody sends any more."""
+    """Two brokers of four queues each, three members; all is consumed and no one sends any more."""
     with World(tmp_path, "orders") as world:
         world.run(30)
         world.act("StopActor", actor="shop")
@@ -137,7 +137,7 @@ def test_online_the_members_go_where_the_preview_says(office: Office, target: st
     shown = plan(office, **wish)
     assert (shown["refused"], shown["method"], shown["instead"]) == (None, "online", None)
     apply(office, shown, **wish)
-    assert committed(office) == before  # only members are told
+    assert committed(office) == before  # only members are notified
     world.run(25)  # they drop their queues, wait ten seconds, write the offsets down and go on
     assert committed(office) == targets(shown) != before
 
@@ -146,7 +146,7 @@ def test_online_the_members_go_where_the_preview_says(office: Office, target: st
     {"target": "earliest"}, {"target": "offset", "value": 3}, {"target": "shift", "value": -2},
     {"target": "latest", "queues": ["broker-a:0"]},
 ])  # fmt: skip
-def test_what_4_9_cannot_be_told_live_goes_offline_and_says_so(office: Office, wish: dict[str, Any]) -> None:
+def test_what_4_9_cannot_do_live_goes_offline_and_says_so(office: Office, wish: dict[str, Any]) -> None:
     shown = plan(office, method="online", **wish)
     assert (shown["asked_method"], shown["method"]) == ("online", "offline")
     assert "broker-a (4.9.8)" in shown["instead"]["message"]
@@ -170,7 +170,7 @@ def test_members_online_would_overwrite_an_offline_reset(office: Office) -> None
     assert not WRITES & {code for _, code in office.asked}
 
 
-def test_nobody_online_can_be_told(offline: Office) -> None:
+def test_no_one_online_can_be_reported(offline: Office) -> None:
     shown = plan(offline, target="latest", method="online")
     assert "206" in shown["refused"]["message"]
     assert refusal(offline, shown, target="latest", method="online").status == 409
@@ -213,7 +213,7 @@ def test_who_reset_what_is_written_down_with_the_result_of_every_queue(offline: 
     assert {row["cause"] for row in board.values()} == {str(reset["seq"])}
 
 
-def test_members_are_told_and_verified_a_minute_later(office: Office) -> None:
+def test_members_are_reported_and_verified_a_minute_later(office: Office) -> None:
     shown = plan(office, target="latest", method="online")
     apply(office, shown, target="latest", method="online")
     assert {row["step"] for row in office.entries("ResetStepDone")} == {"told"}

@@ -54,7 +54,7 @@ def test_a_cluster_that_does_not_answer_is_attached_and_says_so(office: Office) 
     assert snapshot["groups"] == []
 
 
-def test_the_first_look_ends_although_nobody_answers(office: Office) -> None:
+def test_the_first_look_ends_although_no_one_answers(office: Office) -> None:
     network(office).partition(IP, "*")
     before_s = office.world.environment.wall.monotonic()
     office.attach()
@@ -73,7 +73,7 @@ def test_one_name_server_of_two_is_enough(office: Office) -> None:
     assert office.snapshot()["sandbox"]["state"] == "live"
 
 
-def test_a_dead_broker_hides_nobody_else(office: Office) -> None:
+def test_a_dead_broker_hides_no_one_else(office: Office) -> None:
     office.attach()
     office.clusters.get(SLUG).subscribe(CountingBell())
     network(office).partition(IP, address(office, "broker-a"))
@@ -126,7 +126,7 @@ def test_members_of_a_broker_that_died_are_not_repeated(office: Office) -> None:
         network(office).partition(IP, address(office, node))
     office.world.run(40)
     assert office.group("order-svc")["members"] == []
-    assert office.group("order-svc")["queues"]  # offsets stay, as they were last told
+    assert office.group("order-svc")["queues"]  # offsets stay, as they were last reported
 
 
 def test_a_member_that_does_not_answer_is_left_alone_for_a_while(office: Office) -> None:
@@ -180,7 +180,7 @@ def test_a_detached_cluster_is_gone_and_its_connections_with_it(office: Office) 
 
 @pytest.mark.parametrize("addresses", [(), ("nohost",), ("10.0.0.1:0",), ("10.0.0.1:99999",),
                                        tuple(f"10.0.0.{n}:9876" for n in range(9))])
-def test_settings_nobody_can_use_are_refused(office: Office, addresses: tuple[str, ...]) -> None:
+def test_settings_no_one_can_use_are_refused(office: Office, addresses: tuple[str, ...]) -> None:
     with pytest.raises(ActionRefused) as refused:
         office.world.environment.sim.run(office.clusters.attach(SLUG, AttachedSettings(addresses)))
     assert (refused.value.status, refused.value.field) == (422, "name_servers")

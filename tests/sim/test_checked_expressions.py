@@ -1,4 +1,4 @@
-"""A consumer asks one broker whether its expression can be evaluated, before it tells the others that it is there."""
+"""A consumer asks one broker whether its expression can be evaluated, before it registers with the others."""
 
 from pathlib import Path
 

@@ -71,8 +71,8 @@ def test_a_third_member_moves_queues_within_a_second(world: World) -> None:
     before_s = world.now_s
     c = world.consumer("c", Work(world))
     assert (owned(a), owned(b), owned(c)) == ([0, 1, 2], [3, 4, 5], [6, 7])
-    told = [at for at, event in world.entries(QueuesAssigned) if event.topic == "T" and at >= before_s]
-    assert max(told) - before_s < 0.1
+    reported = [at for at, event in world.entries(QueuesAssigned) if event.topic == "T" and at >= before_s]
+    assert max(reported) - before_s < 0.1
 
 
 def test_a_clean_stop_hands_over_at_once_and_repeats_nothing(world: World) -> None:
@@ -379,8 +379,8 @@ def test_without_its_name_server_a_running_group_goes_on(world: World) -> None:
     assert len(work.keys) == 9
 
 
-def test_the_same_run_tells_the_same_story_twice() -> None:
-    def story() -> list[str]:
+def test_the_same_run_gives_the_same_transcript_twice() -> None:
+    def transcript() -> list[str]:
         world = World()
         a = world.consumer("a", Work(world))
         world.consumer("b", Work(world, orderly=False))
@@ -388,8 +388,8 @@ def test_the_same_run_tells_the_same_story_twice() -> None:
         world.pass_s(12)
         a.crash()
         world.pass_s(30)
-        told = [str(entry) for entry in world.journal.since(0)]
+        reported = [str(entry) for entry in world.journal.since(0)]
         world.loop.close()
-        return told
+        return reported
 
-    assert story() == story()
+    assert transcript() == transcript()

@@ -113,7 +113,7 @@ def test_every_acknowledged_message_is_consumed_in_the_end(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_in_order_nobody_overtakes_and_nobody_shares_a_queue(seed: int) -> None:
+def test_in_order_no_one_overtakes_and_no_one_shares_a_queue(seed: int) -> None:
     with troubled(seed, orderly=True) as cruelty:
         assert set(cruelty.acknowledged) <= set(cruelty.work.finished)
         assert cruelty.overlaps == []
@@ -125,8 +125,8 @@ def test_in_order_nobody_overtakes_and_nobody_shares_a_queue(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_a_seed_is_a_run(seed: int) -> None:
-    stories = []
+    runs = []
     for _ in range(2):
         with troubled(seed, orderly=seed % 2 == 1) as cruelty:
-            stories.append([str(entry) for entry in cruelty.world.journal.since(0)])
-    assert stories[0] == stories[1]
+            runs.append([str(entry) for entry in cruelty.world.journal.since(0)])
+    assert runs[0] == runs[1]

@@ -63,7 +63,7 @@ def test_another_strategy_counts_from_the_next_rebalance(world: World) -> None:
     assert {event.strategy for event in world.events(QueuesAssigned)} == {"AVG", "AVG_BY_CIRCLE"}
 
 
-def test_members_that_saw_different_strategies_leave_a_queue_to_nobody_or_to_two(world: World) -> None:
+def test_members_that_saw_different_strategies_leave_a_queue_to_no_one_or_to_two(world: World) -> None:
     a, b = world.consumer("a", Work(world)), world.consumer("b", Work(world))
     a.strategy = strategy("AVG_BY_CIRCLE")
     world.pass_s(21)

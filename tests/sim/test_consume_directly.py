@@ -47,24 +47,24 @@ def test_the_member_consumes_it_once_more_and_commits_nothing(world: World) -> N
     assert world.broker.consumer_offsets.get("G", "T", sent.queue.queue_id) == 1
 
 
-@pytest.mark.parametrize(("status", "orderly", "told"), [
+@pytest.mark.parametrize(("status", "orderly", "reported"), [
     (ConsumeConcurrentlyStatus.RECONSUME_LATER, False, "CR_LATER"),
     (None, False, "CR_RETURN_NULL"),
     (ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT, True, "CR_LATER"),
     (ConsumeOrderlyStatus.COMMIT, True, "CR_COMMIT"),
     (ConsumeOrderlyStatus.ROLLBACK, True, "CR_ROLLBACK"),
 ])  # fmt: skip
-def test_what_the_listener_says_is_told(world: World, status: Any, orderly: bool, told: str) -> None:
+def test_what_the_listener_says_is_reported(world: World, status: Any, orderly: bool, reported: str) -> None:
     work = Work(world, orderly=orderly)
     member = world.consumer("c1", work, listener="orderly" if orderly else "concurrent")
     [sent] = world.send()
     world.pass_s(30)
     work.success = status
     answer = result(ask(world, member, sent.msg_id))
-    assert (answer["consumeResult"], answer["order"]) == (told, orderly)
+    assert (answer["consumeResult"], answer["order"]) == (reported, orderly)
 
 
-def test_a_listener_that_fails_is_told_with_its_reason(world: World) -> None:
+def test_a_listener_that_fails_is_reported_with_its_reason(world: World) -> None:
     member = world.consumer("c1", Work(world))
     [sent] = world.send()
     world.pass_s(30)

@@ -100,7 +100,7 @@ def test_a_name_server_that_stops_forgets_and_learns_again(cluster: World) -> No
 
 # Brokers.
 
-def test_a_hung_broker_answers_nobody_and_goes_on_where_it_was(world: World) -> None:
+def test_a_hung_broker_answers_no_one_and_goes_on_where_it_was(world: World) -> None:
     world.act("HangBroker", broker="broker-a")
     assert world.snapshot()["brokers"][0]["state"] == "hung"
     assert refusal(world, "HangBroker", broker="broker-a").status == 409
@@ -159,7 +159,7 @@ def test_a_power_cut_is_counted_as_recovery_finds_it(tmp_path: Path, seed: int) 
 
 
 def test_what_waits_for_its_flush_when_the_power_goes_had_no_ok(tmp_path: Path) -> None:
-    """A disk that flushes nothing: senders wait, and are told nothing before the machine is dark."""
+    """A disk that flushes nothing: senders wait, and get no answer before the machine is dark."""
     with World(tmp_path, seed=7) as world:
         world.act("CreateTopic", topic="orders", write_queues=1, read_queues=1)
         world.act("ChangeBroker", broker="broker-a", changes={"flush": "SYNC_FLUSH"})

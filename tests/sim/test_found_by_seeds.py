@@ -1,4 +1,4 @@
-"""What seeds found in the engine once, told as short stories: a script may change, these may not."""
+"""What seeds found in the engine once, as short scripts: a script may change, these may not."""
 
 from pathlib import Path
 

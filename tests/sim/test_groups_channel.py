@@ -39,12 +39,12 @@ def group(place: World | Office, name: str = GROUP) -> dict[str, Any]:
 def by_mqadmin(office: Office) -> int:
     """`consumerProgress`: the sum of what 208 answers, retry topic included."""
     [broker] = office.cluster.picture.masters().values()
-    told: ConsumeStats = office._run(office.cluster.reach.consume_stats(broker.address, GROUP))
-    return sum(row.broker_offset - row.consumer_offset for row in told.queues.values())
+    reported: ConsumeStats = office._run(office.cluster.reach.consume_stats(broker.address, GROUP))
+    return sum(row.broker_offset - row.consumer_offset for row in reported.queues.values())
 
 
 def with_retries_waiting(world: World) -> None:
-    """Twelve messages in the topic and three in the retry topic, and nobody to read them."""
+    """Twelve messages in the topic and three in the retry topic, and no one to read them."""
     world.act("ChangeActor", actor="A", fail_percent=100)
     world.act("SendMessages", topic="orders", count=3)
     world.run(8)  # sent back, and due in the retry topic 10 s after
@@ -64,7 +64,7 @@ def test_lag_counts_the_retry_topic_as_mqadmin_does(world: World) -> None:
     assert by_mqadmin(office) == 15
 
 
-def test_what_nobody_reads_says_so_and_who_dies_consumes_nothing_more(world: World) -> None:
+def test_what_no_one_reads_says_so_and_who_dies_consumes_nothing_more(world: World) -> None:
     world.act("StartProducer", actor="shop", topic="orders", rate_per_s=5)
     office = attached(world)
     office.read("groups")

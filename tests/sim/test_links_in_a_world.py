@@ -1,4 +1,4 @@
-"""Links that are cut or slowed: bytes vanish or take their time, and nobody is told."""
+"""Links that are cut or slowed: bytes vanish or take their time, and no one is notified."""
 
 import json
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def test_a_one_way_cut_lets_the_other_way_pass(world: World) -> None:
 
 
 def test_a_client_cut_off_from_a_broker_is_dropped_after_two_minutes(world: World) -> None:
-    """Nothing tells the broker but the silence."""
+    """The broker notices by the silence alone."""
     victim = world.cluster.actors.by_label["A"].client_id
     world.act("CutLink", a="A", b="broker-a")
     world.run(100)
@@ -115,7 +115,7 @@ def test_an_actor_takes_its_links_along_when_it_goes(world: World) -> None:
     assert caused_by(world, seq).count("LinkChanged") == 2
 
 
-def test_a_link_is_found_by_client_id_and_by_whoever_shares_the_process(world: World) -> None:
+def test_a_link_is_found_by_client_id_and_by_a_client_that_shares_the_process(world: World) -> None:
     world.act("StartConsumer", actor="guest", group="audit", subscriptions=[["orders", "*"]], instance="A")
     world.run(2)
     world.act("CutLink", a="guest", b="broker-a")

@@ -64,9 +64,9 @@ def test_a_member_gets_every_message_and_the_journal_says_whose_body_stayed_pack
     world.run(10)
     consumed = [offset for entry in world.entries(MessagesConsumed) for offset in entry.event.offsets]
     assert sorted(consumed) == list(range(len(BODIES)))
-    told = world.entries(BodyLeftPacked)[0].event
-    assert (told.group, told.topic, told.offset) == ("G", "orders", 1)
-    assert told.why == f"compressed body of {len(BODIES[1][0])} bytes grows over {4 * MIB} bytes"
+    reported = world.entries(BodyLeftPacked)[0].event
+    assert (reported.group, reported.topic, reported.offset) == ("G", "orders", 1)
+    assert reported.why == f"compressed body of {len(BODIES[1][0])} bytes grows over {4 * MIB} bytes"
 
 
 def test_a_flood_of_them_is_one_line_a_second(world: World) -> None:
@@ -127,7 +127,7 @@ def test_others_have_their_turn_after_each_mebibyte(monkeypatch: pytest.MonkeyPa
             turns.append(0)
             await asyncio.sleep(0)
 
-    async def story() -> int:
+    async def coroutine() -> int:
         other = asyncio.ensure_future(beside())
         unpacking = Unpacking(4 * MIB)
         sizes = [len(await unpacking.body(stored)) for _ in range(3)]
@@ -136,5 +136,5 @@ def test_others_have_their_turn_after_each_mebibyte(monkeypatch: pytest.MonkeyPa
         return sum(sizes)
 
     monkeypatch.setattr("sandbox.message.compression.pieces", counted)
-    assert SimLoop().run(story()) == sum(turns) == 9 * MIB
+    assert SimLoop().run(coroutine()) == sum(turns) == 9 * MIB
     assert max(turns) <= TURN_BYTES + PIECE_BYTES

@@ -210,7 +210,7 @@ def test_what_they_do_not_have_is_refused(tmp_path: Path, wish: dict[str, Any], 
         assert why.value.status == 422
 
 
-def test_a_lite_pull_consumer_cannot_be_told_to_refuse_a_key(tmp_path: Path) -> None:
+def test_a_lite_pull_consumer_cannot_be_made_to_refuse_a_key(tmp_path: Path) -> None:
     with stage(tmp_path, kind="lite_pull") as world:
         for change in ({"handler": "reject k-1"}, {"fail_percent": 5}):
             with pytest.raises(ActionRefused, match="nothing can fail"):
@@ -281,11 +281,11 @@ def test_pulling_costs_delay_or_requests_and_push_is_a_pull_that_the_broker_hold
             for entry in world.entries(MessagesConsumed):
                 stored[entry.event.offsets[0]] = entry.event.started_ms - _stored_ms(world, entry.event.offsets[0])
             delay_ms[kind] = median(stored.values())
-            told = [frame for frame in wire.frames if frame.sender == broker_address(world)
+            reported = [frame for frame in wire.frames if frame.sender == broker_address(world)
                     and b"k-" in (frame.command.body or b"")]
-            assert len(told) >= 12
+            assert len(reported) >= 12
             # a message only ever travels in the answer to a pull
-            assert {(frame.code, frame.answer) for frame in told} == {(RequestCode.PULL_MESSAGE, True)}
+            assert {(frame.code, frame.answer) for frame in reported} == {(RequestCode.PULL_MESSAGE, True)}
     assert delay_ms["pull"] > 200 > 50 > delay_ms["lite_pull"]
     assert delay_ms["push"] < 50
     # 60 s of silence on four queues: once a second each by hand; held 20 s or 15 s at the broker else

@@ -79,7 +79,7 @@ def test_noted_offsets_of_our_share_reach_the_broker_with_the_timer(world: World
 
 
 def test_a_note_about_a_queue_outside_our_share_is_never_sent(world: World, reader: PullConsumer) -> None:
-    """The 5 s timer sends what is in balance and forgets the rest; the broker can still be told directly."""
+    """The 5 s timer sends what is in balance and forgets the rest; offsets can still be sent directly."""
     world.send(3, queue_id=0)
     world.run(reader.fetch_subscribe_queues("T"))
     reader.update_consume_offset(Q0, 2)
@@ -89,11 +89,11 @@ def test_a_note_about_a_queue_outside_our_share_is_never_sent(world: World, read
     assert world.broker.consumer_offsets.get("READERS", "T", 0) == 2
 
 
-def test_whoever_pulls_a_topic_takes_part_in_dividing_it(world: World, reader: PullConsumer) -> None:
+def test_a_consumer_that_pulls_a_topic_takes_part_in_dividing_it(world: World, reader: PullConsumer) -> None:
     world.run(reader.fetch_subscribe_queues("T"))
     assert reader.fetch_queues_in_balance("T") == []
     world.run(reader.pull(Q0, 0))
-    world.pass_s(45)  # the heartbeat has told of us, the broker has told us
+    world.pass_s(45)  # the heartbeat has registered us, the broker has notified us
     assert [mq.queue_id for mq in reader.fetch_queues_in_balance("T")] == [0, 1]
 
 

@@ -1,4 +1,4 @@
-"""The lag of the last five minutes is there, whether or not anybody looked."""
+"""The lag of the last five minutes is there, whether or not anyone looked."""
 
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def test_it_is_counted_in_seconds_of_the_sandbox_at_any_rate(tmp_path: Path) -> 
         assert all(len(values) >= 250 for values in kept["queues"].values())
 
 
-def test_it_outlives_sleep_and_what_nobody_knows_stays_unknown(tmp_path: Path) -> None:
+def test_it_outlives_sleep_and_what_no_one_knows_stays_unknown(tmp_path: Path) -> None:
     with stage(tmp_path) as world:
         world.run(100)
         before = recent(world)

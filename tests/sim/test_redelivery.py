@@ -78,7 +78,7 @@ def crash_one(world: World, label: str) -> tuple[dict[str, Any], int]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_a_crash_repeats_is_foretold_for_the_member_and_told_when_it_has_come(tmp_path: Path, case: str) -> None:
+def test_what_a_crash_repeats_is_predicted_for_the_member_and_reported_afterwards(tmp_path: Path, case: str) -> None:
     with consuming(tmp_path, 1, **CASES[case]) as world:
         world.act("ChangeActor", actor="A", slow_key="order-100", slow_ms=9_000)
         world.run(26)
@@ -89,14 +89,14 @@ def test_what_a_crash_repeats_is_foretold_for_the_member_and_told_when_it_has_co
             world.act("RestartActor", actor="A")
         world.run_until(lambda: bool(world.entries(CrashRepeated)), within_s=90)
         [entry] = world.entries(CrashRepeated)
-        told = entry.event
-        assert isinstance(told, CrashRepeated)
-        assert (told.client_id, told.group, entry.cause) == (client_id, GROUP, crash)
+        reported = entry.event
+        assert isinstance(reported, CrashRepeated)
+        assert (reported.client_id, reported.group, entry.cause) == (client_id, GROUP, crash)
         assert foretold["again"] == sum(row["done"] + row["begun"] for row in foretold["queues"])
-        assert 0 < told.count <= foretold["again"], "a commit on its way makes it fewer"
-        assert told.count == sum(last - first + 1 for _, runs in told.messages for first, last in runs)
+        assert 0 < reported.count <= foretold["again"], "a commit on its way makes it fewer"
+        assert reported.count == sum(last - first + 1 for _, runs in reported.messages for first, last in runs)
         again = world.cluster.actors.stats_of(GROUP).again_by_cause
-        assert told.count == again[CRASH], "and nothing else came twice because of it"
+        assert reported.count == again[CRASH], "and nothing else came twice because of it"
 
 
 def test_a_clean_stop_announces_much_and_repeats_only_what_was_interrupted(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A master dies, its slave lives: who goes on, who stands still, and what the master's return changes."""
+"""A master dies, its slave lives: who goes on, who waits, and what the master's return changes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_a_concurrent_group_goes_on_from_the_slave_and_an_orderly_one_stands_sti
         world.act("StopActor", actor="shop")
         world.act("CreateTopic", topic="late", write_queues=4, read_queues=4)
         world.run(40)
-        world.act("SendMessages", topic="late", count=200)  # nobody reads them yet: 100 lie on each broker
+        world.act("SendMessages", topic="late", count=200)  # no one reads them yet: 100 lie on each broker
         world.run(15)  # the slave has the messages and, by its last round, the topic
         wire = WireLog(world)
         killed = world.act("KillBroker", broker="broker-a")
@@ -74,7 +74,7 @@ def test_a_concurrent_group_goes_on_from_the_slave_and_an_orderly_one_stands_sti
 
 
 @pytest.mark.seed("3.15", "D36")
-def test_nobody_takes_over_the_writing_and_producers_leave_the_broker_out(cluster: World) -> None:
+def test_no_one_takes_over_the_writing_and_producers_leave_the_broker_out(cluster: World) -> None:
     killed = cluster.act("KillBroker", broker="broker-a")
     cluster.run(ROUTES_LEARNED_S)
     calm = cluster.cluster.journal.next_seq

@@ -114,7 +114,7 @@ def test_a_message_of_no_cluster_has_no_reply() -> None:
         reply_to(Message.make("T", b"ping"), b"pong")
 
 
-def test_a_reply_to_somebody_gone_is_refused(world: World, answering: Answering) -> None:
+def test_a_reply_to_someone_gone_is_refused(world: World, answering: Answering) -> None:
     asked = Message("T", b"", {props.CLUSTER: "DefaultCluster", props.CORRELATION_ID: "i", props.REPLY_TO_CLIENT: "x"})
     with pytest.raises(Exception, match=r"channel of <x> not found"):
         world.run(answering.producer.send(reply_to(asked, b"pong")))
@@ -124,12 +124,12 @@ def test_only_so_many_requests_wait(world: World, asker: Producer, monkeypatch: 
     monkeypatch.setattr(request_reply, "MAX_REQUESTS", 1)
     instance = asker.instance
 
-    async def story() -> None:
+    async def coroutine() -> None:
         instance.requests.begin()
         with pytest.raises(ClientError, match=r"1 requests are waiting"):
             await asker.request(Message.make("T", b"ping"), 1_000)
 
-    world.run(story())
+    world.run(coroutine())
 
 
 def test_a_property_of_that_name_alone_makes_no_reply() -> None:

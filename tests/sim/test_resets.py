@@ -89,8 +89,8 @@ def test_the_preview_equals_the_result_or_the_apply_is_refused(tmp_path: Path, s
         for member in ("A", "B"):
             client_id = world.cluster.actors.get(member).client_id
             assert steps <= {e.event.step for e in world.entries(ResetStepDone) if e.event.client_id == client_id}
-        told = [entry.event for entry in world.entries(OffsetCommitted, since=world.entries(OffsetsReset)[0].seq)]
-        written = {(f"{event.broker}:{event.queue_id}", event.offset) for event in told if event.topic == "orders"}
+        reported = [entry.event for entry in world.entries(OffsetCommitted, since=world.entries(OffsetsReset)[0].seq)]
+        written = {(f"{event.broker}:{event.queue_id}", event.offset) for event in reported if event.topic == "orders"}
         for queue, offset in result.items():
             assert (queue, offset) in written or offset == before[queue], "the broker was told the target"
         starts = {f"{e.event.broker}:{e.event.queue_id}": e.event.start_offset for e in world.entries(QueueTaken)}
@@ -156,7 +156,7 @@ def test_each_method_is_refused_when_it_cannot_work(tmp_path: Path) -> None:
 @pytest.mark.parametrize("changed", [
     {"value": -6}, {"target": "latest", "value": None}, {"queues": ["broker-a:1"]}, {"method": "offline"}])
 def test_an_apply_that_wishes_what_was_not_previewed_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
-    """Every target above lies where its preview said, or runs away: only the wish tells that it is another one."""
+    """Every target above lies where its preview said, or runs away: only the wish shows that it is another one."""
     with busy_world(tmp_path, 8) as world:
         if "method" in changed:
             for label in ("A", "B"):

@@ -33,7 +33,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_the_same_seed_gives_the_same_bytes_whoever_else_is_in_the_class(out: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_whatever_else_is_in_the_class(out: Path, tmp_path: Path) -> None:
     again = make_student(Lesson(1_000, MINUTES, "7"), "student-02", tmp_path)
     assert content(tmp_path / "student-02") == content(out / "student-02")
     assert again._asdict() == orjson.loads((out / "class.json").read_bytes())["made"][1]

@@ -67,24 +67,24 @@ def test_processes_come_to_the_same_results_as_one() -> None:
     assert all_of(2) == all_of(1)
 
 
-def told(*words: str) -> str:
+def reported(*words: str) -> str:
     out = StringIO()
     call_command("simulate", *words, stdout=out, stderr=StringIO())
     return out.getvalue()
 
 
 def test_the_command_counts_what_was_played() -> None:
-    figures = json.loads(told("--seeds", "2", "--workers", "1", "--profile", "reset", "--json"))
+    figures = json.loads(reported("--seeds", "2", "--workers", "1", "--profile", "reset", "--json"))
     assert figures["seeds"] == 2
     assert figures["violations"] == []
     assert figures["virtual_hours"] > 0.03
     assert figures["seeds_per_s"] > 0
     assert sum(figures["played"].values()) == 2
-    assert "2 seeds" in told("--seeds", "2", "--workers", "1", "--profile", "reset")
+    assert "2 seeds" in reported("--seeds", "2", "--workers", "1", "--profile", "reset")
 
 
-def test_one_seed_is_told_deed_by_deed() -> None:
-    text = told("--seed", "1", "--profile", "reset")
+def test_one_seed_is_reported_step_by_step() -> None:
+    text = reported("--seed", "1", "--profile", "reset")
     assert "setup: " in text
     assert "ResetOffsets" in text
     assert "0 violations" in text
@@ -93,10 +93,10 @@ def test_one_seed_is_told_deed_by_deed() -> None:
 @pytest.mark.parametrize("words", [("--seeds", "0"), ("--workers", "0"), ("--minutes", "-1")])
 def test_nothing_is_played_for_numbers_that_make_no_sense(words: tuple[str, ...]) -> None:
     with pytest.raises(CommandError, match="above 0"):
-        told(*words)
+        reported(*words)
 
 
-def test_a_violation_is_told_with_the_way_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violation_is_reported_with_the_way_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = run_seed(1, profile="reset")._replace(violations=[Violation("order", "17 came before 16")])
     monkeypatch.setattr("sandbox.simulation.many.run_seed", lambda seed, **_: broken)
     out = StringIO()
@@ -107,7 +107,7 @@ def test_a_violation_is_told_with_the_way_to_see_it_again(monkeypatch: pytest.Mo
     assert "manage.py simulate --seed 1 --profile reset" in out.getvalue()
 
 
-def test_an_interruption_tells_what_was_done_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_reports_what_was_done_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(seed: int, **_: object) -> Result:
         if seed == 2:
             raise KeyboardInterrupt
@@ -122,7 +122,7 @@ def test_an_interruption_tells_what_was_done_until_then(monkeypatch: pytest.Monk
     assert "2 seeds" in out.getvalue()
 
 
-def test_a_promise_broken_everywhere_is_told_a_few_times() -> None:
+def test_a_promise_broken_everywhere_is_reported_a_few_times() -> None:
     many = [Violation("order", str(number)) for number in range(20)]
     kept = first_of([*many, Violation("stored", "one")])
     assert len(kept) == MOST_SENTENCES + 2

@@ -17,7 +17,7 @@ FIRST = "CONSUME_FROM_FIRST_OFFSET"
 
 
 def stage(tmp_path: Path, *, allowed: bool = True) -> World:
-    """One broker, a topic T of two queues, nobody there."""
+    """One broker, a topic T of two queues, no one there."""
     world = World(tmp_path)
     world.act("CreateTopic", topic="T", write_queues=2, read_queues=2)
     if allowed:
@@ -63,7 +63,7 @@ def test_a_member_is_given_what_its_condition_says(tmp_path: Path, kind: str) ->
         assert world.entries(MessagesFiltered) == []  # the broker's word is final
 
 
-def test_offsets_pass_over_what_nobody_wants(tmp_path: Path) -> None:
+def test_offsets_pass_over_what_no_one_wants(tmp_path: Path) -> None:
     with stage(tmp_path) as world:
         start(world, "TAGS = 'paid'")
         world.run(5)

@@ -74,7 +74,7 @@ def test_most_are_committed_at_once_and_the_rest_when_the_broker_asks(world: Wor
     assert consumed == prepared
 
 
-def test_what_is_rolled_back_is_consumed_by_nobody(world: World) -> None:
+def test_what_is_rolled_back_is_consumed_by_no_one(world: World) -> None:
     transactor(world, fail_percent=100)
     world.act("StartConsumer", group="g", subscriptions=[["orders", "*"]], work_ms=[1])
     world.run(130)
@@ -125,7 +125,7 @@ def test_people_end_open_ones_through_the_real_way(world: World) -> None:
     assert stored(world, "orders") == 1
 
 
-def test_another_process_tells_the_broker_when_the_producer_is_gone(world: World) -> None:
+def test_another_process_reports_the_broker_when_the_producer_is_gone(world: World) -> None:
     transactor(world, handler="silent")
     world.run(3)
     world.act("CrashActor", actor="shop")
@@ -150,16 +150,16 @@ def test_what_has_ended_cannot_end_again_and_what_never_began_is_unknown(world: 
 
 
 def test_questions_go_round_the_producers_of_a_group(world: World) -> None:
-    """Two in-process producers have a group each, so the second one here is a client of nobody's making."""
+    """Two in-process producers have a group each, so the second one here is a client of no one's making."""
     transactor(world, handler="undecided", per_s=2)
     world.run(2)
-    stranger = Caller(world, world.cluster.nodes.brokers[0].record.address)
-    stranger.ask(34, None, b'{"clientID":"stranger","consumerDataSet":[],"producerDataSet":[{"groupName":"PG_shop"}]}')
+    external = Caller(world, world.cluster.nodes.brokers[0].record.address)
+    external.ask(34, None, b'{"clientID":"stranger","consumerDataSet":[],"producerDataSet":[{"groupName":"PG_shop"}]}')
     world.run(20)
     pause(world)
     asked_before = len(facts(world, TransactionPrepared))
     world.run(60)
-    mine = [c for c in stranger.requests if c.code == 39]
+    mine = [c for c in external.requests if c.code == 39]
     clients = [event.client_id for event in facts(world, TransactionChecked)]
     assert abs(clients.count("stranger") - len(clients) / 2) <= 1
     assert len(mine) == clients.count("stranger")

@@ -98,11 +98,11 @@ def test_a_crashed_orderly_member_leaves_its_locks_for_a_minute(tmp_path: Path, 
         assert took_s > 10
         taken_over = [entry for entry in world.entries(QueueLocked) if entry.event.how == "taken_over"]
         assert {entry.event.previous for entry in taken_over} == {crashed}
-        told = world.read("locks/maintenance").data
-        denied = [row["left_ms"] for row in told["attempts"].values() if not row["granted"]]
+        reported = world.read("locks/maintenance").data
+        denied = [row["left_ms"] for row in reported["attempts"].values() if not row["granted"]]
         assert all(0 <= left_ms <= 60_000 for left_ms in denied), "what was left then, whoever has it now"
-        assert {row["topic"] for row in told["queues"].values()} == {"flights"}
-        assert {row["queue"].rpartition("/")[0] for row in told["attempts"].values()} == {"", "%RETRY%maintenance"}
+        assert {row["topic"] for row in reported["queues"].values()} == {"flights"}
+        assert {row["queue"].rpartition("/")[0] for row in reported["attempts"].values()} == {"", "%RETRY%maintenance"}
 
 
 def test_sleep_and_wake_bring_everything_back(tmp_path: Path, home: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_member_that_was_stopping_when_the_server_was_killed_can_be_restarted(
         world.run(30)
         world.act("StopActor", actor="A")
         world.run(0.1)
-        world.act("SetRate", rate=1)  # whatever is done keeps how everybody is
+        world.act("SetRate", rate=1)  # whatever is done keeps how everyone is
         assert member(world, "A")["state"] == "stopping"
         world.kill()
         world.wake()
@@ -200,7 +200,7 @@ def test_since_when_a_member_is_crashed_is_known_after_a_kill_and_after_sleep(tm
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_same_seed_and_the_same_actions_write_the_same_journal(tmp_path: Path, home: Path, template: str) -> None:
-    def story(name: str, seed: int) -> list[tuple[object, ...]]:
+    def transcript(name: str, seed: int) -> list[tuple[object, ...]]:
         directory = tmp_path / name
         directory.mkdir()
         (directory / "feeds").symlink_to(home / "feeds", target_is_directory=True)
@@ -219,12 +219,12 @@ def test_the_same_seed_and_the_same_actions_write_the_same_journal(tmp_path: Pat
             world.run(30)
             return [tuple(entry) for entry in world.entries()]
 
-    first, again, other = story("first", 7), story("again", 7), story("other", 8)
+    first, again, other = transcript("first", 7), transcript("again", 7), transcript("other", 8)
     assert first == again
     assert first != other, "and another seed another one"
 
 
-TOLD = """
+SCRIPT = """
 import hashlib, sys
 from pathlib import Path
 from sandbox.simulation.world import World
@@ -238,10 +238,11 @@ with World(Path(sys.argv[1]), "orders", seed=7, latency_ms=(0.5, 20)) as world:
 """
 
 
-def test_another_process_tells_the_same_story(tmp_path: Path) -> None:
-    told = set()
+def test_another_process_gives_the_same_transcript(tmp_path: Path) -> None:
+    reported = set()
     for hash_seed in ("1", "2"):  # the order of Python's sets differs between them
-        done = subprocess.run([sys.executable, "-c", TOLD, str(tmp_path / hash_seed)], cwd=ROOT, check=True, timeout=60,
-                              capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": hash_seed})
-        told.add(done.stdout)
-    assert len(told) == 1
+        done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path / hash_seed)], cwd=ROOT, check=True,
+                              timeout=60, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONHASHSEED": hash_seed})
+        reported.add(done.stdout)
+    assert len(reported) == 1

@@ -85,7 +85,7 @@ def test_a_search_over_a_whole_topic_goes_on_by_its_cursor(world: World) -> None
     assert sorted(keys) == sorted(f"burst-{n}" for n in range(1, 131))
 
 
-def test_stop_hang_resume_and_restart_are_told_apart(world: World) -> None:
+def test_stop_hang_resume_and_restart_are_distinguished(world: World) -> None:
     with_traffic(world, copies=3)
     world.run(20)
     world.act("StopActor", actor="A")
@@ -260,8 +260,8 @@ def test_limits_are_refusals_with_a_fact_at_most_once_a_second(tmp_path: Path) -
         for action, fields in cases:
             assert refusal(world, action, **fields).status == 422
             assert refusal(world, action, **fields).status == 422
-        told = [entry.event.limit for entry in world.entries(LimitReached)]
-        assert told == ["queues_per_topic", "members", "producers", "messages_per_send"]
+        reported = [entry.event.limit for entry in world.entries(LimitReached)]
+        assert reported == ["queues_per_topic", "members", "producers", "messages_per_send"]
 
 
 def test_producers_are_slowed_to_the_limit_and_none_fails(tmp_path: Path) -> None:

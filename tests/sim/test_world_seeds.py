@@ -126,7 +126,7 @@ def check_locks(world: World) -> None:
 
 
 def check_offsets(world: World) -> None:
-    """Nobody's committed offset is beyond a message that is still to be finished."""
+    """No one's committed offset is beyond a message that is still to be finished."""
     brokers = {node.name: node.running for node in world.cluster.nodes.masters()}
     for group in GROUPS:
         for actor in members_of(world, group):
@@ -140,7 +140,7 @@ def check_offsets(world: World) -> None:
 
 
 def settle(world: World) -> None:
-    """Everybody up and quick, no new messages, and time enough for locks, timers and retries."""
+    """Everyone up and quick, no new messages, and time enough for locks, timers and retries."""
     world.act("ChangeActor", actor="shop", rate_per_s=0)
     for node in world.cluster.nodes.brokers:
         if node.broker is None:

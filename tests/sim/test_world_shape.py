@@ -52,7 +52,7 @@ def test_file_sizes_can_be_changed_before_the_first_message_only(world: World) -
     assert world.snapshot()["brokers"][0]["flush"] == "SYNC_FLUSH", "and it is remembered"
 
 
-def test_a_topic_nobody_reads_shows_its_ends_and_nothing_of_an_offset(world: World) -> None:
+def test_a_topic_no_one_reads_shows_its_ends_and_nothing_of_an_offset(world: World) -> None:
     world.act("SendMessages", topic="orders", count=10)
     world.run(2)
     board = world.read("board//orders").data

@@ -1,4 +1,4 @@
-"""Pages and sockets against a door with nothing behind it; what needs the real engine says so by its fixture."""
+"""Pages and sockets against a port with nothing behind it; what needs the real engine says so by its fixture."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _fresh_rates() -> None:
-    """Nobody has done anything yet."""
+    """No one has done anything yet."""
     for rate in (acting.ACTIONS, acting.QUESTIONS, demo.PRESSES, accounts.ATTEMPTS):
         rate.forget()
 
@@ -48,8 +48,8 @@ def visitor(db: None, port: FakePort) -> Client:
 
 
 @pytest.fixture
-def stranger(db: None, port: FakePort) -> Client:
-    """Somebody else's browser."""
+def anonymous(db: None, port: FakePort) -> Client:
+    """Someone else's browser."""
     return Client()
 
 

@@ -1,4 +1,4 @@
-"""A door with nothing behind it: answers at once, remembers what was asked, and refuses what a test tells it to."""
+"""An engine port with nothing behind it: answers at once, records requests, and refuses what a test asks it to."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -38,7 +38,7 @@ ATTACHED: dict[str, Any] = {
                  "log": dict.fromkeys(("min", "max", "flushed", "replicated", "file_bytes"))}],
     "producers": [],
 }  # fmt: skip
-"""What of a snapshot a real cluster tells."""
+"""What of a snapshot a real cluster reports."""
 
 
 class FakePort:
@@ -64,7 +64,7 @@ class FakePort:
         self.costs_s: dict[str, float] = {}  # channel -> how long reading it takes
         self.call_later: Callable[[float, Callable[[], Any]], Any] | None = None  # of a loop, where that takes time
         self.notices: dict[str, list[dict[str, Any]]] = {}  # by slug
-        self.keys: dict[str, Any] = {}  # slug -> what set_keys was told last
+        self.keys: dict[str, Any] = {}  # slug -> what set_keys was given last
 
     def create(self, slug: str, template: str, *, preset: str = "sandbox", seed: Any = None) -> "Future[Any]":
         def work() -> dict[str, Any]:

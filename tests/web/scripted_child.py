@@ -34,7 +34,7 @@ def main() -> None:
 
     from sandbox.pipeline.results import Manifest, Table, publish
 
-    def tell(**said: object) -> None:
+    def report(**said: object) -> None:
         sys.stdout.buffer.write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
         sys.stdout.buffer.flush()
 
@@ -43,21 +43,21 @@ def main() -> None:
         order = orjson.loads(line)
         if "cancel" in order:
             if order["cancel"] in waiting:
-                tell(run=order["cancel"], state="cancelled")
+                report(run=order["cancel"], state="cancelled")
             continue
         run, job = order["run"], order["job"]
-        tell(run=run, state="starting")
-        tell(run=run, state="running", stage=3, done=1, tasks=4)
+        report(run=run, state="starting")
+        report(run=run, state="running", stage=3, done=1, tasks=4)
         if job == "done":
             out = Path(order["out"])
             out.mkdir(parents=True, exist_ok=True)
             publish(out, Manifest(job, run, {"summary": Table("nowhere", 7)}, dict.fromkeys(order["journals"], 18_390),
                                   1, {}))
-            tell(run=run, state="done", tables={"summary": 7})
+            report(run=run, state="done", tables={"summary": 7})
         elif job == "fails":
-            tell(run=run, state="failed", why="The store is no store.")
+            report(run=run, state="failed", why="The store is no store.")
         elif job == "ends":
-            tell(run=run, state="failed", why="Spark is gone.")
+            report(run=run, state="failed", why="Spark is gone.")
             sys.exit(0)
         elif job == "dies":
             sys.exit(3)

@@ -1,4 +1,4 @@
-"""A hub on a virtual loop with a door one can play on, and tabs that keep what they were sent."""
+"""A hub on a virtual loop with a port one can play on, and tabs that keep what they were sent."""
 
 from collections.abc import Awaitable
 from typing import Any
@@ -50,7 +50,7 @@ class Tab:
 
 
 class Stage:
-    """Loop, door and hub, with a board that can be changed."""
+    """Loop, port and hub, with a board that can be changed."""
 
     def __init__(self) -> None:
         self.loop = SimLoop()

@@ -1,4 +1,4 @@
-"""Who gets at which sandbox: sessions, accounts, tokens, links; and that there is one door only."""
+"""Who gets at which sandbox: sessions, accounts, tokens, links; and that there is one policy only."""
 
 import ast
 from datetime import timedelta
@@ -20,7 +20,7 @@ from tests.web.fake_port import SNAPSHOT, FakePort
 
 pytestmark = pytest.mark.django_db
 
-DOORS = {"access.py", "owners.py", "admin.py", "models.py", "forms.py",  # forms.py: the fields' own rules, no rows
+MODEL_USERS = {"access.py", "owners.py", "admin.py", "models.py", "forms.py",  # forms.py: rules of fields, no rows
          "attaching.py",  # hears what happened to rows, and fetches none
          "operating.py", "undoing.py"}  # what was done to an attached cluster, and how it is taken back
 
@@ -29,12 +29,12 @@ def made_by(visitor: Visitor, port: FakePort) -> Sandbox:
     return owners.create(visitor, "orders").sandbox
 
 
-def somebody() -> Visitor:
+def new_visitor() -> Visitor:
     return Visitor(session=SessionStore(), address="192.0.2.1")
 
 
 def test_who_started_it_owns_it_and_others_may_watch(port: FakePort) -> None:
-    owner, other = somebody(), somebody()
+    owner, other = new_visitor(), new_visitor()
     slug = made_by(owner, port).slug
     assert access.visit_at(owner, slug, "share").role == "owner"
     assert access.visit_at(other, slug, "see").role == "viewer"
@@ -42,8 +42,8 @@ def test_who_started_it_owns_it_and_others_may_watch(port: FakePort) -> None:
         access.sandbox_for(other, slug, "act")
 
 
-def test_unknown_and_private_are_the_same_to_strangers(port: FakePort) -> None:
-    owner, other = somebody(), somebody()
+def test_unknown_and_private_are_the_same_to_visitors_without_rights(port: FakePort) -> None:
+    owner, other = new_visitor(), new_visitor()
     sandbox = made_by(owner, port)
     owners.change(owner, sandbox, visibility="private")
     said = []
@@ -56,10 +56,10 @@ def test_unknown_and_private_are_the_same_to_strangers(port: FakePort) -> None:
 
 
 def test_every_verb_is_answered_for_templates(port: FakePort) -> None:
-    owner = somebody()
+    owner = new_visitor()
     slug = made_by(owner, port).slug
     assert access.visit_at(owner, slug, "see").can == {verb: verb != "grade" for verb in VERBS}
-    assert access.visit_at(somebody(), slug, "see").can == {verb: verb == "see" for verb in VERBS}
+    assert access.visit_at(new_visitor(), slug, "see").can == {verb: verb == "see" for verb in VERBS}
 
 
 def test_an_account_owns_across_browsers(port: FakePort) -> None:
@@ -78,7 +78,7 @@ def test_signing_in_takes_the_session_s_sandboxes_along(visitor: Client, mine: s
 
 
 def test_an_editor_may_do_all_but_share(port: FakePort) -> None:
-    sandbox = made_by(somebody(), port)
+    sandbox = made_by(new_visitor(), port)
     user = User.objects.create_user("ada")
     Grant.objects.create(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="editor", user=user)
     visit = access.visit_at(Visitor(user=user), sandbox.slug, "shape")
@@ -88,7 +88,7 @@ def test_an_editor_may_do_all_but_share(port: FakePort) -> None:
 
 @pytest.mark.parametrize("ended", [{"revoked_at": timedelta(0)}, {"expires_at": timedelta(seconds=-1)}])
 def test_an_ended_token_gives_nothing(port: FakePort, ended: dict[str, timedelta]) -> None:
-    made = owners.create(somebody(), "orders")
+    made = owners.create(new_visitor(), "orders")
     holder = Visitor(token=made.token)
     assert access.visit_at(holder, made.sandbox.slug, "share").role == "owner"
     Grant.objects.update(**{name: timezone.now() + shift for name, shift in ended.items()})
@@ -96,7 +96,7 @@ def test_an_ended_token_gives_nothing(port: FakePort, ended: dict[str, timedelta
 
 
 def test_a_claim_link_works_once(port: FakePort) -> None:
-    owner, friend, third = somebody(), somebody(), somebody()
+    owner, friend, third = new_visitor(), new_visitor(), new_visitor()
     sandbox = made_by(owner, port)
     token = owners.claim_link(owner, sandbox)
     assert owners.claimable(token) == sandbox
@@ -109,11 +109,11 @@ def test_a_claim_link_works_once(port: FakePort) -> None:
 
 
 def test_a_visit_of_an_owner_puts_off_the_end_and_a_viewer_s_does_not(port: FakePort) -> None:
-    owner = somebody()
+    owner = new_visitor()
     sandbox = made_by(owner, port)
     long_ago = timezone.now() - timedelta(hours=20)
     Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
-    access.note_visit(access.visit_at(somebody(), sandbox.slug, "see"))
+    access.note_visit(access.visit_at(new_visitor(), sandbox.slug, "see"))
     sandbox.refresh_from_db()
     assert sandbox.visited_at == long_ago
     access.note_visit(access.visit_at(owner, sandbox.slug, "see"))
@@ -123,7 +123,7 @@ def test_a_visit_of_an_owner_puts_off_the_end_and_a_viewer_s_does_not(port: Fake
 
 
 def test_an_expired_sandbox_is_its_owner_s_alone_until_he_comes_back(port: FakePort) -> None:
-    owner, other = somebody(), somebody()
+    owner, other = new_visitor(), new_visitor()
     slug = made_by(owner, port).slug
     long_ago = timezone.now() - timedelta(days=2)
     Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
@@ -134,7 +134,7 @@ def test_an_expired_sandbox_is_its_owner_s_alone_until_he_comes_back(port: FakeP
 
 
 def test_a_program_s_action_counts_as_a_visit(port: FakePort) -> None:
-    made = owners.create(somebody(), "orders")
+    made = owners.create(new_visitor(), "orders")
     long_ago = timezone.now() - timedelta(hours=20)
     Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + access.ANONYMOUS_LIFE)
     acting.act(Visitor(token=made.token), made.sandbox.slug, {"action": "CrashActor", "actor": "A"})
@@ -142,20 +142,20 @@ def test_a_program_s_action_counts_as_a_visit(port: FakePort) -> None:
 
 
 def test_what_expired_a_week_ago_goes_when_room_is_asked_for(port: FakePort) -> None:
-    old, kept = made_by(somebody(), port), made_by(somebody(), port)
+    old, kept = made_by(new_visitor(), port), made_by(new_visitor(), port)
     Sandbox.objects.filter(pk=old.pk).update(expires_at=timezone.now() - timedelta(days=8))
     Sandbox.objects.filter(pk=kept.pk).update(expires_at=timezone.now() - timedelta(days=6))
-    made_by(somebody(), port)
+    made_by(new_visitor(), port)
     assert old.slug not in port.sandboxes
     assert kept.slug in port.sandboxes
     assert not Sandbox.objects.filter(pk=old.pk).exists()
 
 
-def test_the_host_s_sandbox_is_everybody_s_and_nobody_s(port: FakePort) -> None:
+def test_the_host_s_sandbox_is_everyone_s_and_no_one_s(port: FakePort) -> None:
     sandbox = owners.demo_sandbox()
     assert port.sandboxes == {"landing": "live"}
     assert owners.demo_sandbox() == sandbox, "a second visit finds it"
-    visit = access.visit_at(somebody(), sandbox.slug, "see")
+    visit = access.visit_at(new_visitor(), sandbox.slug, "see")
     assert visit.can == {verb: verb == "see" for verb in VERBS}
 
 
@@ -164,9 +164,9 @@ def test_three_buttons_of_the_landing_have_fixed_sizes(port: FakePort, monkeypat
     monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: mended.append(action))
     owners.demo_sandbox()
     burst = {"action": "SendMessages", "topic": "flights", "count": 5_000, "body_bytes": 200_000}
-    acting.act(somebody()._replace(address="192.0.2.1"), "landing", burst)
-    acting.act(somebody()._replace(address="192.0.2.2"), "landing", {"action": "CrashActor", "actor": "A"})
-    acting.act(somebody()._replace(address="192.0.2.3"), "landing",
+    acting.act(new_visitor()._replace(address="192.0.2.1"), "landing", burst)
+    acting.act(new_visitor()._replace(address="192.0.2.2"), "landing", {"action": "CrashActor", "actor": "A"})
+    acting.act(new_visitor()._replace(address="192.0.2.3"), "landing",
                {"action": "ChangeActor", "actor": "B", "work_ms": "86400000"})  # fmt: skip
     done = [action for _, action, _ in port.acted]
     assert done[0] == SendMessages(topic="flights", count=50)
@@ -185,7 +185,7 @@ def test_a_slowed_member_of_the_landing_gets_the_work_time_of_its_own_group_back
     group = {**SNAPSHOT["groups"][0], "listener": listener, "members": [{"actor": "D"}]}
     monkeypatch.setitem(SNAPSHOT, "groups", [group])
     owners.demo_sandbox()
-    acting.act(somebody(), "landing", {"action": "ChangeActor", "actor": "D", "work_ms": "9000"})
+    acting.act(new_visitor(), "landing", {"action": "ChangeActor", "actor": "D", "work_ms": "9000"})
     assert [action.work_ms for action in mended] == [usual_ms]
 
 
@@ -193,7 +193,7 @@ def test_a_slowed_member_of_the_landing_gets_the_work_time_of_its_own_group_back
 def test_anything_else_on_the_host_s_sandbox_is_forbidden(port: FakePort, action: dict[str, object]) -> None:
     owners.demo_sandbox()
     with pytest.raises(access.Forbidden):
-        acting.act(somebody(), "landing", action)
+        acting.act(new_visitor(), "landing", action)
     assert port.acted == []
 
 
@@ -202,7 +202,7 @@ def test_each_of_the_three_buttons_may_be_pressed_at_once_and_a_fourth_press_is_
 ) -> None:
     monkeypatch.setattr("queueviz.demo._later", lambda after_s, action: None)
     owners.demo_sandbox()
-    who = somebody()
+    who = new_visitor()
     for action in ({"action": "SendMessages", "topic": "flights"}, {"action": "CrashActor", "actor": "A"},
                    {"action": "ChangeActor", "actor": "B", "work_ms": "9000"}):  # fmt: skip
         acting.act(who, "landing", action)
@@ -220,10 +220,10 @@ def test_a_bearer_header_gives_its_token(header: str, token: str | None) -> None
 
 
 def test_nothing_but_access_touches_the_rows() -> None:
-    """Models are imported by the doors only; runs of the pipeline by who keeps them, and no other model there."""
+    """Models are imported by the listed modules only; runs by the pipeline's modules, and no other model there."""
     folder = Path(access.__file__).parent
     found = {str(path.relative_to(folder)): _models(path) for path in folder.rglob("*.py")
-             if path.name not in DOORS and "migrations" not in path.parts}  # fmt: skip
+             if path.name not in MODEL_USERS and "migrations" not in path.parts}  # fmt: skip
     keepers = [name for name in found if name.startswith("runs/") or name == "pages/pipeline.py"]
     guilty = {name: models for name, models in found.items()
               if models - ({"PipelineRun"} if name in keepers else set())}  # fmt: skip

@@ -44,27 +44,27 @@ def test_a_token_is_kept_as_its_digest_only(visitor: Client) -> None:
     assert made["token"] not in orjson.dumps(list(Grant.objects.values()), default=str).decode()
 
 
-def test_a_token_opens_one_sandbox_only(visitor: Client, stranger: Client) -> None:
+def test_a_token_opens_one_sandbox_only(visitor: Client, anonymous: Client) -> None:
     first, second = make(visitor), make(visitor)
     Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
-    assert stranger.get(f"/api/sandboxes/{first['slug']}", headers=bearer(first["token"])).status_code == 200
-    assert stranger.get(f"/api/sandboxes/{second['slug']}", headers=bearer(first["token"])).status_code == 404
+    assert anonymous.get(f"/api/sandboxes/{first['slug']}", headers=bearer(first["token"])).status_code == 200
+    assert anonymous.get(f"/api/sandboxes/{second['slug']}", headers=bearer(first["token"])).status_code == 404
 
 
-def test_a_wrong_token_gets_no_more_than_the_address_gives(visitor: Client, stranger: Client) -> None:
+def test_a_wrong_token_gets_no_more_than_the_address_gives(visitor: Client, anonymous: Client) -> None:
     slug = make(visitor)["slug"]
     fields = {"action": "CrashActor", "actor": "A"}
-    answer = stranger.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON, headers=bearer("qv_wrong"))
+    answer = anonymous.post(f"/api/sandboxes/{slug}/actions", fields, content_type=JSON, headers=bearer("qv_wrong"))
     assert answer.status_code == 403
     assert "token" in answer.json()["error"]
     assert answer.json()["hint"]
 
 
-def test_a_revoked_token_is_a_wrong_one(visitor: Client, stranger: Client) -> None:
+def test_a_revoked_token_is_a_wrong_one(visitor: Client, anonymous: Client) -> None:
     made = make(visitor)
     Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
     visitor.post(f"/s/{made['slug']}/keep/revoke/")
-    assert stranger.get(f"/api/sandboxes/{made['slug']}", headers=bearer(made["token"])).status_code == 404
+    assert anonymous.get(f"/api/sandboxes/{made['slug']}", headers=bearer(made["token"])).status_code == 404
 
 
 def test_a_bearer_request_ignores_cookies(visitor: Client) -> None:
@@ -270,10 +270,10 @@ def test_an_unknown_template_is_refused_before_anything_is_made(visitor: Client)
     assert not Sandbox.objects.exists()
 
 
-def test_unknown_and_private_answer_alike(visitor: Client, stranger: Client) -> None:
+def test_unknown_and_private_answer_alike(visitor: Client, anonymous: Client) -> None:
     slug = make(visitor)["slug"]
     Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
-    private, unknown = (stranger.get(f"/api/sandboxes/{name}") for name in (slug, "no-such-place"))
+    private, unknown = (anonymous.get(f"/api/sandboxes/{name}") for name in (slug, "no-such-place"))
     assert private.status_code == unknown.status_code == 404
     assert private.content == unknown.content
 
@@ -299,13 +299,14 @@ def test_our_own_mistake_shows_no_traceback(visitor: Client, port: FakePort, cap
     assert "secret detail" in caplog.text
 
 
-def test_sandboxes_sleep_and_wake_by_the_api(visitor: Client, stranger: Client, port: FakePort) -> None:
+def test_sandboxes_sleep_and_wake_by_the_api(visitor: Client, anonymous: Client, port: FakePort) -> None:
     made = make(visitor)
     url = f"/api/sandboxes/{made['slug']}"
-    assert stranger.post(f"{url}/sleep", content_type=JSON).status_code == 403
-    assert stranger.post(f"{url}/sleep", content_type=JSON, headers=bearer(made["token"])).json() == {"state": "asleep"}
+    assert anonymous.post(f"{url}/sleep", content_type=JSON).status_code == 403
+    slept = anonymous.post(f"{url}/sleep", content_type=JSON, headers=bearer(made["token"]))
+    assert slept.json() == {"state": "asleep"}
     assert port.sandboxes[made["slug"]] == "asleep"
-    assert stranger.post(f"{url}/wake", content_type=JSON, headers=bearer(made["token"])).json() == {"state": "live"}
+    assert anonymous.post(f"{url}/wake", content_type=JSON, headers=bearer(made["token"])).json() == {"state": "live"}
 
 
 def test_the_api_page_needs_no_other_host(visitor: Client) -> None:

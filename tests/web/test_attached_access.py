@@ -56,23 +56,23 @@ def people(request: pytest.FixtureRequest, port: FakePort) -> tuple[People, set[
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_has_its_verbs_and_no_others(people: tuple[People, set[str]], role: str) -> None:
-    everybody, seen_by = people
+    everyone, seen_by = people
     for verb in VERBS:
         may = role in seen_by and (verb == "see" or (verb == "reset" and role == "operator"))
         if may:
-            assert access.visit_at(everybody.visitor(role), SLUG, verb).is_attached
+            assert access.visit_at(everyone.visitor(role), SLUG, verb).is_attached
             continue
         with pytest.raises(access.Forbidden if role in seen_by else access.NotFound):
-            access.visit_at(everybody.visitor(role), SLUG, verb)
+            access.visit_at(everyone.visitor(role), SLUG, verb)
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_pages_questions_and_api_answer_by_the_same_rights(
     people: tuple[People, set[str]], port: FakePort, role: str
 ) -> None:
-    everybody, seen_by = people
+    everyone, seen_by = people
     port.answers = {"rows": []}
-    client = everybody.browser(role)
+    client = everyone.browser(role)
     headers = {"Authorization": "Bearer qv_whatever"} if role == "token" else {}
     wanted = 200 if role in seen_by else 404
     addresses = ["/k/prod/", "/k/prod/reset/", "/k/prod/part/rail/", "/api/clusters/prod", "/api/clusters/prod/events",
@@ -87,27 +87,27 @@ def test_pages_questions_and_api_answer_by_the_same_rights(
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("action", [name for name in BY_NAME if name not in ("ResetOffsets", "UndoReset")])
-def test_nothing_but_resets_is_anybody_s(port: FakePort, role: str, action: str) -> None:
+def test_nothing_but_resets_is_anyone_s(port: FakePort, role: str, action: str) -> None:
     kind = BY_NAME[action]
     visit = access.visit_at(People("everyone").visitor(role), SLUG, "see")
     assert not visit.may_carry_out(kind.__new__(kind)), "its fields do not matter"
 
 
 def test_an_operator_s_fault_is_refused_in_words_and_reaches_no_engine(port: FakePort) -> None:
-    everybody = People("everyone")
+    everyone = People("everyone")
     fields = {"action": "CrashActor", "actor": "A"}
-    answer = everybody.browser("operator").post("/k/prod/actions/", fields, headers={"HX-Request": "true"})
+    answer = everyone.browser("operator").post("/k/prod/actions/", fields, headers={"HX-Request": "true"})
     assert answer.status_code == 403
     assert b"real cluster" in answer.content
     assert port.acted == []
 
 
-def test_unknown_and_forbidden_are_the_same_to_strangers(port: FakePort) -> None:
+def test_unknown_and_forbidden_are_the_same_to_visitors_without_rights(port: FakePort) -> None:
     cluster(audience="named")
-    stranger = Client()
+    anonymous = Client()
     for address in ("/k/{}/", "/k/{}/reset/", "/k/{}/part/board/", "/k/{}/ask/route/?topic=t", "/api/clusters/{}",
                     "/api/clusters/{}/events"):  # fmt: skip
-        hidden, none = (stranger.get(address.format(name)) for name in ("prod", "nope"))
+        hidden, none = (anonymous.get(address.format(name)) for name in ("prod", "nope"))
         assert (hidden.status_code, none.status_code) == (404, 404)
         plain = [answer.content.replace(b"prod", b"").replace(b"nope", b"") for answer in (hidden, none)]
         if "api" in address:
@@ -185,11 +185,11 @@ async def test_a_socket_shows_a_cluster_to_whom_its_pages_do(live: FakePort) -> 
     friend = await opened(await sync_to_async(people)())
     assert (await subscribed(friend))["k"] == "snap"
     assert SLUG in live.attached, "a socket that comes back after a restart attaches too"
-    stranger = await opened(None)
-    said = await subscribed(stranger)
+    anonymous = await opened(None)
+    said = await subscribed(anonymous)
     assert (said["k"], said["reason"]) == ("end", "unknown")
     await friend.disconnect()
-    await stranger.disconnect()
+    await anonymous.disconnect()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -61,7 +61,7 @@ def members(snapshot: dict[str, Any]) -> int:
     return sum(len(group["members"]) for group in snapshot["groups"] if group["group"] == "order-svc")
 
 
-def test_the_pages_show_what_the_cluster_tells_and_a_reset_does_what_was_previewed(played: Played) -> None:
+def test_the_pages_show_what_the_cluster_reports_and_a_reset_does_what_was_previewed(played: Played) -> None:
     """Stopped members hold the offsets still, so that preview, reality and the sandbox's own word can be compared."""
     until(lambda: members(played.outside()) == 3)
     page = played.operator.get("/k/prod/?group=order-svc&topic=orders").content.decode()
@@ -122,5 +122,5 @@ def test_a_message_is_found_by_its_key_and_read_by_its_id(played: Played) -> Non
     assert message["unique_key"] in page
     assert 'value="ResendMessage"' not in page
     assert 'value="ConsumeOnce"' not in page
-    nobody = played.operator.get("/k/prod/messages/7F00000100006400000000000FFFFFFF/")
-    assert nobody.status_code == 200
+    unknown = played.operator.get("/k/prod/messages/7F00000100006400000000000FFFFFFF/")
+    assert unknown.status_code == 200

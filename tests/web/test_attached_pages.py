@@ -124,7 +124,7 @@ def test_a_viewer_sees_the_reset_with_the_reason_why_not(page: Client, port: Fak
     assert "A real cluster. Type" in allowed
 
 
-def test_the_first_page_lists_the_clusters_somebody_may_look_at(page: Client) -> None:
+def test_the_first_page_lists_the_clusters_someone_may_look_at(page: Client) -> None:
     cluster("hidden", title="Hidden one")
     assert "Production" in page.get("/").content.decode()
     assert "Hidden one" not in page.get("/").content.decode()

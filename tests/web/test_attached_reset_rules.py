@@ -65,11 +65,11 @@ def test_without_the_name_of_the_group_nothing_is_done_and_the_attempt_is_kept(
     assert (what, details["plan"]["group"]) == ("reset-refused", "order-svc")
 
 
-def test_the_attempt_of_somebody_who_may_not_is_kept_but_not_without_end(operator: Client, port: FakePort) -> None:
+def test_the_attempt_of_someone_who_may_not_is_kept_but_not_without_end(operator: Client, port: FakePort) -> None:
     operating.ATTEMPTS.forget()  # other tests have the same address
-    stranger = browser_of(account("eve"))
+    anonymous = browser_of(account("eve"))
     for _ in range(3):
-        assert reset(stranger).status_code == 403
+        assert reset(anonymous).status_code == 403
     assert port.acted == []
     assert [(what, details["why"]) for what, details in records()] == 3 * [
         ("reset-refused", "Only the operators of this cluster may do this.")]
@@ -77,7 +77,7 @@ def test_the_attempt_of_somebody_who_may_not_is_kept_but_not_without_end(operato
     operating.ATTEMPTS.forget()
     operating.ATTEMPTS.burst = 1
     try:
-        reset(stranger), reset(stranger)
+        reset(anonymous), reset(anonymous)
     finally:
         operating.ATTEMPTS.burst = 20
         operating.ATTEMPTS.forget()

@@ -57,9 +57,9 @@ def test_before_the_first_result_it_says_what_it_would_show_and_offers_the_run(v
     assert 'name="job" value="delivery_audit"' in seen
 
 
-def test_a_stranger_may_read_it_and_not_start_it(visitor: Client, stranger: Client, mine: str) -> None:
+def test_a_visitor_without_rights_may_read_it_and_not_start_it(visitor: Client, anonymous: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES)
-    assert re.search(r"<button[^>]* disabled[^>]*>Compute again", page(stranger, mine))
+    assert re.search(r"<button[^>]* disabled[^>]*>Compute again", page(anonymous, mine))
 
 
 def test_every_count_leads_to_its_messages_and_to_an_event(visitor: Client, mine: str) -> None:
@@ -115,7 +115,7 @@ def test_order_breaks_name_key_and_both_offsets(visitor: Client, mine: str) -> N
     assert "of one queue 1" in plain(page(visitor, mine))
 
 
-def test_what_nobody_knows_is_a_dash_and_never_a_zero(visitor: Client, mine: str) -> None:
+def test_what_no_one_knows_is_a_dash_and_never_a_zero(visitor: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES)
     listed = plain(page(visitor, mine, "?verdict=unknown").split('id="messages"')[1])
     assert "order-2 unknown – –" in listed

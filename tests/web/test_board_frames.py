@@ -1,4 +1,4 @@
-"""Deltas: what travels is what changed, and whoever applies it sees the board."""
+"""Deltas: what travels is what changed, and a page that applies it shows the board."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The page of one client, against a door with nothing behind it and against the engine."""
+"""The page of one client, against a port with nothing behind it and against the engine."""
 
 from typing import Any
 from urllib.parse import quote
@@ -40,7 +40,7 @@ def test_unknown_is_an_en_dash() -> None:
         assert shown({"x": None}, "x", kind, now_ms=NOW_MS) == "–", kind
 
 
-def test_a_client_nobody_knows_gets_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
+def test_a_client_no_one_knows_gets_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
     page = visitor.get(f"/s/{mine}/clients/nobody/")
     assert page.status_code == 200
     assert b"No client of this name is here" in page.content

@@ -86,7 +86,7 @@ def test_stations_are_ticked_off_and_those_to_come_are_not(visitor: Client, conn
     assert "403 403" in said(body)
 
 
-def test_clients_and_refusals_are_told_in_words(visitor: Client, connected: str) -> None:
+def test_clients_and_refusals_are_reported_in_words(visitor: Client, connected: str) -> None:
     text = page(visitor, connected)
     clients = said(text.split('data-list="clients"')[1].split("</tbody>")[0])
     assert "CPP 4.1.0-SNAPSHOT readers 127.0.0.1:40001" in clients
@@ -134,12 +134,12 @@ def test_a_port_that_is_taken_is_said_on_the_page(visitor: Client, mine: str, po
     assert not AuditRecord.objects.filter(slug=mine, what="listen").exists()
 
 
-def test_who_only_watches_opens_nothing(stranger: Client, connected: str) -> None:
-    text = page(stranger, connected)
+def test_who_only_watches_opens_nothing(anonymous: Client, connected: str) -> None:
+    text = page(anonymous, connected)
     button = text.split("Close the port")[0].rsplit("<button", 1)[1]
     assert "disabled" in button
-    assert stranger.post(f"/s/{connected}/keep/listen/").status_code == 403
-    assert stranger.post(f"/api/sandboxes/{connected}/listen", content_type="application/json").status_code == 403
+    assert anonymous.post(f"/s/{connected}/keep/listen/").status_code == 403
+    assert anonymous.post(f"/api/sandboxes/{connected}/listen", content_type="application/json").status_code == 403
 
 
 def test_a_program_opens_it_with_its_token(visitor: Client, port: FakePort) -> None:
@@ -178,10 +178,10 @@ def test_keys_that_must_stay_are_said_on_the_page(visitor: Client, mine: str, po
     assert "192.168.1.5:20000 is open to other machines, and nobody has to sign." in text
 
 
-def test_who_only_watches_makes_no_keys(stranger: Client, connected: str) -> None:
-    assert "Make access keys" not in page(stranger, connected)
-    assert stranger.post(f"/s/{connected}/keep/keys/").status_code == 403
-    assert stranger.post(f"/api/sandboxes/{connected}/keys", content_type="application/json").status_code == 403
+def test_who_only_watches_makes_no_keys(anonymous: Client, connected: str) -> None:
+    assert "Make access keys" not in page(anonymous, connected)
+    assert anonymous.post(f"/s/{connected}/keep/keys/").status_code == 403
+    assert anonymous.post(f"/api/sandboxes/{connected}/keys", content_type="application/json").status_code == 403
 
 
 def test_a_program_makes_keys_with_its_token(visitor: Client, port: FakePort) -> None:

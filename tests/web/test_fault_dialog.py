@@ -95,14 +95,14 @@ def causes(client: Client, slug: str) -> list[tuple[str, str]]:
 SERVER = {"name_server": "ns-2"}
 MASTER, SLAVE = {"broker": "broker-a", "broker_id": "0"}, {"broker": "broker-a", "broker_id": "1"}
 LONELY = {"broker": "broker-b", "broker_id": "0"}
-STORIES: list[list[tuple[str, dict[str, str]]]] = [  # of at most ten: nobody may press more in a second
+SEQUENCES: list[list[tuple[str, dict[str, str]]]] = [  # of at most ten: no one may press more in a second
     [("StopNameServer", SERVER), ("StartNameServer", SERVER), ("KillBroker", MASTER), ("PromoteSlave", SLAVE),
      ("StartBroker", SLAVE)],
     [("HangBroker", LONELY), ("ResumeBroker", LONELY), ("PowerCut", LONELY), ("StartBroker", LONELY),
      ("StopBroker", LONELY), ("StartBroker", LONELY), ("FillDisk", {"broker": "broker-b"}),
      ("FreeDisk", {"broker": "broker-b"})],
 ]
-TOLD = [
+REPORTED = [
     {("StopNameServer", "NameServerStopped"), ("StartNameServer", "NameServerStarted"),
      ("KillBroker", "BrokerStopped"), ("PromoteSlave", "BrokerStarted"), ("StartBroker", "BrokerStarted")},
     {("PowerCut", "BrokerStopped"), ("PowerCut", "UnflushedLost"), ("StartBroker", "RecoveryDone"),
@@ -111,14 +111,14 @@ TOLD = [
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("number", range(len(STORIES)))
+@pytest.mark.parametrize("number", range(len(SEQUENCES)))
 def test_every_button_of_a_cluster_works_and_the_journal_names_its_cause(real_engine: Any, number: int) -> None:
     client = Client()
     slug = start(client, "cluster")
-    for action, row in STORIES[number]:
+    for action, row in SEQUENCES[number]:
         sent = button(dialog(client, slug), action, **row)
         assert press(client, slug, sent) == 204, (action, sent)
-    assert TOLD[number] <= set(causes(client, slug))
+    assert REPORTED[number] <= set(causes(client, slug))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -17,7 +17,7 @@ from sandbox.tools.store_feed import StoreSink
 
 
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """Time that passes only while someone sleeps."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -97,7 +97,7 @@ def test_what_cannot_be_fed_ends_with_one_sentence(tmp_path: Path, arguments: tu
     assert "Traceback" not in str(refused.value)
 
 
-def test_a_table_goes_into_a_store_nobody_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_goes_into_a_store_no_one_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "table.csv").write_text("id\n" + "".join(f"{n}\n" for n in range(1_200)))
     table, store = str(tmp_path / "table.csv"), str(tmp_path / "s")
     call_command("feed", "csv", table, "--key", "id", "--topic", "t", "--store", store)
@@ -107,7 +107,7 @@ def test_a_table_goes_into_a_store_nobody_holds(tmp_path: Path, capsys: pytest.C
     assert not (tmp_path / "s" / "abort").exists()
 
 
-def test_a_store_somebody_holds_is_left_alone(tmp_path: Path) -> None:
+def test_a_store_someone_holds_is_left_alone(tmp_path: Path) -> None:
     holder = StoreSink(tmp_path / "s", "t", queues=1)
     try:
         with pytest.raises(Locked):

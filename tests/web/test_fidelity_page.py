@@ -94,7 +94,7 @@ def test_links_lead_to_the_reader_s_own_sandbox(visitor: Client, mine: str) -> N
         assert visitor.get(address).status_code == 200, address
 
 
-def test_somebody_without_a_sandbox_is_led_to_the_host_s(visitor: Client) -> None:
+def test_someone_without_a_sandbox_is_led_to_the_host_s(visitor: Client) -> None:
     assert re.findall(r'href="(/s/[^"]+)"', text(visitor.get("/fidelity/"))) == [], "nobody has opened it yet"
     visitor.get("/")
     addresses = set(re.findall(r'href="(/s/[^"]+)"', text(visitor.get("/fidelity/"))))

@@ -63,7 +63,7 @@ def test_with_a_link_its_commands_are_a_table(watched: tuple[Client, str, FakePo
     assert {"02:42:17.350", "PULL_MESSAGE", "11", "52", "351", "request", "broker-a"} <= set(said)
 
 
-def test_a_link_nobody_has_gets_a_sentence(watched: tuple[Client, str, FakePort]) -> None:
+def test_a_link_no_one_has_gets_a_sentence(watched: tuple[Client, str, FakePort]) -> None:
     client, slug, _ = watched
     page = client.get(f"/s/{slug}/wire/", {"link": "A~nowhere"})
     assert page.status_code == 200

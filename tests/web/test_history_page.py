@@ -1,4 +1,4 @@
-"""The page History: fine where it is near, coarse where it is far, gaps where nobody knows, and a table of it all."""
+"""The page History: fine where it is near, coarse where it is far, gaps where no one knows, and a table of it all."""
 
 import json
 import re

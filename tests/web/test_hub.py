@@ -145,7 +145,7 @@ def test_a_hidden_tab_gets_no_frames_for_a_minute_and_one_snapshot_on_return(sta
     assert tab.got[0]["data"]["queues"]["broker-a:0"]["max"] == str(stage.seq)
 
 
-def test_a_sandbox_that_woke_anew_sends_everybody_a_snapshot(stage: Stage) -> None:
+def test_a_sandbox_that_woke_anew_sends_everyone_a_snapshot(stage: Stage) -> None:
     tab = stage.tab(BOARD)
     stage.run_for(0.06)
     stage.port.show(BOARD, {"queues": {}}, seq=10_000, epoch="8000")
@@ -154,7 +154,7 @@ def test_a_sandbox_that_woke_anew_sends_everybody_a_snapshot(stage: Stage) -> No
     assert tab.got[1]["ep"] == "8000"
 
 
-def test_a_change_of_pace_alone_is_told(stage: Stage) -> None:
+def test_a_change_of_pace_alone_is_reported(stage: Stage) -> None:
     tab = stage.tab(BOARD)
     stage.run_for(0.06)
     stage.port.show(BOARD, stage.port.boards[BOARD].data, seq=9, rate=0)
@@ -262,7 +262,7 @@ def test_a_revoked_right_ends_the_channel(stage: Stage) -> None:
     assert other.kinds() == ["snap", "delta"]
 
 
-def test_a_sandbox_nobody_watches_has_no_bell(stage: Stage) -> None:
+def test_a_sandbox_no_one_watches_has_no_bell(stage: Stage) -> None:
     tab = stage.tab(BOARD, FACTS)
     assert len(stage.port.bells["s"]) == 1
     stage.hub.forget(tab.viewer)

@@ -1,4 +1,4 @@
-"""The facts channel: every fact once, in order, to everybody, however far each has read."""
+"""The facts channel: every fact once, in order, to everyone, however far each has read."""
 
 from typing import Any
 

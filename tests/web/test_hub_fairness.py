@@ -1,10 +1,10 @@
-"""Boards that are dear to read, beside an honest one: the engine's time is shared."""
+"""Boards that are expensive to read, beside an honest one: the engine's time is shared."""
 
 import pytest
 
 from tests.web.stage import BOARD, Stage, Tab
 
-DEAR_S = 0.005
+EXPENSIVE_S = 0.005
 
 
 @pytest.fixture(autouse=True)
@@ -12,7 +12,7 @@ def _reading_takes_time(stage: Stage) -> None:
     stage.port.call_later = stage.loop.call_later
 
 
-def dear(stage: Stage, sockets: int, channels: int, *, slug: str = "dear", cost_s: float = DEAR_S) -> list[Tab]:
+def expensive(stage: Stage, sockets: int, channels: int, *, slug: str = "x", cost_s: float = EXPENSIVE_S) -> list[Tab]:
     """Tabs with boards of their own, which change all the time."""
     stage.port.sandboxes[slug] = "live"
     tabs = []
@@ -30,37 +30,37 @@ def frames_of(stage: Stage, tab: Tab, seconds: float) -> int:
     before = len(tab.got)
     for _ in range(round(seconds / 0.05)):
         stage.show()
-        stage.port.ring("dear")
+        stage.port.ring("x")
         stage.run_for(0.05)
         tab.acknowledge()
     return len(tab.got) - before
 
 
-def test_sixty_sockets_of_dear_boards_leave_another_sandbox_s_board_its_frames(stage: Stage) -> None:
+def test_sixty_sockets_of_expensive_boards_leave_another_sandbox_s_board_its_frames(stage: Stage) -> None:
     honest = stage.tab(BOARD)
     undisturbed = frames_of(stage, honest, 5)
-    dear(stage, 60, 16)
+    expensive(stage, 60, 16)
     assert frames_of(stage, honest, 5) >= undisturbed / 2
 
 
 def test_an_honest_board_of_the_same_sandbox_comes_before_those_of_who_costs_more(stage: Stage) -> None:
     honest = stage.tab(BOARD)
     undisturbed = frames_of(stage, honest, 5)
-    dear(stage, 60, 16, slug="s")
+    expensive(stage, 60, 16, slug="s")
     assert frames_of(stage, honest, 5) >= undisturbed / 2
 
 
-def test_every_dear_board_is_read_in_the_end(stage: Stage) -> None:
-    tabs = dear(stage, 20, 4)
+def test_every_expensive_board_is_read_in_the_end(stage: Stage) -> None:
+    tabs = expensive(stage, 20, 4)
     stage.run_for(3)
     assert all(tab.kinds() == ["snap"] * 4 for tab in tabs)
 
 
 def test_who_costs_more_than_its_share_is_served_less_often(stage: Stage) -> None:
-    [tab] = dear(stage, 1, 1, cost_s=0.02)
+    [tab] = expensive(stage, 1, 1, cost_s=0.02)
     reads = stage.port.read_count
     for _ in range(200):
-        stage.port.ring("dear")
+        stage.port.ring("x")
         stage.run_for(0.05)
     at_its_share = stage.hub.limits.read_ms_per_s / 1000 * 10 / 0.02
     assert 0.9 * at_its_share <= stage.port.read_count - reads <= 1.2 * at_its_share
@@ -68,8 +68,8 @@ def test_who_costs_more_than_its_share_is_served_less_often(stage: Stage) -> Non
 
 
 def test_the_engine_reads_boards_for_no_longer_than_its_share(stage: Stage) -> None:
-    dear(stage, 60, 16)
+    expensive(stage, 60, 16)
     reads = stage.port.read_count
     stage.run_for(5)
-    at_a_time = stage.hub.host.read_turn_ms / 1000 / DEAR_S
-    assert (stage.port.read_count - reads) * at_a_time * DEAR_S <= 5 * stage.hub.host.read_share * 1.1
+    at_a_time = stage.hub.host.read_turn_ms / 1000 / EXPENSIVE_S
+    assert (stage.port.read_count - reads) * at_a_time * EXPENSIVE_S <= 5 * stage.hub.host.read_share * 1.1

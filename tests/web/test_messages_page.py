@@ -48,7 +48,7 @@ def raw(body: bytes = b'{"id": 9007199254740993}', *, sys_flag: int = 0) -> byte
 
 
 def answer(data: bytes | None = None, **more: Any) -> dict[str, Any]:
-    """What `read-record` says of it, where nobody tells more than the record itself."""
+    """What `read-record` says of it, where only the record itself is known."""
     data = raw() if data is None else data
     message = record.decode(data)
     return {"broker": "broker-a", "physical_offset": "1024", "bytes": len(data), "hex": data.hex(),
@@ -168,7 +168,7 @@ def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: Fa
     assert "No message fits yet." in text
 
 
-def test_a_sandbox_nobody_can_be_asked_about_says_so(visitor: Client, port: FakePort, mine: str) -> None:
+def test_a_sandbox_no_one_can_be_asked_about_says_so(visitor: Client, port: FakePort, mine: str) -> None:
     assert "Nobody can be asked just now" in visitor.get(f"/s/{mine}/messages/").content.decode()
 
 
@@ -252,7 +252,7 @@ def test_a_message_is_shown_with_every_field_and_every_byte(visitor: Client, por
     assert "k-<1>" not in visitor.get(f"/s/{mine}/messages/{ID}/").content.decode()
 
 
-def test_what_nobody_tells_is_not_made_up(visitor: Client, port: FakePort, mine: str) -> None:
+def test_what_no_one_reports_is_not_made_up(visitor: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
     text = said(one(visitor, mine))
     for sentence in ("Nobody tells which groups read it.", "The broker does not tell how large its files are.",
@@ -265,7 +265,7 @@ def test_what_nobody_tells_is_not_made_up(visitor: Client, port: FakePort, mine:
     assert "given to a listener" not in text
 
 
-def test_a_life_is_told_in_the_order_of_time(visitor: Client, port: FakePort, mine: str) -> None:
+def test_a_life_is_reported_in_the_order_of_time(visitor: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(life=life()), "others": [], "why": None})
     page = one(visitor, mine)
     line = said(page.split('class="lifeline"')[1].split("</ol>")[0])
@@ -277,8 +277,8 @@ def test_a_life_is_told_in_the_order_of_time(visitor: Client, port: FakePort, mi
 
 
 def test_what_the_memory_no_longer_holds_is_said(visitor: Client, port: FakePort, mine: str) -> None:
-    told = life(deliveries=[]) | {"complete": False, "skipped": True, "linked": False}
-    show(port, mine, {"id": ID, "record": answer(life=told), "others": [], "why": None})
+    reported = life(deliveries=[]) | {"complete": False, "skipped": True, "linked": False}
+    show(port, mine, {"id": ID, "record": answer(life=reported), "others": [], "why": None})
     text = said(one(visitor, mine))
     assert "are known from 02:42:17.000 on (event #1)" in text
     assert "Details of busy seconds were left out" in text
@@ -308,7 +308,7 @@ def test_a_message_that_is_not_there_says_why(visitor: Client, port: FakePort, m
     assert sentence in unescape(page.content.decode())
 
 
-def test_a_compressed_body_nobody_here_unpacks_is_said(visitor: Client, port: FakePort, mine: str) -> None:
+def test_a_compressed_body_no_one_here_unpacks_is_said(visitor: Client, port: FakePort, mine: str) -> None:
     data = raw(b"\x28\xb5\x2f\xfd", sys_flag=0x201)  # ZSTD, as RocketMQ 5 may write it
     show(port, mine, {"id": ID, "record": answer(data), "others": [], "why": None})
     assert "Compressed with ZSTD, which is not unpacked here." in one(visitor, mine)
@@ -356,9 +356,9 @@ def test_a_refused_action_stands_beside_its_button(visitor: Client, port: FakePo
     assert "broker-a knows no member B now." in refused.content.decode()
 
 
-def test_who_may_only_watch_is_told_so(stranger: Client, port: FakePort, mine: str) -> None:
+def test_who_may_only_watch_is_informed(anonymous: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
-    page = one(stranger, mine)
+    page = one(anonymous, mine)
     assert page.count("You may watch this sandbox, not change it") >= 2
 
 

@@ -58,12 +58,12 @@ def test_a_form_without_the_csrf_token_is_refused_in_our_own_words(port: FakePor
     assert port.sandboxes == {}
 
 
-def test_a_page_is_told_its_tab_its_rights_and_its_sandbox(visitor: Client, mine: str) -> None:
+def test_a_page_is_reported_its_tab_its_rights_and_its_sandbox(visitor: Client, mine: str) -> None:
     """That every page and panel opens, in both languages, is shown on the real engine: test_every_page."""
-    told = {tab: visitor.get(f"/s/{mine}/{tab}").context for tab in TABS}
-    assert {tab: page["tab"] for tab, page in told.items()} == {tab: tab.strip("/") or "board" for tab in TABS}
-    assert all(page["can"]["act"] is True for page in told.values())
-    assert {page["snapshot"]["sandbox"]["slug"] for page in told.values()} == {mine}
+    reported = {tab: visitor.get(f"/s/{mine}/{tab}").context for tab in TABS}
+    assert {tab: page["tab"] for tab, page in reported.items()} == {tab: tab.strip("/") or "board" for tab in TABS}
+    assert all(page["can"]["act"] is True for page in reported.values())
+    assert {page["snapshot"]["sandbox"]["slug"] for page in reported.values()} == {mine}
 
 
 def test_the_scrubber_says_that_it_only_shows(visitor: Client, mine: str) -> None:
@@ -71,18 +71,18 @@ def test_the_scrubber_says_that_it_only_shows(visitor: Client, mine: str) -> Non
     assert 'class="scrub" title="The newest events of the last five minutes, up to now. It only shows' in page
 
 
-def test_a_viewer_sees_the_page_and_may_do_nothing(stranger: Client, mine: str) -> None:
-    page = stranger.get(f"/s/{mine}/")
+def test_a_viewer_sees_the_page_and_may_do_nothing(anonymous: Client, mine: str) -> None:
+    page = anonymous.get(f"/s/{mine}/")
     assert page.status_code == 200
     assert page.context["can"] == {verb: verb == "see" for verb in page.context["can"]}
-    answer = stranger.post(f"/s/{mine}/actions/", {"action": "CrashActor", "actor": "A"}, headers=HTMX)
+    answer = anonymous.post(f"/s/{mine}/actions/", {"action": "CrashActor", "actor": "A"}, headers=HTMX)
     assert answer.status_code == 403
     assert b"<html" not in answer.content
 
 
-def test_a_private_sandbox_is_404_to_strangers_like_an_unknown_one(stranger: Client, mine: str) -> None:
+def test_a_private_sandbox_is_404_to_visitors_without_rights_like_an_unknown_one(anonymous: Client, mine: str) -> None:
     Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
-    private, unknown = stranger.get(f"/s/{mine}/"), stranger.get("/s/no-such-place/")
+    private, unknown = anonymous.get(f"/s/{mine}/"), anonymous.get("/s/no-such-place/")
     assert private.status_code == unknown.status_code == 404
     assert _without(private, mine) == _without(unknown, "no-such-place")
 
@@ -183,10 +183,10 @@ def test_the_slow_dialog_offers_the_newest_keys_of_the_topic(visitor: Client, mi
 
 
 def test_an_owner_s_visit_wakes_and_a_viewer_s_does_not(
-    visitor: Client, stranger: Client, mine: str, port: FakePort
+    visitor: Client, anonymous: Client, mine: str, port: FakePort
 ) -> None:
     port.sandboxes[mine] = "asleep"
-    assert stranger.get(f"/s/{mine}/").status_code == 200
+    assert anonymous.get(f"/s/{mine}/").status_code == 200
     assert port.sandboxes[mine] == "asleep"
     visitor.get(f"/s/{mine}/part/board/")
     assert port.sandboxes[mine] == "asleep", "only a page wakes, not what a forgotten tab asks for"
@@ -194,12 +194,12 @@ def test_an_owner_s_visit_wakes_and_a_viewer_s_does_not(
     assert port.sandboxes[mine] == "live"
 
 
-def test_settings_keep_rename_share_and_delete(visitor: Client, stranger: Client, mine: str, port: FakePort) -> None:
+def test_settings_keep_rename_share_and_delete(visitor: Client, anonymous: Client, mine: str, port: FakePort) -> None:
     keep = f"/s/{mine}/keep"
-    assert stranger.post(f"{keep}/delete/").status_code == 403
+    assert anonymous.post(f"{keep}/delete/").status_code == 403
     visitor.post(f"{keep}/change/", {"name": "My broker", "visibility": "private"})
     assert Sandbox.objects.get(slug=mine).name == "My broker"
-    assert stranger.get(f"/s/{mine}/").status_code == 404
+    assert anonymous.get(f"/s/{mine}/").status_code == 404
     assert visitor.post(f"{keep}/change/", {"name": "x" * 200, "visibility": "private"}).status_code == 422
     assert visitor.post(f"{keep}/nothing/").status_code == 404
     assert visitor.get(f"{keep}/delete/").status_code == 405
@@ -215,14 +215,14 @@ def test_a_token_is_shown_once_and_not_in_an_address(visitor: Client, mine: str)
     assert answer.context["token"].encode() not in visitor.get(f"/s/{mine}/settings/").content
 
 
-def test_a_claim_link_asks_before_it_is_used_up(visitor: Client, stranger: Client, mine: str) -> None:
+def test_a_claim_link_asks_before_it_is_used_up(visitor: Client, anonymous: Client, mine: str) -> None:
     link = visitor.post(f"/s/{mine}/keep/claim-link/").context["claim_url"]
     path = link.removeprefix("http://testserver")
     for _ in range(2):
-        assert stranger.get(path).status_code == 200, "looking does not use it up"
-    assert stranger.post(path)["Location"] == f"/s/{mine}/"
-    assert stranger.get(f"/s/{mine}/").context["can"]["share"] is True
-    assert stranger.post(path).status_code == 404
+        assert anonymous.get(path).status_code == 200, "looking does not use it up"
+    assert anonymous.post(path)["Location"] == f"/s/{mine}/"
+    assert anonymous.get(f"/s/{mine}/").context["can"]["share"] is True
+    assert anonymous.post(path).status_code == 404
 
 
 def test_theme_and_language_are_kept_in_cookies(visitor: Client, mine: str) -> None:
@@ -235,7 +235,7 @@ def test_theme_and_language_are_kept_in_cookies(visitor: Client, mine: str) -> N
 
 
 @pytest.mark.parametrize("there", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
-def test_nobody_is_sent_to_another_site(visitor: Client, there: str) -> None:
+def test_no_one_is_sent_to_another_site(visitor: Client, there: str) -> None:
     assert visitor.post("/theme/", {"theme": "dark", "next": there})["Location"] == "/"
 
 

@@ -34,17 +34,17 @@ def ask(client: Client, runs: str, job: str = "delivery_audit", **options: str) 
 def test_a_run_is_asked_for_and_waits(visitor: Client, runs: str) -> None:
     answer = ask(visitor, runs, "hot_keys", topic="orders")
     assert answer.status_code == 201
-    told = answer.json()
-    assert (told["job"], told["state"], told["options"], told["who"]) == ("hot_keys", "queued", {"topic": "orders"},
-                                                                          "anonymous")
-    assert (told["stage"], told["started_ms"], told["why"], told["true_to"]) == (None, None, "", None)
-    assert visitor.get(f"{runs}/{told['run']}").json() == told
+    reported = answer.json()
+    assert (reported["job"], reported["state"], reported["who"]) == ("hot_keys", "queued", "anonymous")
+    assert reported["options"] == {"topic": "orders"}
+    assert (reported["stage"], reported["started_ms"], reported["why"], reported["true_to"]) == (None, None, "", None)
+    assert visitor.get(f"{runs}/{reported['run']}").json() == reported
     listed = visitor.get(runs).json()
-    assert (listed["worker"], listed["runs"]) == (False, [told])
+    assert (listed["worker"], listed["runs"]) == (False, [reported])
     assert listed["jobs"]["hot_keys"] == ["topic"]
 
 
-def test_a_living_worker_is_told_of(visitor: Client, runs: str) -> None:
+def test_a_living_worker_is_reported(visitor: Client, runs: str) -> None:
     heartbeat = Heartbeat(places.home() / places.FOLDER)
     assert heartbeat.take()
     assert visitor.get(runs).json()["worker"] is True
@@ -112,22 +112,23 @@ def test_a_job_that_is_on_already_is_not_asked_for_twice(visitor: Client, runs: 
     assert (again.status_code, again.json()["error"]) == (409, "This job is waiting or at work already.")
 
 
-def test_who_may_only_look_asks_for_nothing_and_cancels_nothing(visitor: Client, stranger: Client, runs: str) -> None:
+def test_who_may_only_look_asks_for_nothing_and_cancels_nothing(visitor: Client, anonymous: Client, runs: str) -> None:
     run = ask(visitor, runs).json()["run"]
-    assert stranger.get(runs).status_code == 200
-    assert ask(stranger, runs, "latency").status_code == 403
-    assert stranger.delete(f"{runs}/{run}").status_code == 403
+    assert anonymous.get(runs).status_code == 200
+    assert ask(anonymous, runs, "latency").status_code == 403
+    assert anonymous.delete(f"{runs}/{run}").status_code == 403
     assert PipelineRun.objects.get().state == State.QUEUED
 
 
-def test_a_private_sandbox_shows_strangers_neither_runs_nor_results(visitor: Client, stranger: Client, runs: str,
-                                                                     made: dict[str, Any]) -> None:
+def test_a_private_sandbox_shows_visitors_without_rights_neither_runs_nor_results(
+    visitor: Client, anonymous: Client, runs: str, made: dict[str, Any]
+) -> None:
     Sandbox.objects.update(visibility=Sandbox.Visibility.PRIVATE)
     leave("delivery_audit", made["slug"], {"summary": []})
     for address in (runs, f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit",
                     f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit/summary"):  # fmt: skip
-        assert stranger.get(address).status_code == 404
-        assert stranger.get(address, headers=bearer(made["token"])).status_code == 200
+        assert anonymous.get(address).status_code == 404
+        assert anonymous.get(address, headers=bearer(made["token"])).status_code == 200
 
 
 def test_a_run_of_another_sandbox_is_not_found_here(visitor: Client, runs: str) -> None:
@@ -136,7 +137,7 @@ def test_a_run_of_another_sandbox_is_not_found_here(visitor: Client, runs: str) 
     assert visitor.get(f"/api/sandboxes/{elsewhere}/runs/{run}").status_code == 404
 
 
-def test_a_result_is_told_with_what_it_is_true_to_and_read_in_pieces(visitor: Client, made: dict[str, Any]) -> None:
+def test_a_result_is_reported_with_what_it_is_true_to_and_read_in_pieces(visitor: Client, made: dict[str, Any]) -> None:
     address = f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit"
     missing = visitor.get(address)
     assert (missing.status_code, missing.json()["error"]) == (404, "delivery_audit has not run on this sandbox yet.")
@@ -162,7 +163,7 @@ def test_a_result_that_is_replaced_while_it_is_read_is_read_anew(visitor: Client
     assert result.manifest.run == "new"
 
 
-def test_a_manifest_nobody_can_read_is_as_none(visitor: Client, made: dict[str, Any]) -> None:
+def test_a_manifest_no_one_can_read_is_as_none(visitor: Client, made: dict[str, Any]) -> None:
     out = leave("delivery_audit", made["slug"], {"summary": []})
     (out / "manifest.json").write_text("{")
     assert visitor.get(f"/api/sandboxes/{made['slug']}/pipeline/delivery_audit").status_code == 404

@@ -44,7 +44,7 @@ def test_every_job_is_offered_with_its_question_and_options(visitor: Client, min
     assert "Nothing has run on this sandbox yet." in seen
 
 
-def test_a_run_is_asked_for_by_a_form_and_the_list_is_told(visitor: Client, mine: str) -> None:
+def test_a_run_is_asked_for_by_a_form_and_the_list_is_reported(visitor: Client, mine: str) -> None:
     answer = visitor.post(f"/s/{mine}/pipeline/", {"job": "hot_keys", "option.topic": " orders "})
     assert (answer.status_code, answer.content) == (200, b"")
     assert json.loads(answer["HX-Trigger"]) == {"queueviz:runs": {}}
@@ -111,14 +111,16 @@ def test_without_a_worker_the_page_says_which_command_starts_one(visitor: Client
     heartbeat.stop()
 
 
-def test_a_stranger_sees_runs_and_may_neither_ask_nor_cancel(visitor: Client, stranger: Client, mine: str) -> None:
+def test_a_visitor_without_rights_sees_runs_and_may_neither_ask_nor_cancel(
+    visitor: Client, anonymous: Client, mine: str
+) -> None:
     run = run_of(mine, state=State.RUNNING)
-    seen = page(stranger, mine)
+    seen = page(anonymous, mine)
     assert run.run in seen
     assert 'name="cancel"' not in seen
     assert 'title="You may watch this sandbox, not change it"' in seen
-    assert stranger.post(f"/s/{mine}/pipeline/", {"job": "latency"}).status_code == 403
-    assert stranger.post(f"/s/{mine}/pipeline/", {"cancel": run.run}).status_code == 403
+    assert anonymous.post(f"/s/{mine}/pipeline/", {"job": "latency"}).status_code == 403
+    assert anonymous.post(f"/s/{mine}/pipeline/", {"cancel": run.run}).status_code == 403
     run.refresh_from_db()
     assert not run.cancel_asked
 

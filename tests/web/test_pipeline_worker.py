@@ -1,4 +1,4 @@
-"""The worker: runs in order on one process, and whatever happens, no run is "at work" while nobody is."""
+"""The worker: runs in order on one process, and whatever happens, no run is "at work" while no one is."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_the_process_is_let_go_after_ten_idle_minutes_and_a_later_run_gets_anoth
     assert len(stage.children) == 2
 
 
-def test_a_failure_is_told_in_the_words_of_the_job(stage: Stage, sandbox: Sandbox) -> None:
+def test_a_failure_is_reported_in_the_words_of_the_job(stage: Stage, sandbox: Sandbox) -> None:
     run = stage.over(asked(sandbox, "fails"))
     assert (run.state, run.why) == (State.FAILED, "The store is no store.")
 
@@ -147,7 +147,7 @@ def test_a_process_that_ends_with_its_run_costs_the_next_one_nothing(stage: Stag
     assert len(stage.children) == 2
 
 
-def test_a_run_is_cancelled_when_somebody_says_so(stage: Stage, sandbox: Sandbox) -> None:
+def test_a_run_is_cancelled_when_someone_says_so(stage: Stage, sandbox: Sandbox) -> None:
     run = asked(sandbox, "waits")
     stage.at_work(run)
     PipelineRun.objects.filter(pk=run.pk).update(cancel_asked=True)
@@ -257,7 +257,7 @@ def _locked(*args: Any, **more: Any) -> int:
     raise OperationalError("database is locked")
 
 
-def test_a_worker_is_seen_alive_as_long_as_its_heart_beats(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_is_seen_alive_as_long_as_its_heartbeat_goes_on(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = stage.home / places.FOLDER
     assert heartbeat.is_beating(directory)
     later = heartbeat.time.time() + heartbeat.LOST_AFTER_S

@@ -112,9 +112,9 @@ def test_every_kind_of_group_has_its_sentence(visitor: Client, port: FakePort, m
     empty = torn() | {"members": {}, "beliefs": {}}
     put(port, mine, empty)
     assert "has no member. Its queues fill" in seen(visitor.get(f"/s/{mine}/rebalance/?group={GROUP}"))
-    everybody = torn()
-    everybody["group"] = {**everybody["group"], "model": "BROADCASTING", "strategy": None}
-    put(port, mine, everybody)
+    everyone = torn()
+    everyone["group"] = {**everyone["group"], "model": "BROADCASTING", "strategy": None}
+    put(port, mine, everyone)
     page = visitor.get(f"/s/{mine}/rebalance/?group={GROUP}")
     assert "every member reads all queues" in seen(page)
     assert "plan-form" not in page.content.decode(), "nothing can be planned where nothing is divided"
@@ -172,7 +172,7 @@ def test_a_round_for_more_queues_is_late_since_they_were_made() -> None:
     [(None, "both have it"), (NOW_MS, "at once"), (NOW_MS - 1_400, "paused 1.4 s"),
      (NOW_MS + 2_000, "both had it for 2.0 s")],
 )
-def test_a_move_says_how_long_nobody_or_both_had_the_queue(left_ms: int | None, said: str) -> None:
+def test_a_move_says_how_long_no_one_or_both_had_the_queue(left_ms: int | None, said: str) -> None:
     assert views.gap({"from": A, "left_ms": left_ms, "taken_ms": NOW_MS}) == said
     assert views.gap({"from": None, "left_ms": None, "taken_ms": NOW_MS}) == "nobody had it"
 
@@ -205,7 +205,7 @@ def test_a_plan_is_drawn_with_its_moves_its_sum_and_the_other_strategies(living:
         assert said in text, said
 
 
-def test_one_more_member_is_told_apart_from_another_strategy(living: tuple[Client, str]) -> None:
+def test_one_more_member_is_distinguished_from_another_strategy(living: tuple[Client, str]) -> None:
     client, slug = living
     page = planned(client, slug)
     rows = re.search(r'<table class="table tight compared">(.*?)</table>', page.content.decode(), re.S)

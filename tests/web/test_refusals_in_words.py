@@ -28,7 +28,7 @@ def test_text_and_values_are_joined_in_the_reader_s_language() -> None:
     assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启后再使用。"}
 
 
-def test_a_name_somebody_gave_is_never_translated() -> None:
+def test_a_name_someone_gave_is_never_translated() -> None:
     assert in_chinese(ActionRefused(404, "There is no topic {topic}.", topic="Board"))["error"] == "没有主题 Board。"
 
 
@@ -90,9 +90,9 @@ def test_what_was_cut_off_a_log_stands_on_every_page_until_the_owner_has_read_it
         assert LOG_CUT.format(**values) in banner(said), path
         assert f"/s/{mine}/keep/dismiss/" in said, path
     assert "截掉了 123 字节" in banner(visitor.get(f"/s/{mine}/", headers=CHINESE).content.decode())
-    stranger = Client().get(f"/s/{mine}/", headers=ENGLISH).content.decode()
-    assert LOG_CUT.format(**values) in banner(stranger)
-    assert "keep/dismiss/" not in stranger
+    anonymous = Client().get(f"/s/{mine}/", headers=ENGLISH).content.decode()
+    assert LOG_CUT.format(**values) in banner(anonymous)
+    assert "keep/dismiss/" not in anonymous
     assert Client().post(f"/s/{mine}/keep/dismiss/").status_code == 403
     assert visitor.post(f"/s/{mine}/keep/dismiss/").status_code == 302
     assert banner(visitor.get(f"/s/{mine}/").content.decode()) == ""

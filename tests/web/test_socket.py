@@ -48,13 +48,13 @@ async def test_a_private_board_needs_the_session_that_owns_it(board: FakePort) -
     await kept(Sandbox.Visibility.PRIVATE)
     session = await session_of_the_owner()
     cookie = (b"cookie", f"sessionid={session.session_key}".encode())
-    owner, stranger = await opened(OWN, cookie), await opened()
-    for tab in (owner, stranger):
+    owner, anonymous = await opened(OWN, cookie), await opened()
+    for tab in (owner, anonymous):
         await say(tab, k="sub", ch=BOARD)
     assert (await hear(owner))["k"] == "snap"
-    assert await hear(stranger) == {"k": "end", "ch": BOARD, "reason": "unknown"}
+    assert await hear(anonymous) == {"k": "end", "ch": BOARD, "reason": "unknown"}
     await owner.disconnect()
-    await stranger.disconnect()
+    await anonymous.disconnect()
 
 
 async def owner_s(board: FakePort, state: str) -> WebsocketCommunicator:
@@ -73,7 +73,7 @@ async def test_an_owner_s_tab_that_comes_back_wakes_the_sandbox(board: FakePort)
     await tab.disconnect()
 
 
-async def test_a_viewer_s_tab_that_comes_back_is_told_that_the_sandbox_is_asleep(board: FakePort) -> None:
+async def test_a_viewer_s_tab_that_comes_back_is_reported_that_the_sandbox_is_asleep(board: FakePort) -> None:
     await kept()
     board.sandboxes[SLUG] = "asleep"
     tab = await opened()

@@ -28,7 +28,7 @@ def states_in(paths: tuple[str, ...]) -> set[str]:
 
 
 def test_the_lists_of_states_are_whole() -> None:
-    """Whoever gives a member or a node another state finds it here, and writes its texts."""
+    """Every state of a member or a node has its texts."""
     assert states_in(CLIENTS) - {BEGINNING} <= set(MEMBER_STATES)
     assert {"running", "hung", "stopping", "stopped", "crashed"} <= states_in(CLIENTS)
     assert states_in(SERVERS) <= set(NODE_STATES)

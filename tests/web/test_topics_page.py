@@ -49,7 +49,7 @@ def test_topics_are_found_by_a_part_of_their_name(visitor: Client, port: FakePor
         assert "No topic has mails in its name." in page
 
 
-def test_messages_nobody_can_read_are_named_queue_by_queue(visitor: Client, port: FakePort, mine: str) -> None:
+def test_messages_no_one_can_read_are_named_queue_by_queue(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine, queue(0, "rw"), queue(1, "wo", waiting=12), queue(2, "none", waiting=None, high=7), read=1, write=2)
     text = " ".join(sheet(visitor, mine).split())
     assert "Stranded messages" in text

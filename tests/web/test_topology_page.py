@@ -65,7 +65,7 @@ def test_a_ring_runs_down_from_the_last_registration(age_ms: int, label: str, sa
     assert (drawn.label, drawn.says, drawn.tone) == (label, says, tone)
 
 
-def test_a_broker_nobody_registered_has_no_ring_and_a_word() -> None:
+def test_a_broker_no_one_registered_has_no_ring_and_a_word() -> None:
     drawn = plan.ring("ns-1", "broker-a", {"last_update_ms": None}, LIVES, NOW_MS, NOW_MS)
     assert (drawn.label, drawn.says, drawn.tone) == ("–", "not registered", "none")
 
@@ -132,11 +132,11 @@ def test_a_link_can_be_cut_each_way_and_healed_once_it_is(visitor: Client, port:
     assert "/wire/" not in text, "no frames without a connection"
 
 
-def test_whoever_only_watches_finds_every_button_off(stranger: Client, port: FakePort, visitor: Client,
+def test_a_viewer_finds_every_button_off(anonymous: Client, port: FakePort, visitor: Client,
                                                      mine: str) -> None:
     put(port, mine, data(there_cut=True))
     for query in ("node=broker-a", "node=ns-1", "link=A~broker-a"):
-        text = panel(stranger, mine, query)
+        text = panel(anonymous, mine, query)
         buttons = [part.partition(">")[0] for part in text.split("<button")[1:]]
         assert buttons
         assert all("disabled" in button for button in buttons)
@@ -160,13 +160,13 @@ def route(read: int = 4, perm: int = 6, **addresses: str) -> dict[str, Any]:
             "brokerDatas": [{"brokerName": "broker-a", "cluster": "c", "brokerAddrs": addresses or {"0": "h:1"}}]}
 
 
-def told(name: str, found: dict[str, Any] | None, *, known: bool | None = True) -> dict[str, Any]:
+def reported(name: str, found: dict[str, Any] | None, *, known: bool | None = True) -> dict[str, Any]:
     return {"name_server": name, "known": known, "route": found, "code": None}
 
 
 def test_cells_that_differ_are_marked_in_every_table_and_those_of_a_stopped_server_are_not() -> None:
-    answer = {"topic": "orders", "servers": [told("ns-1", route(8)), told("ns-2", route(4)),
-                                             told("ns-3", None, known=None)]}
+    answer = {"topic": "orders", "servers": [reported("ns-1", route(8)), reported("ns-2", route(4)),
+                                             reported("ns-3", None, known=None)]}
     one, two, down = tables(answer)
     for table, read in ((one, "8"), (two, "4")):
         [(broker, cells)] = table.rows
@@ -177,7 +177,7 @@ def test_cells_that_differ_are_marked_in_every_table_and_those_of_a_stopped_serv
 
 
 def test_a_name_server_that_runs_and_knows_nothing_differs_in_everything() -> None:
-    one, two = tables({"topic": "orders", "servers": [told("ns-1", route()), told("ns-2", None, known=False)]})
+    one, two = tables({"topic": "orders", "servers": [reported("ns-1", route()), reported("ns-2", None, known=False)]})
     assert all(cell.differs for table in (one, two) for _, cells in table.rows for cell in cells)
     assert [cell.text for _, cells in two.rows for cell in cells] == [None] * 4
 
@@ -208,7 +208,7 @@ def test_every_role_of_a_cluster_and_its_connections_stand_on_the_page(real_engi
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.seed("3.16")
-def test_routes_of_two_name_servers_stand_side_by_side_and_differ_where_one_was_not_told(real_engine: Any) -> None:
+def test_routes_of_two_name_servers_stand_side_by_side_and_differ_where_one_was_not_reported(real_engine: Any) -> None:
     client = Client()
     slug = start(client, "cluster")
 

@@ -115,7 +115,7 @@ def test_a_plan_changes_nothing(real_engine: Any) -> None:
     assert not [row for row in events(client, slug) if row["type"] == "OffsetsReset"]
 
 
-def test_health_tells_what_the_engine_carries(real_engine: Any) -> None:
+def test_health_reports_what_the_engine_carries(real_engine: Any) -> None:
     client = Client()
     start(client, "empty")
     said = client.get("/healthz")
@@ -167,14 +167,14 @@ async def test_a_crash_is_seen_by_a_watching_tab(real_engine: Any) -> None:
     seq = await sync_to_async(act)(client, slug, action="CrashActor", actor="A")
     seen: set[str] = set()  # board and facts are two channels: either may be first
 
-    def told(frame: dict[str, Any]) -> bool:
+    def reported(frame: dict[str, Any]) -> bool:
         if frame["k"] == "delta" and (frame["set"].get("members", {}).get(victim) or {}).get("state") == "crashed":
             seen.add("board")
         if any((row["seq"], row["type"]) == (str(seq), "ActionTaken") for row in frame.get("rows", ())):
             seen.add("facts")
         return seen == {"board", "facts"}
 
-    await _until(tab, told)
+    await _until(tab, reported)
     await tab.disconnect()
 
 

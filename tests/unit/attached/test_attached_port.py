@@ -1,4 +1,4 @@
-"""A cluster attached through the engine's door, over real sockets: another engine's sandbox stands for it."""
+"""A cluster attached through the engine's port, over real sockets: another engine's sandbox stands for it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ class Bell:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EnginePort, tuple[str, ...]]]:
-    """The door of the engine whose sandbox it is, and its name servers."""
+    """The port of the engine whose sandbox it is, and its name servers."""
     engine = Engine(tmp_path_factory.mktemp("cluster"), HostConfig(first_port=free_port(4), last_port=65_535)).start()
     engine.port.create(SANDBOX, "empty").result(WITHIN_S)
     for action in ({"action": "CreateTopic", "topic": "orders", "write_queues": 2, "read_queues": 2},
@@ -48,7 +48,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EnginePo
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[EnginePort]:
-    """The door of the engine that looks."""
+    """The port of the engine that reads it."""
     engine = Engine(tmp_path).start()
     yield engine.port
     assert engine.stop()
@@ -76,7 +76,7 @@ def test_every_verb_takes_an_attached_clusters_slug(port: EnginePort, cluster: A
     port.unsubscribe(SLUG, bell).result(WITHIN_S)
 
 
-def test_a_reset_goes_through_the_door_and_is_written_down(port: EnginePort, cluster: Any) -> None:
+def test_a_reset_goes_through_the_port_and_is_written_down(port: EnginePort, cluster: Any) -> None:
     theirs, servers = cluster
     port.attach(SLUG, AttachedSettings(servers)).result(WITHIN_S)
     bell = Bell()
@@ -107,7 +107,7 @@ def test_a_detached_cluster_is_unknown(port: EnginePort, cluster: Any) -> None:
     assert port.read([f"topology/{SLUG}"]).result(WITHIN_S) == [Refusal("unknown")]
 
 
-def test_nobody_there_is_no_error(port: EnginePort) -> None:
+def test_no_one_there_is_no_error(port: EnginePort) -> None:
     address = f"127.0.0.1:{free_port()}"
     row = port.attach(SLUG, AttachedSettings((address,))).result(WITHIN_S)
     assert row["state"] == "unreachable"

@@ -65,7 +65,7 @@ def why(answer: RemotingCommand) -> str:
     return answer.remark.removeprefix(EXCEPTION)
 
 
-def test_access_control_is_off_unless_somebody_wants_it() -> None:
+def test_access_control_is_off_unless_someone_wants_it() -> None:
     assert Stage().client().send("orders").code == 0
 
 

@@ -176,8 +176,8 @@ def test_connections_of_a_group_are_listed_with_its_subscriptions(admin: Client)
         admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "g"}).body)
     assert [(c.client_id, c.language, c.version) for c in found.connections] == [("c1", "JAVA", 409)]
     assert [sub.sub_string for sub in found.subscriptions] == ["A"]
-    nobody = admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "GID_none"})
-    assert (nobody.code, nobody.remark) == (206, "the consumer group[GID_none] not online")
+    unknown = admin.call(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "GID_none"})
+    assert (unknown.code, unknown.remark) == (206, "the consumer group[GID_none] not online")
 
 
 def test_connections_of_a_producer_group_are_listed(admin: Client) -> None:
@@ -185,8 +185,8 @@ def test_connections_of_a_producer_group_are_listed(admin: Client) -> None:
     found = ProducerConnection.decode(
         admin.call(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": "P"}).body)
     assert [c.client_id for c in found.connections] == ["c1"]
-    nobody = admin.call(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": "PID_none"})
-    assert (nobody.code, nobody.remark) == (1, "the producer group[PID_none] not exist")
+    unknown = admin.call(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": "PID_none"})
+    assert (unknown.code, unknown.remark) == (1, "the producer group[PID_none] not exist")
 
 
 def test_a_topic_knows_who_consumes_it(admin: Client, stage: Stage) -> None:

@@ -56,8 +56,8 @@ def test_a_registered_expression_counts_by_the_hashes_its_member_sent() -> None:
     client = Stage().client()
     client.send("TBW102", b"of A", properties="TAGS\x01A")
     client.send("TBW102", b"of B", properties="TAGS\x01B")
-    told = SubscriptionData("TBW102", "A", ("A",), (ord("B"),), 1)  # Go hashes bytes where Java hashes UTF-16
-    heartbeat = HeartbeatData("c1", (), (ConsumerData("g", subscriptions=(told,)),))
+    reported = SubscriptionData("TBW102", "A", ("A",), (ord("B"),), 1)  # Go hashes bytes where Java hashes UTF-16
+    heartbeat = HeartbeatData("c1", (), (ConsumerData("g", subscriptions=(reported,)),))
     client.call(RequestCode.HEART_BEAT, None, heartbeat.encode())
     found = messages(client.pull("g", "TBW102", 0, flags=0, subscription=None))
     assert [message.body for message in found] == [b"of B"]

@@ -47,7 +47,7 @@ def test_a_client_that_says_nothing_for_ten_seconds_is_207(stage: Stage, member:
     assert admin.answers[opaque].code == 207
 
 
-def test_nobody_can_be_asked_who_is_not_there(stage: Stage, member: Client) -> None:
+def test_no_one_can_be_asked_who_is_not_there(stage: Stage, member: Client) -> None:
     got = stage.client().call(RequestCode.GET_CONSUMER_RUNNING_INFO, {**RUNNING_INFO, "clientId": "nobody"})
     assert (got.code, got.remark) == (1, "The Consumer <g> <nobody> not online")
 
@@ -96,7 +96,7 @@ def test_an_empty_group_has_no_status(stage: Stage) -> None:
     assert (got.code, got.remark) == (1, "No Any Consumer online in the consumer group: [nobody]")
 
 
-def test_an_answer_nobody_asked_for_is_dropped(stage: Stage, member: Client) -> None:
+def test_an_answer_no_one_asked_for_is_dropped(stage: Stage, member: Client) -> None:
     stray = stage.client()
     stray.call(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "g"})
     stray.channel.send(stray.answers[1].reply(0))

@@ -17,7 +17,7 @@ def offsets(time: Time) -> ConsumerOffsetManager:
     return ConsumerOffsetManager("broker-a", time.journal)
 
 
-def test_nobody_has_committed_is_not_zero(offsets: ConsumerOffsetManager) -> None:
+def test_no_one_has_committed_is_not_zero(offsets: ConsumerOffsetManager) -> None:
     assert offsets.get("g", "orders", 0) is None
     offsets.commit("g", "orders", 0, 0, "timer")
     assert offsets.get("g", "orders", 0) == 0

@@ -110,8 +110,9 @@ def test_a_message_sent_back_comes_again_after_ten_seconds_in_the_retry_topic(cl
     assert again.properties["RETRY_TOPIC"] == "orders"
     assert again.properties["ORIGIN_MESSAGE_ID"] == sent.ext["msgId"]
     assert (again.properties["DELAY"], again.properties["WAIT"]) == ("3", "false")
-    [told] = stage.events(MessageRetried)
-    assert (told.topic, told.queue_id, told.offset, told.delay_level, told.target) == ("orders", 1, 0, 3, "broker")
+    [reported] = stage.events(MessageRetried)
+    assert (reported.topic, reported.queue_id, reported.offset) == ("orders", 1, 0)
+    assert (reported.delay_level, reported.target) == (3, "broker")
 
 
 def test_the_second_retry_waits_a_level_longer_and_remembers_its_first_id(client: Client, stage: Stage) -> None:
@@ -140,8 +141,8 @@ def test_who_gives_up_sends_to_the_dead_letters(client: Client, stage: Stage, le
     send_back(client, place(client.send("orders", b"dead")), level=level, most=most)
     [dead] = read(client, "%DLQ%g")
     assert (dead.body, dead.reconsume_times, dead.properties["DELAY"]) == (b"dead", 1, "0")
-    [told] = stage.events(MessageDeadLettered)
-    assert (told.group, told.topic, told.offset) == ("g", "orders", 0)
+    [reported] = stage.events(MessageDeadLettered)
+    assert (reported.group, reported.topic, reported.offset) == ("g", "orders", 0)
     assert ("%DLQ%g", 6, "dead_letter") in [(e.topic, e.permission, e.how) for e in stage.events(TopicChanged)]
 
 

@@ -47,7 +47,7 @@ def beat(client_id: str, *groups: str, producers: int = 0, expression: str = "*"
     return json.dumps({"clientID": client_id, "producerDataSet": made, "consumerDataSet": rows}).encode()
 
 
-def test_queues_somebody_commits_for_are_counted_over_all_groups(stage: Stage, narrow: Narrow) -> None:
+def test_queues_someone_commits_for_are_counted_over_all_groups(stage: Stage, narrow: Narrow) -> None:
     narrow(consumer_offsets, MAX_OFFSETS=10)
     client, table = stage.client(), stage.broker.consumer_offsets
     for n in range(30):

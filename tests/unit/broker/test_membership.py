@@ -1,4 +1,4 @@
-"""Who is in a group, who is told about it, and who is forgotten."""
+"""Who is in a group, who is notified of it, and who is forgotten."""
 
 
 from sandbox.broker.config import BrokerLimits
@@ -20,7 +20,7 @@ def members(client: Client, group: str = "g") -> list[str]:
     return sorted(ConsumerList.decode(answer.body).client_ids) if answer.code == 0 else []
 
 
-def told(client: Client) -> int:
+def reported(client: Client) -> int:
     """How often the members were said to have changed since the last look."""
     notices = [c for c in client.requests if c.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
     client.requests.clear()
@@ -40,12 +40,12 @@ def test_a_heartbeat_makes_member_group_rules_and_retry_topic(stage: Stage) -> N
         ("c1", "CONSUME_PASSIVELY", "CLUSTERING")]
 
 
-def test_everybody_hears_of_a_new_member_the_new_one_too(stage: Stage) -> None:
+def test_everyone_hears_of_a_new_member_the_new_one_too(stage: Stage) -> None:
     first, second = stage.client(), stage.client()
     first.heartbeat("c1", "g", "orders")
-    assert told(first) == 1
+    assert reported(first) == 1
     second.heartbeat("c2", "g", "orders")
-    assert (told(first), told(second)) == (1, 1)
+    assert (reported(first), reported(second)) == (1, 1)
     notice = stage.events(MembersNotified)[-1]
     assert (notice.members, notice.why) == (("c1", "c2"), "member")
 
@@ -58,21 +58,21 @@ def test_a_notice_is_one_way_and_names_the_group(stage: Stage) -> None:
     assert notice.ext == {"consumerGroup": "g"}
 
 
-def test_a_heartbeat_that_says_nothing_new_notifies_nobody(stage: Stage) -> None:
+def test_a_heartbeat_that_says_nothing_new_notifies_no_one(stage: Stage) -> None:
     client = stage.client()
     client.heartbeat("c1", "g", "orders")
-    told(client)
+    reported(client)
     client.heartbeat("c1", "g", "orders")
-    assert told(client) == 0
+    assert reported(client) == 0
 
 
-def test_a_newer_version_of_a_subscription_replaces_it_and_notifies_nobody(stage: Stage) -> None:
+def test_a_newer_version_of_a_subscription_replaces_it_and_notifies_no_one(stage: Stage) -> None:
     client = stage.client()
     client.heartbeat("c1", "g", "orders", expression="A", version=5)
-    told(client)
+    reported(client)
     client.heartbeat("c1", "g", "orders", expression="B", version=6)
     client.heartbeat("c1", "g", "orders", expression="C", version=4)
-    assert told(client) == 0
+    assert reported(client) == 0
     assert stage.broker.consumers.groups["g"].subscriptions["orders"].sub_string == "B"
     changes = [(e.expression, e.replaced) for e in stage.events(SubscriptionChanged)]
     assert changes == [("A", None), ("B", "A")]
@@ -81,11 +81,11 @@ def test_a_newer_version_of_a_subscription_replaces_it_and_notifies_nobody(stage
 def test_another_set_of_topics_is_announced(stage: Stage) -> None:
     client = stage.client()
     client.heartbeat("c1", "g", "orders")
-    told(client)
+    reported(client)
     client.heartbeat("c1", "g", "orders", "payments")
-    assert told(client) == 1
+    assert reported(client) == 1
     client.heartbeat("c1", "g", "payments")
-    assert told(client) == 1
+    assert reported(client) == 1
     assert list(stage.broker.consumers.groups["g"].subscriptions) == ["payments"]
     assert stage.events(MembersNotified)[-1].why == "topics"
 
@@ -102,23 +102,23 @@ def test_a_group_that_wants_no_notices_gets_none(stage: Stage) -> None:
     stage.broker.subscription_groups.change("g", notify_ids_changed=False)
     client = stage.client()
     client.heartbeat("c1", "g", "orders")
-    assert told(client) == 0
+    assert reported(client) == 0
 
 
-def test_who_unregisters_is_gone_and_the_others_are_told(stage: Stage) -> None:
+def test_who_unregisters_is_gone_and_the_others_are_reported(stage: Stage) -> None:
     first, second = stage.client(), stage.client()
     first.heartbeat("c1", "g", "orders")
     second.heartbeat("c2", "g", "orders")
-    told(first)
+    reported(first)
     ext = {"clientID": "c2", "consumerGroup": "g", "producerGroup": ""}
     answer = second.call(RequestCode.UNREGISTER_CLIENT, ext)
     assert (answer.code, answer.ext) == (0, {})
-    assert told(first) == 1
+    assert reported(first) == 1
     assert members(first) == ["c1"]
     assert [(e.client_id, e.reason) for e in stage.events(MemberLeft)] == [("c2", "unregistered")]
 
 
-def test_unregistering_from_a_group_nobody_knows_is_ignored(stage: Stage) -> None:
+def test_unregistering_from_a_group_no_one_knows_is_ignored(stage: Stage) -> None:
     answer = stage.client().call(RequestCode.UNREGISTER_CLIENT, {"clientID": "c2", "consumerGroup": "nobody"})
     assert answer.code == 0
 
@@ -127,9 +127,9 @@ def test_a_closed_connection_leaves_at_once(stage: Stage) -> None:
     first, second = stage.client(), stage.client()
     first.heartbeat("c1", "g", "orders")
     second.heartbeat("c2", "g", "orders")
-    told(first)
+    reported(first)
     second.close()
-    assert told(first) == 1
+    assert reported(first) == 1
     assert members(first) == ["c1"]
     assert [(e.client_id, e.reason) for e in stage.events(MemberLeft)] == [("c2", "closed")]
     assert [(e.client_id, e.reason) for e in stage.events(ClientDisconnected)] == [("c2", "closed")]
@@ -153,12 +153,12 @@ def test_a_connection_silent_for_two_minutes_is_closed_with_notice(stage: Stage)
         stage.pass_s(20)
         alive.heartbeat("c2", "g", "orders")
     stage.pass_s(19.9)
-    told(alive)
+    reported(alive)
     assert members(alive) == ["c1", "c2"]
     stage.pass_s(0.2)
     assert hung.closed
     assert members(alive) == ["c2"]
-    assert told(alive) == 1
+    assert reported(alive) == 1
 
 
 def test_a_client_that_only_pulls_is_dropped_by_the_scan_without_notice(stage: Stage) -> None:
@@ -169,15 +169,15 @@ def test_a_client_that_only_pulls_is_dropped_by_the_scan_without_notice(stage: S
         stage.pass_s(10)
         lazy.pull("g", "orders", 0)
         alive.heartbeat("c2", "g", "orders")
-    told(alive)
+    reported(alive)
     stage.pass_s(10)
     assert members(alive) == ["c2"]
     assert lazy.closed
-    assert told(alive) == 0
+    assert reported(alive) == 0
     assert [(e.client_id, e.reason) for e in stage.events(MemberLeft)] == [("c1", "expired")]
 
 
-def test_the_journal_tells_who_connected(stage: Stage) -> None:
+def test_the_journal_reports_who_connected(stage: Stage) -> None:
     client = stage.client()
     client.heartbeat("c1", "g", "orders", client_version=395)
     client.heartbeat("c1", "g", "orders", client_version=395)

@@ -75,7 +75,7 @@ def test_an_expression_is_checked_by_compiling_it(client: Client) -> None:
     assert (refused.code, refused.remark) == (23, "> compares numbers (character 8)")
 
 
-def test_a_kind_of_expression_that_nobody_compiles_is_refused(client: Client) -> None:
+def test_a_kind_of_expression_that_no_one_compiles_is_refused(client: Client) -> None:
     assert check(client, "amount > 5", "XPATH").code == 23
 
 
@@ -235,7 +235,7 @@ def test_the_dead_are_forgotten_after_a_day(stage: Stage) -> None:
 
 def test_the_file_has_what_a_broker_of_apache_looks_for(client: Client, stage: Stage) -> None:
     stage.pass_s(20)
-    assert stage.disk.read(FILE) is None  # nobody filters by properties
+    assert stage.disk.read(FILE) is None  # no one filters by properties
     beat(client, sql("amount > 5", version=7), group="G")
     born_ms = stage.time.clock.now_ms()
     stage.pass_s(10)
@@ -282,7 +282,7 @@ def test_rows_of_another_bloom_filter_or_without_an_expression_are_not_taken_ove
     assert len(again.table) == left
 
 
-def test_a_full_table_gives_up_its_longest_dead_and_nobody_who_lives() -> None:
+def test_a_full_table_gives_up_its_longest_dead_and_no_one_who_lives() -> None:
     time = Time()
     filters = ConsumerFilterManager(time.clock)
     for number in range(MAX_FILTERS):

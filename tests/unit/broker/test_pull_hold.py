@@ -47,7 +47,7 @@ def test_a_held_pull_is_answered_by_the_message_it_waited_for(stage: Stage) -> N
     assert stage.hold.held == []
 
 
-def test_a_message_before_the_asked_offset_wakes_nobody(stage: Stage) -> None:
+def test_a_message_before_the_asked_offset_wakes_no_one(stage: Stage) -> None:
     stage.park("c1", offset=5)
     stage.arrive(5)
     assert stage.answered == []

@@ -51,13 +51,13 @@ def test_each_status_has_its_code_and_next_offset(client: Client, stored: int, o
     assert answer.ext["nextBeginOffset"] == str(following)
 
 
-def test_an_offset_that_had_to_move_is_told_to_the_journal_and_to_a_topic(client: Client, stage: Stage) -> None:
+def test_an_offset_that_had_to_move_is_reported_to_the_journal_and_to_a_topic(client: Client, stage: Stage) -> None:
     fill(client, 3)
     client.pull("g", "orders", 9)
     assert [(e.group, e.asked, e.given) for e in stage.events(OffsetMoved)] == [("g", 9, 3)]
-    [told] = messages(client.pull("g", "OFFSET_MOVED_EVENT", 0))
-    assert told.properties["TAGS"] == told.properties["KEYS"] == "g"
-    assert b'"offsetNew":3' in told.body
+    [reported] = messages(client.pull("g", "OFFSET_MOVED_EVENT", 0))
+    assert reported.properties["TAGS"] == reported.properties["KEYS"] == "g"
+    assert b'"offsetNew":3' in reported.body
 
 
 def test_messages_of_other_tags_are_passed_over(client: Client, stage: Stage) -> None:
@@ -79,11 +79,11 @@ def test_the_registered_subscription_counts_when_the_pull_brings_none(client: Cl
     assert len(messages(client.pull("g", "orders", 0, flags=0, subscription=None, sub_version=7))) == 1
     late = client.pull("g", "orders", 0, flags=0, subscription=None, sub_version=8)
     assert (late.code, late.remark) == (25, "the consumer's subscription not latest")
-    stranger = client.pull("g", "TBW102", 0, flags=0, subscription=None)
-    assert (stranger.code, stranger.remark) == (24, f"the consumer's subscription not exist{SEE}")
+    unknown = client.pull("g", "TBW102", 0, flags=0, subscription=None)
+    assert (unknown.code, unknown.remark) == (24, f"the consumer's subscription not exist{SEE}")
 
 
-def test_a_group_nobody_registered_must_bring_its_subscription(client: Client) -> None:
+def test_a_group_no_one_registered_must_bring_its_subscription(client: Client) -> None:
     answer = client.pull("nobody", "orders", 0, flags=0, subscription=None)
     assert (answer.code, answer.remark) == (24, f"the consumer's group info not exist{SEE}")
 

@@ -19,7 +19,7 @@ def group(stage: Stage, body: bytes) -> tuple[int, str | None]:
     return answer.code, answer.remark
 
 
-def test_a_topic_has_only_so_many_queues_whoever_asks() -> None:
+def test_a_topic_has_only_so_many_queues_whichever_client_asks() -> None:
     stage = Stage()
     assert create(stage, MAX_QUEUES, 1)[0] == 0
     assert create(stage, 1, 2**31 - 1) == (1, f"a topic has 0 to {MAX_QUEUES} queues, not {2**31 - 1}")

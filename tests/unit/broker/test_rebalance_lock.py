@@ -85,7 +85,7 @@ def test_a_teacher_can_force_a_lock_open(time: Time, locks: RebalanceLockManager
     assert time.events(QueueUnlocked)[0].why == "forced"
 
 
-def test_attempts_tell_who_asked_in_vain(locks: RebalanceLockManager) -> None:
+def test_attempts_report_who_asked_in_vain(locks: RebalanceLockManager) -> None:
     locks.try_lock_batch("g", "c1", [Q0])
     locks.try_lock_batch("g", "c2", [Q0])
     assert [(a.client_id, a.granted, a.holder) for a in locks.attempts] == [("c1", True, "c1"), ("c2", False, "c1")]

@@ -66,7 +66,7 @@ def test_a_reply_reaches_who_asked_and_is_stored_and_then_answered(stage: Stage,
     assert props.CLUSTER not in stored.properties
 
 
-def test_a_reply_to_nobody_is_refused_but_stored(stage: Stage) -> None:
+def test_a_reply_to_no_one_is_refused_but_stored(stage: Stage) -> None:
     replier = stage.client()
     refused = replier.answers[post(stage, replier, REPLY_TO_CLIENT="10.0.0.9@gone")]
     assert (refused.code, refused.remark) == (1, "push reply message fail, channel of <10.0.0.9@gone> not found.")
@@ -99,7 +99,7 @@ def test_where_replies_are_not_kept_the_answer_names_no_place() -> None:
     assert stage.broker.store.max_offset(TOPIC, 0) == 0
 
 
-def test_a_oneway_reply_arrives_and_nobody_is_told(stage: Stage, asker: Client) -> None:
+def test_a_oneway_reply_arrives_and_no_one_is_reported(stage: Stage, asker: Client) -> None:
     replier = stage.client()
     opaque = post(stage, replier, flag=FLAG_ONEWAY, REPLY_TO_CLIENT=ASKER)
     answer(stage, asker)

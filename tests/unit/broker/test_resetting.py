@@ -50,16 +50,16 @@ def offsets(c: RemotingCommand) -> dict[int, int]:
     return {queue[2]: offset for queue, offset in ResetOffsetBody.decode(c.body).offsets.items()}
 
 
-def test_every_member_is_told_one_way_and_the_admin_gets_the_table(reset: Reset) -> None:
+def test_every_member_is_reported_one_way_and_the_admin_gets_the_table(reset: Reset) -> None:
     reset.commit(0, 1)
     member = reset.member()
     answer = reset.to(reset.times[1])
     assert (answer.code, answer.remark, offsets(answer)) == (0, "not set any response code", {0: 1, 1: 1})
-    [told] = member.requests
-    assert told.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET
-    assert told.is_oneway
-    assert told.ext == {"topic": "orders", "group": "g", "timestamp": str(reset.times[1]), "isForce": "false"}
-    assert offsets(told) == {0: 1, 1: 1}
+    [reported] = member.requests
+    assert reported.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET
+    assert reported.is_oneway
+    assert reported.ext == {"topic": "orders", "group": "g", "timestamp": str(reset.times[1]), "isForce": "false"}
+    assert offsets(reported) == {0: 1, 1: 1}
 
 
 def test_the_brokers_own_table_stays_as_it_is(reset: Reset) -> None:

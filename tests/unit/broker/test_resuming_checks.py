@@ -1,4 +1,4 @@
-"""A transaction nobody ended can be asked about again."""
+"""A transaction no one ended can be asked about again."""
 
 from sandbox.message import msg_id
 from sandbox.message import topic_names as topics
@@ -19,7 +19,7 @@ def given_up(stage: Stage) -> str:
     return msg_id.encode(HOST, result.physical_offset)
 
 
-def test_the_message_is_a_half_message_again_that_nobody_was_asked_about() -> None:
+def test_the_message_is_a_half_message_again_that_no_one_was_asked_about() -> None:
     stage = Stage()
     answer = stage.client().call(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"msgId": given_up(stage)})
     assert answer.code == 0

@@ -31,7 +31,7 @@ def test_every_figure_a_real_broker_gave_is_there() -> None:
     assert recorded.keys() - figures(stage).keys() == of_levels
 
 
-def test_how_much_room_there_is_is_told_where_there_is_an_end_to_it() -> None:
+def test_how_much_room_there_is_is_reported_where_there_is_an_end_to_it() -> None:
     stage = Stage(store=small_store(store_limit_bytes=3 * 1024 * 1024))
     assert figures(stage)["commitLogDirCapacity"] == "Total : 3.0 MiB, Free : 3.0 MiB."
     assert "commitLogDirCapacity" not in figures(Stage())
@@ -119,7 +119,7 @@ def test_every_look_of_a_pull_counts_also_of_one_that_is_held(stage: Stage) -> N
     assert (figures(stage)["getFoundTps"], figures(stage)["getMissTps"]) == ("0.1  ", "0.1  ")
 
 
-def test_sizes_are_told_as_people_read_them(stage: Stage) -> None:
+def test_sizes_are_reported_as_people_read_them(stage: Stage) -> None:
     stage.client().send("orders", b"x" * 3_000)
     found = figures(stage)
     assert found["remainHowManyDataToFlush"] == f"{int(found['commitLogMaxOffset']) / 1024:.1f} KiB"

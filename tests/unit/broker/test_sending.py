@@ -41,7 +41,7 @@ def test_the_record_has_no_wait_and_has_the_cluster(producer: Client, stage: Sta
     assert stored(stage, answer.ext["msgId"]).properties == {"KEYS": "k1", "TAGS": "A", "CLUSTER": "DefaultCluster"}
 
 
-def test_the_record_tells_where_it_was_born(producer: Client, stage: Stage) -> None:
+def test_the_record_reports_where_it_was_born(producer: Client, stage: Stage) -> None:
     answer = producer.send("orders")
     assert answer.ext is not None
     assert stored(stage, answer.ext["msgId"]).born_host.startswith("127.0.0.1:")

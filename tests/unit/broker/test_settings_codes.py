@@ -55,7 +55,7 @@ def test_a_broker_without_the_right_to_write_says_so_to_senders_and_name_servers
     assert admin.call(RequestCode.CONSUMER_SEND_MSG_BACK, ext).code == ResponseCode.NO_PERMISSION
 
 
-def test_what_senders_are_told_changes_with_the_setting(admin: Client) -> None:
+def test_what_senders_hear_changes_with_the_setting(admin: Client) -> None:
     assert (admin.send("orders").ext or {})["TRACE_ON"] == "true"
     update(admin, "traceOn=false")
     assert (admin.send("orders").ext or {})["TRACE_ON"] == "false"
@@ -87,8 +87,8 @@ def test_files_are_kept_for_as_long_as_the_administrator_says_now(stage: Stage, 
     """RocketMQ reads these settings in each cleaning run."""
     assert update(admin, "fileReservedTime=5\ndeleteWhen=07;19\ndiskMaxUsedSpaceRatio=60").code == 0
     found = read(admin)
-    told = (found["fileReservedTime"], found["deleteWhen"], found["diskMaxUsedSpaceRatio"])
-    assert told == ("5", "07;19", "60")
+    reported = (found["fileReservedTime"], found["deleteWhen"], found["diskMaxUsedSpaceRatio"])
+    assert reported == ("5", "07;19", "60")
     store = stage.broker.store
     assert (store.config.file_reserved_hours, sorted(store.cleaning.config.delete_hours)) == (5, [7, 19])
     assert [event.changes for event in stage.events(BrokerConfigChanged)] == [
@@ -100,7 +100,7 @@ def test_a_time_of_day_that_is_none_changes_nothing(admin: Client) -> None:
     assert read(admin)["deleteWhen"] == "04"
 
 
-def test_what_mqadmin_exports_of_a_broker_is_told(admin: Client) -> None:
+def test_what_mqadmin_exports_of_a_broker_is_reported(admin: Client) -> None:
     """Its `exportConfigs` ends in a NullPointerException where one of these is missing."""
     exported = {"autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerClusterName", "brokerId", "brokerName",
                 "brokerRole", "fileReservedTime", "filterServerNums", "flushDiskType", "maxMessageSize",

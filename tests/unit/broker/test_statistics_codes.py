@@ -35,7 +35,7 @@ def counter(admin: Client, name: str, key: str) -> StatsData:
 # 303.
 
 
-def test_a_span_tells_oldest_newest_and_consumed_and_how_long_the_next_waits(admin: Client, stage: Stage) -> None:
+def test_a_span_reports_oldest_newest_and_consumed_and_how_long_the_next_waits(admin: Client, stage: Stage) -> None:
     first_ms = stage.time.clock.now_ms()
     for _ in range(3):
         admin.send("orders")
@@ -57,7 +57,7 @@ def test_a_group_that_has_everything_waits_for_nothing(admin: Client, stage: Sta
     assert ConsumeTimeSpans.decode(answer.body).spans[0].delay_ms == 0
 
 
-def test_spans_of_a_topic_nobody_made_are_refused(admin: Client) -> None:
+def test_spans_of_a_topic_no_one_made_are_refused(admin: Client) -> None:
     answer = admin.call(RequestCode.QUERY_CONSUME_TIME_SPAN, {"topic": "none", "group": "g"})
     assert (answer.code, answer.remark) == (ResponseCode.TOPIC_NOT_EXIST, "topic[none] not exist")
 
@@ -108,7 +108,7 @@ def test_what_a_group_gets_and_gives_back_is_counted(admin: Client, stage: Stage
 
 
 @pytest.mark.parametrize(("name", "key"), [("TOPIC_PUT_NUMS", "none"), ("NO_SUCH_NAME", "orders")])
-def test_a_counter_nobody_counts_is_refused(admin: Client, name: str, key: str) -> None:
+def test_a_counter_no_one_counts_is_refused(admin: Client, name: str, key: str) -> None:
     answer = admin.call(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": name, "statsKey": key})
     assert (answer.code, answer.remark) == (1, f"The stats <{name}> <{key}> not exist")
 
@@ -139,7 +139,7 @@ def test_all_groups_are_listed_with_what_they_lack(admin: Client, stage: Stage) 
 
 
 class Walked(dict[OffsetKey, dict[int, int]]):
-    """Counts how often somebody goes through all of it."""
+    """Counts how often someone goes through all of it."""
 
     walks = 0
 
@@ -243,5 +243,5 @@ def test_topics_and_the_subscription_of_a_group_can_be_asked_for(admin: Client, 
     assert b'"orders"' in (topics.body or b"")
     sub = admin.call(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, {"group": "g", "topic": "orders"})
     assert b'"subString":"A||B"' in (sub.body or b"")
-    nobody = admin.call(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, {"group": "x", "topic": "orders"})
-    assert (nobody.code, nobody.body) == (0, b'{"group":"x","topic":"orders"}')
+    unknown = admin.call(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, {"group": "x", "topic": "orders"})
+    assert (unknown.code, unknown.body) == (0, b'{"group":"x","topic":"orders"}')

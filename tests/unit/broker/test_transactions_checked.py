@@ -65,7 +65,7 @@ def test_the_first_check_makes_the_half_topic_and_notes_how_far_it_went(shop: Tr
     assert progress(stage) == (1, None)
 
 
-def test_nobody_is_asked_within_six_seconds_of_the_birth(shop: Transactor, stage: Stage) -> None:
+def test_no_one_is_asked_within_six_seconds_of_the_birth(shop: Transactor, stage: Stage) -> None:
     stage.pass_s(54.5)
     shop.prepare()
     stage.pass_s(6)
@@ -158,7 +158,7 @@ def test_the_question_goes_round_the_group(stage: Stage) -> None:
     assert [e.client_id for e in stage.events(TransactionChecked)] == ["p2", "p3", "p1", "p2", "p3", "p1"]
 
 
-def test_whoever_left_is_not_asked(stage: Stage) -> None:
+def test_a_client_that_left_is_not_asked(stage: Stage) -> None:
     members = [Transactor(stage, f"p{n}", f"127.0.1.{n}") for n in range(1, 4)]
     members[0].prepare("U0")
     members[0].prepare("U1")

@@ -42,7 +42,7 @@ def test_a_half_message_is_found_by_its_key_in_the_half_topic_only(shop: Transac
     assert store.query("orders", "U7", 32, 0, 2**62).records == []
 
 
-def test_nobody_pulls_a_half_message(shop: Transactor) -> None:
+def test_no_one_pulls_a_half_message(shop: Transactor) -> None:
     shop.prepare()
     answer = shop.client.pull("g", HALF, 0)
     assert answer.code == 17  # measured: the topic has no configuration until the first check
@@ -217,7 +217,7 @@ def test_open_transactions_are_listed_until_they_end(shop: Transactor, stage: St
     assert not stage.broker.transactions.was_here("U3")
 
 
-def test_a_half_message_that_cannot_be_read_is_not_listed_and_stops_nobody(shop: Transactor, stage: Stage) -> None:
+def test_a_half_message_that_cannot_be_read_is_not_listed_and_stops_no_one(shop: Transactor, stage: Stage) -> None:
     half = shop.prepare()
     store = stage.broker.store
     place = msg_id.decode(half.msg_id).physical_offset

@@ -1,4 +1,4 @@
-"""Tests of transactions speak to the broker through a producer that says just what it is told."""
+"""Tests of transactions speak to the broker through a producer that sends just what it is given."""
 
 from sandbox.message import msg_id, record
 from sandbox.message.message import StoredMessage

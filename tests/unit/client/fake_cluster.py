@@ -63,8 +63,8 @@ class FakeCluster:
 
     # What tests use.
 
-    def run(self, story: Coroutine[Any, Any, Any]) -> Any:
-        return self.loop.run(story)
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self.loop.run(coroutine)
 
     def instance(self, name: str, **changes: Any) -> ClientInstance:
         config = ClientConfig(name_servers=(ADDRESS,), instance_name=name, **changes)

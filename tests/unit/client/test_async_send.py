@@ -21,7 +21,7 @@ from sandbox.remoting.command import RemotingCommand
 from sandbox.remoting.headers import SendHeader
 from tests.unit.client.fake_cluster import ADDRESS, BROKER, FakeCluster
 
-DEAD = "10.0.0.2:10911"  # nobody listens there
+DEAD = "10.0.0.2:10911"  # no one listens there
 
 
 def producer(cluster: FakeCluster, **config: Any) -> Producer:
@@ -111,7 +111,7 @@ def test_a_timeout_uses_up_the_time_of_all_attempts(cluster: FakeCluster) -> Non
     assert len(headers(cluster)) == 1
 
 
-def test_who_sends_faster_than_brokers_answer_is_told_at_once(cluster: FakeCluster) -> None:
+def test_who_sends_faster_than_brokers_answer_is_reported_at_once(cluster: FakeCluster) -> None:
     sender = producer(cluster, async_sends=2)
     cluster.silent = {Code.SEND_MESSAGE_V2}
     waiting = [send(cluster, sender) for _ in range(2)]
@@ -122,7 +122,7 @@ def test_who_sends_faster_than_brokers_answer_is_told_at_once(cluster: FakeClust
     assert isinstance(outcome(cluster, send(cluster, sender)), SendResult)
 
 
-def test_what_cannot_be_sent_is_told_later_like_everything_else(cluster: FakeCluster) -> None:
+def test_what_cannot_be_sent_is_reported_later_like_everything_else(cluster: FakeCluster) -> None:
     sender = producer(cluster)
     future = send(cluster, sender, selector=lambda queues, _message: queues[99])
     assert isinstance(why := outcome(cluster, future), ClientError)

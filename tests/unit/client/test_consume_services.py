@@ -179,7 +179,7 @@ def test_results_of_a_dropped_queue_are_ignored(cluster: FakeCluster) -> None:
     assert ("G", "T", 0) not in cluster.offsets
 
 
-def test_what_a_listener_had_begun_when_its_process_died_is_told(cluster: FakeCluster) -> None:
+def test_what_a_listener_had_begun_when_its_process_died_is_reported(cluster: FakeCluster) -> None:
     async def listener(messages: list[Message], context: Any) -> ConsumeConcurrentlyStatus:
         await cluster.clock.sleep(60)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
@@ -190,6 +190,6 @@ def test_what_a_listener_had_begun_when_its_process_died_is_told(cluster: FakeCl
     cluster.loop.run_for(5)
     member.crash()
     cluster.loop.run_for(1)
-    told = cluster.events(MessagesConsumed)
-    assert [(event.offsets, event.outcome) for event in told] == [((0,), "INTERRUPTED"), ((1,), "INTERRUPTED")]
+    reported = cluster.events(MessagesConsumed)
+    assert [(event.offsets, event.outcome) for event in reported] == [((0,), "INTERRUPTED"), ((1,), "INTERRUPTED")]
     assert member.consumed == 0

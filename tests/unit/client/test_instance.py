@@ -23,7 +23,7 @@ def test_the_client_id_says_where_and_who() -> None:
     assert ClientConfig(name_servers=(ADDRESS,), stream=True).client_id == "127.0.0.1@DEFAULT@STREAM"
 
 
-def test_the_timer_table_tells_when_each_job_is_due(cluster: FakeCluster) -> None:
+def test_the_timer_table_reports_when_each_job_is_due(cluster: FakeCluster) -> None:
     instance = cluster.instance("a")
     cluster.run(instance.start())
     cluster.loop.run_for(0.005)
@@ -123,7 +123,7 @@ def test_a_broker_learns_that_a_client_does_not_know_a_request(cluster: FakeClus
     assert (answers[-1].code, answers[-1].opaque) == (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, 5)
 
 
-def test_an_instance_lives_as_long_as_somebody_uses_it(cluster: FakeCluster) -> None:
+def test_an_instance_lives_as_long_as_someone_uses_it(cluster: FakeCluster) -> None:
     instance = cluster.instance("a")
     first, second = (Producer(ProducerConfig(group=group), instance) for group in ("P1", "P2"))
     cluster.run(first.start())

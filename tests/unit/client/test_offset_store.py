@@ -21,9 +21,9 @@ STORE = ReadOffsetType.READ_FROM_STORE
 MEMORY = ReadOffsetType.READ_FROM_MEMORY
 
 
-def run(story: Coroutine[Any, Any, Any]) -> Any:
+def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
     with SimLoop() as loop:
-        return loop.run(story)
+        return loop.run(coroutine)
 
 
 class Brokers:

@@ -66,7 +66,7 @@ def test_what_was_taken_goes_back_in_order() -> None:
     assert pq.commit() == -1
 
 
-def test_cells_tell_done_processing_and_buffered_runs() -> None:
+def test_cells_distinguish_done_processing_and_buffered_runs() -> None:
     pq = queue(10, 11, 12, 13, 16, 17)
     pq.begin(messages(10, 11), now_ms=5)
     pq.remove(messages(12))

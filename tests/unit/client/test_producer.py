@@ -181,7 +181,7 @@ def test_a_broker_that_vanished_fails_the_send_when_its_connection_closes(cluste
     assert cluster.loop.time() - before_s == pytest.approx(0.5, abs=0.01)
 
 
-def test_a_topic_nobody_knows_and_nobody_may_create_is_a_failed_send(cluster: FakeCluster) -> None:
+def test_a_topic_no_one_knows_and_no_one_may_create_is_a_failed_send(cluster: FakeCluster) -> None:
     del cluster.topics["TBW102"]
     sender = producer(cluster)
     with pytest.raises(ClientError, match="No route info of this topic: New"):

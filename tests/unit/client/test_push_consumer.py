@@ -76,7 +76,7 @@ def test_a_member_alone_reads_every_message_of_every_queue(cluster: FakeCluster)
     assert sorted(listener.bodies()) == sorted([b"%d" % i for i in range(40)] + [b"late"])
 
 
-def test_the_steps_of_a_start_and_a_stop_are_told_in_order(cluster: FakeCluster) -> None:
+def test_the_steps_of_a_start_and_a_stop_are_reported_in_order(cluster: FakeCluster) -> None:
     member = consumer(cluster, "a", Listener(cluster))
     cluster.run(member.start())
     cluster.loop.run_for(1)
@@ -110,8 +110,8 @@ def test_a_second_member_takes_half_of_the_queues_when_both_are_notified(cluster
     cluster.loop.run_for(0.5)
     assert [mq.queue_id for mq in sorted(first.process_queues) if mq.topic == "T"] == [0, 1]
     assert [mq.queue_id for mq in sorted(second.process_queues) if mq.topic == "T"] == [2, 3]
-    told = [event for event in cluster.events(QueuesAssigned) if event.trigger == "notified" and event.topic == "T"]
-    assert told[0].dropped == ("T/broker-a/2", "T/broker-a/3")
+    reported = [event for event in cluster.events(QueuesAssigned) if event.trigger == "notified" and event.topic == "T"]
+    assert reported[0].dropped == ("T/broker-a/2", "T/broker-a/3")
 
 
 def test_one_slow_message_pins_the_offset_while_pulling_goes_on(cluster: FakeCluster) -> None:
@@ -182,7 +182,7 @@ def test_a_failed_message_is_sent_back_and_the_offset_moves_on(cluster: FakeClus
     assert [event.outcome for event in cluster.events(MessagesConsumed)] == ["LATER", "FAILED", "SUCCESS"]
 
 
-def test_a_message_nobody_takes_back_is_consumed_again_here_after_five_seconds(cluster: FakeCluster) -> None:
+def test_a_message_no_one_takes_back_is_consumed_again_here_after_five_seconds(cluster: FakeCluster) -> None:
     listener = Listener(cluster)
     listener.answers = [LATER]
     cluster.refuse = {Code.CONSUMER_SEND_MSG_BACK: [1], Code.SEND_MESSAGE_V2: [1, 1, 1]}
@@ -211,7 +211,7 @@ def test_a_batch_is_cut_to_the_configured_size_and_acknowledged_up_to_its_index(
     assert len(cluster.requests(Code.CONSUMER_SEND_MSG_BACK)) == 4
 
 
-def test_colliding_tags_are_told_apart_by_text(cluster: FakeCluster) -> None:
+def test_colliding_tags_are_distinguished_by_text(cluster: FakeCluster) -> None:
     listener = Listener(cluster)
     cluster.store("T", 0, b"1", TAGS="Aa")
     cluster.store("T", 0, b"2", TAGS="BB")  # the same hash

@@ -69,7 +69,7 @@ class Asking:
 @pytest.mark.parametrize(("said", "decision", "state"), [
     (COMMIT, 8, COMMIT), (ROLLBACK, 12, ROLLBACK), (UNKNOW, 0, UNKNOW), (None, 0, UNKNOW),
 ])  # fmt: skip
-def test_the_local_transaction_decides_what_the_broker_is_told(cluster: FakeCluster, said: Any, decision: int,
+def test_the_local_transaction_decides_what_the_broker_hears(cluster: FakeCluster, said: Any, decision: int,
                                                                state: LocalTransactionState) -> None:
     sender = started(cluster)
     result = cluster.run(sender.send_in_transaction(Message.make("T", b"pay", delay_level=3), saying(said)))

@@ -1,4 +1,4 @@
-"""Frames on links somebody looks at: kept with their bytes, joined, bounded, and forgotten when nobody looks."""
+"""Frames on links someone looks at: kept with their bytes, joined, bounded, and forgotten when no one looks."""
 
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def is_of(frame: dict[str, Any], name: str, *, answer: bool) -> bool:
     return frame["name"] == name and (frame["kind"] == "answer") is answer
 
 
-def test_nothing_is_heard_before_somebody_looks_nor_ten_seconds_after(tmp_path: Path) -> None:
+def test_nothing_is_heard_before_someone_looks_nor_ten_seconds_after(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
         network = world.cluster.network
         world.run(3)
@@ -49,9 +49,9 @@ def test_nothing_is_heard_before_somebody_looks_nor_ten_seconds_after(tmp_path: 
         assert seen > 0
         world.run(KEEP_S + 1.5)
         assert network.tap is None
-        told = len(world.entries(CommandExchanged))
+        reported = len(world.entries(CommandExchanged))
         world.run(5)
-        assert len(world.entries(CommandExchanged)) == told
+        assert len(world.entries(CommandExchanged)) == reported
         assert frames(world) == []
 
 
@@ -265,13 +265,13 @@ def test_a_link_that_is_not_open_is_refused(tmp_path: Path) -> None:
     assert world.cluster.network.tap is None
 
 
-def test_the_journal_tells_each_command_once(tmp_path: Path) -> None:
+def test_the_journal_reports_each_command_once(tmp_path: Path) -> None:
     with World(tmp_path, "orders", config=HostConfig()) as world:
         world.run(3)
         look_for(world, 5)
-        told = [entry.event for entry in world.entries(CommandExchanged)]
-        assert all(isinstance(event, CommandExchanged) and event.link == LINK for event in told)
-        assert len(told) == read(world)["link"]["seen"]
-        answers = [event for event in told if isinstance(event, CommandExchanged) and event.code is not None]
+        reported = [entry.event for entry in world.entries(CommandExchanged)]
+        assert all(isinstance(event, CommandExchanged) and event.link == LINK for event in reported)
+        assert len(reported) == read(world)["link"]["seen"]
+        answers = [event for event in reported if isinstance(event, CommandExchanged) and event.code is not None]
         assert answers
         assert {event.direction for event in answers if event.request_code == 11} == {"back"}

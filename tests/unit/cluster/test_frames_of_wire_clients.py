@@ -1,4 +1,4 @@
-"""The Frames page shows what clients from outside say and are told, byte for byte as it was on the wire."""
+"""The Frames page shows what external clients send and receive, byte for byte as it was on the wire."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,12 +26,12 @@ async def hall(tmp_path: Path) -> AsyncIterator[Hall]:
 
 
 async def frames(hall: Hall, link: str) -> list[dict[str, Any]]:
-    asked = await hall.wait(hall.door.ask(SLUG, parse_question("frames", {"link": link})))
+    asked = await hall.wait(hall.port.ask(SLUG, parse_question("frames", {"link": link})))
     return list(asked["frames"])
 
 
 async def links(hall: Hall) -> dict[str, Any]:
-    [reading] = await hall.wait(hall.door.read([f"wire/{SLUG}"]))
+    [reading] = await hall.wait(hall.port.read([f"wire/{SLUG}"]))
     return dict(reading.data["links"])
 
 
@@ -60,12 +60,12 @@ async def test_the_bytes_are_those_of_the_wire_whatever_way_a_client_writes_its_
     assert await frames(hall, link) == []
     raw.send(FRAME)
     [answer] = await raw.read(1)
-    request, told = await frames(hall, link)
+    request, reported = await frames(hall, link)
     assert bytes.fromhex(request["hex"]) == FRAME
     assert (request["from"], request["to"], request["kind"], request["name"]) == (
         raw.address, "broker-a", "request", "GET_ROUTEINFO_BY_TOPIC")
-    assert (request["pair"], told["pair"], told["kind"], told["to"]) == (
-        told["no"], request["no"], "answer", raw.address)
-    [again] = FrameDecoder().feed(bytes.fromhex(told["hex"]))
+    assert (request["pair"], reported["pair"], reported["kind"], reported["to"]) == (
+        reported["no"], request["no"], "answer", raw.address)
+    [again] = FrameDecoder().feed(bytes.fromhex(reported["hex"]))
     assert (again.opaque, again.code, again.body) == (7, answer.code, answer.body)
     await raw.close()

@@ -143,7 +143,7 @@ def test_what_comes_again_after_the_server_was_killed_comes_because_of_the_kill(
             assert after.again_by_cause == {cause: 1}
 
 
-def test_an_older_file_tells_how_often_and_not_why() -> None:
+def test_an_older_file_reports_how_often_and_not_why() -> None:
     with SimLoop() as loop:
         stats = ledger_of(loop)
         stats.restore({"delivered_again": 3, "seen": []})

@@ -1,4 +1,4 @@
-"""Access keys of a sandbox: strangers sign what they ask, who lives inside does not."""
+"""Access keys of a sandbox: external clients sign requests, in-process ones do not."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -51,7 +51,7 @@ async def asked(raw: Raw, command: RemotingCommand) -> tuple[int, str]:
 
 async def test_who_does_not_sign_is_refused_in_rocketmqs_words_and_seen_so(hall: Hall) -> None:
     address = await hall.open()
-    await hall.wait(hall.door.set_keys(SLUG, KEYS))
+    await hall.wait(hall.port.set_keys(SLUG, KEYS))
     raw = await guest(address)
     error = ResponseCode.SYSTEM_ERROR
     assert await asked(raw, send(1)) == (error, "No accessKey is configured")
@@ -68,9 +68,9 @@ async def test_who_does_not_sign_is_refused_in_rocketmqs_words_and_seen_so(hall:
     await raw.close()
 
 
-async def test_a_name_server_tells_everybody_and_lets_nobody_change_it(hall: Hall) -> None:
+async def test_a_name_server_answers_everyone_and_lets_no_one_change_it(hall: Hall) -> None:
     address = await hall.open()
-    await hall.wait(hall.door.set_keys(SLUG, KEYS))
+    await hall.wait(hall.port.set_keys(SLUG, KEYS))
     raw = await guest(address)
     assert (await asked(raw, route(1)))[0] == ResponseCode.SUCCESS
     change = {"namespace": "n", "key": "k", "value": "v"}
@@ -83,27 +83,27 @@ async def test_a_name_server_tells_everybody_and_lets_nobody_change_it(hall: Hal
 
 
 async def test_who_lives_in_the_sandbox_is_not_asked(hall: Hall) -> None:
-    await hall.wait(hall.door.set_keys(SLUG, KEYS))
+    await hall.wait(hall.port.set_keys(SLUG, KEYS))
     await hall.act("SendMessages", topic="orders", count=3)
     await hall.until(lambda snapshot: snapshot["topics"][0]["queues"][0]["max"] == "3")
 
 
 async def test_keys_outlive_sleep_and_the_server_in_a_file_of_the_owner_alone(hall: Hall) -> None:
-    await hall.wait(hall.door.set_keys(SLUG, KEYS))
+    await hall.wait(hall.port.set_keys(SLUG, KEYS))
     await asyncio.to_thread(hall.engine.stop)
     [path] = hall.home.rglob(FILE_NAME)
     assert path.stat().st_mode & 0o077 == 0
     hall.engine = Engine(hall.home, hall.config).start()
-    await hall.wait(hall.door.wake(SLUG))
+    await hall.wait(hall.port.wake(SLUG))
     raw = await guest(await hall.open())
     assert (await asked(raw, send(1)))[0] == ResponseCode.SYSTEM_ERROR
-    await hall.wait(hall.door.set_keys(SLUG, None))
+    await hall.wait(hall.port.set_keys(SLUG, None))
     assert (await asked(raw, send(2)))[0] == ResponseCode.SUCCESS
     await raw.close()
 
 
 async def test_the_secret_is_on_no_board(hall: Hall) -> None:
-    await hall.wait(hall.door.set_keys(SLUG, KEYS))
+    await hall.wait(hall.port.set_keys(SLUG, KEYS))
     shown: list[Any] = [await hall.connect(), await hall.snapshot()]
     assert shown[0]["listener"]["access_key"] == KEYS.access_key
     assert KEYS.secret_key not in repr(shown) + repr(KEYS)
@@ -111,7 +111,7 @@ async def test_the_secret_is_on_no_board(hall: Hall) -> None:
 
 async def test_keys_that_are_too_short_are_refused(hall: Hall) -> None:
     with pytest.raises(ActionRefused) as refused:
-        await hall.wait(hall.door.set_keys(SLUG, Keys("otter-key", "short")))
+        await hall.wait(hall.port.set_keys(SLUG, Keys("otter-key", "short")))
     assert refused.value.status == 422
     assert (await hall.connect())["listener"]["access_key"] is None
 
@@ -122,11 +122,11 @@ async def test_an_address_other_machines_reach_opens_with_keys_alone_and_keeps_t
         await hall.create()
         with pytest.raises(ActionRefused, match="nobody has to sign"):
             await hall.open()
-        await hall.wait(hall.door.set_keys(SLUG, KEYS))
+        await hall.wait(hall.port.set_keys(SLUG, KEYS))
         await hall.open()
         with pytest.raises(ActionRefused, match="nobody has to sign"):
-            await hall.wait(hall.door.set_keys(SLUG, None))
-        await hall.wait(hall.door.close_listener(SLUG))
-        await hall.wait(hall.door.set_keys(SLUG, None))
+            await hall.wait(hall.port.set_keys(SLUG, None))
+        await hall.wait(hall.port.close_listener(SLUG))
+        await hall.wait(hall.port.set_keys(SLUG, None))
     finally:
         await asyncio.to_thread(hall.engine.stop)

@@ -91,7 +91,7 @@ def test_in_parallel_it_is_the_same(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("in_parallel", [False, True])
-def test_a_module_nobody_can_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch, in_parallel: bool) -> None:
+def test_a_module_no_one_can_read_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch, in_parallel: bool) -> None:
     if not in_parallel:
         monkeypatch.setattr(runner, "_in_parallel", list)
     (tree / "test_broken.py").write_text("import nothing_of_that_name\n")
@@ -172,6 +172,6 @@ def test_the_suite_itself_does_not_collect_a_mark_of_no_row(
     (tmp_path / "test_odd.py").write_text('import pytest\n\n@pytest.mark.seed("9.9")\ndef test_odd(): pass\n')
     (tmp_path / "test_bare.py").write_text("import pytest\n\n@pytest.mark.seed()\ndef test_bare(): pass\n")
     assert sorted(run(tmp_path, root=tmp_path).unread) == ["test_bare.py", "test_odd.py"]
-    told = capfd.readouterr().err
-    assert "test_odd.py::test_odd: '9.9' is no row" in told
-    assert "test_bare.py::test_bare: name the rows" in told
+    reported = capfd.readouterr().err
+    assert "test_odd.py::test_odd: '9.9' is no row" in reported
+    assert "test_bare.py::test_bare: name the rows" in reported

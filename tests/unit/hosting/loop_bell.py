@@ -7,7 +7,7 @@ from contextlib import suppress
 class LoopBell:
     """A bell for a reader that lives on another asyncio loop.
 
-    However often it rings, one callback crosses until the reader has heard it; so the price of an event nobody waits
+    However often it rings, one callback crosses until the reader has heard it; so the price of an event no one waits
     for is one attribute test.
     """
 
@@ -20,7 +20,7 @@ class LoopBell:
         if self._rung:
             return
         self._rung = True
-        with suppress(RuntimeError):  # the reader's loop is closed: nobody is there to hear
+        with suppress(RuntimeError):  # the reader's loop is closed: no one is there to hear
             self._loop.call_soon_threadsafe(self._news.set)
 
     async def news(self) -> None:

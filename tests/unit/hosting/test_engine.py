@@ -1,4 +1,4 @@
-"""The engine's thread and its door."""
+"""The engine's thread and its port."""
 
 import asyncio
 import threading
@@ -232,24 +232,24 @@ def test_the_journal_is_read_back_to_the_first_event_awake_asleep_and_after_a_ki
     create(engine.port)
     engine.port.act("demo", CreateTopic(topic="orders"), OWNER).result(WAIT_S)
 
-    def told(port: EnginePort, show: Show = "actions") -> list[dict[str, Any]]:
+    def reported(port: EnginePort, show: Show = "actions") -> list[dict[str, Any]]:
         return port.look_back("demo", EventFilter(show)).result(WAIT_S).rows
 
     try:
-        [awake] = told(engine.port)
+        [awake] = reported(engine.port)
         assert awake["action"] == "CreateTopic"
         engine.port.sleep("demo", "test").result(WAIT_S)
-        assert told(engine.port) == [awake]
+        assert reported(engine.port) == [awake]
     finally:
         engine.stop()
     [newest] = (tmp_path / "sandboxes" / "demo" / "journal").glob("*.ndjson")
     newest.write_bytes(newest.read_bytes()[:-10])  # as a kill leaves it
     again = Engine(tmp_path).start()
     try:
-        assert told(again.port) == [awake], "before anybody wakes it"
+        assert reported(again.port) == [awake], "before anybody wakes it"
         again.port.wake("demo").result(WAIT_S)
-        assert told(again.port) == [awake]
-        assert told(again.port, "all")[-1]["type"] == "SandboxOpened"
+        assert reported(again.port) == [awake]
+        assert reported(again.port, "all")[-1]["type"] == "SandboxOpened"
     finally:
         again.stop()
 

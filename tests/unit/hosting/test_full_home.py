@@ -1,4 +1,4 @@
-"""A data home that fills up: refusals in words, sandboxes that stand still and go on, and nobody's process ends."""
+"""A data home that fills up: refusals in words, sandboxes that stop and go on, and no one's process ends."""
 
 import errno
 import os
@@ -76,8 +76,8 @@ def test_a_log_that_gets_no_blocks_makes_the_sandbox_stand_still_until_there_are
     stood_ms, stored = world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)
     world.run(30)
     assert (world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)) == (stood_ms, stored)
-    told = [entry.event.reason for entry in world.entries(ClockChanged)]
-    assert told.count("disk") == 1, "it does not go on to be stopped again"
+    reported = [entry.event.reason for entry in world.entries(ClockChanged)]
+    assert reported.count("disk") == 1, "it does not go on to be stopped again"
     room.full = False
     world.run_until(lambda: world.cluster.clock.rate == 1, within_s=5)
     assert world.snapshot()["sandbox"]["trouble"] is None

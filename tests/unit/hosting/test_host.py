@@ -16,12 +16,12 @@ class SilentBell:
 def opened(tmp_path: Path, environment: SimulatedEnvironment, *slugs: str) -> Host:
     host = Host(tmp_path, HostConfig(), environment)
 
-    async def story() -> None:
+    async def coroutine() -> None:
         host.start()
         for slug in slugs:
             await host.create(slug, "empty", preset="sandbox", seed=1, changes=None, limits=None)
 
-    environment.sim.run(story())
+    environment.sim.run(coroutine())
     return host
 
 
@@ -66,16 +66,16 @@ def test_a_new_host_finds_all_sandboxes_asleep(tmp_path: Path) -> None:
     environment.close()
 
 
-def test_whoever_wakes_a_sandbox_while_it_is_deleted_finds_none(tmp_path: Path) -> None:
+def test_a_visitor_who_wakes_a_sandbox_while_it_is_deleted_finds_none(tmp_path: Path) -> None:
     environment = SimulatedEnvironment(1, (0, 0))
     host = opened(tmp_path, environment, "doomed")
 
-    async def story() -> list[object]:
+    async def coroutine() -> list[object]:
         steps = (host.sleep("doomed", "test"), host.wake("doomed"), host.delete("doomed"), host.wake("doomed"),
                  host.wake("doomed"))  # fmt: skip
         return await asyncio.gather(*steps, return_exceptions=True)
 
-    outcomes = environment.sim.run(story())
+    outcomes = environment.sim.run(coroutine())
     assert states(host) == {}
     assert [getattr(outcome, "status", None) for outcome in outcomes[3:]] == [404, 404]
     assert not (tmp_path / "sandboxes" / "doomed").exists()

@@ -102,7 +102,7 @@ def test_a_file_in_the_place_of_the_commit_log_fails_its_sandbox_alone(home: Pat
         assert engine.stop()
 
 
-def test_what_was_cut_off_a_garbled_log_is_told_until_its_owner_has_read_it(home: Path) -> None:
+def test_what_was_cut_off_a_garbled_log_is_reported_until_its_owner_has_read_it(home: Path) -> None:
     engine = Engine(home).start()
     engine.port.wake("bad").result(WAIT_S)
     engine.port.act("bad", SendMessages(topic="orders", count=50), OWNER).result(WAIT_S)

@@ -1,4 +1,4 @@
-"""Somebody else's client: our own library over real sockets, with a clock, a journal and a process of its own."""
+"""Someone else's client: our own library over real sockets, with a clock, a journal and a process of its own."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ T = TypeVar("T")
 WITHIN_S = 20.0  # nothing here takes so long, on whatever machine
 
 
-class Stranger:
+class ExternalClient:
     """One process.  Use it as an async context manager on the loop it is to live on."""
 
     def __init__(self, name_servers: list[str], *, name: str = "stranger", **config: Any) -> None:
@@ -39,7 +39,7 @@ class Stranger:
     def client_id(self) -> str:
         return self.instance.client_id
 
-    async def __aenter__(self) -> "Stranger":
+    async def __aenter__(self) -> "ExternalClient":
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -78,28 +78,28 @@ class Stranger:
 
 
 @contextmanager
-def abroad(name_servers: list[str], topic: str, *bodies: bytes) -> Iterator[Stranger]:
-    """A stranger in a thread of its own, who has sent these and reads the topic until the end of the block."""
+def abroad(name_servers: list[str], topic: str, *bodies: bytes) -> Iterator[ExternalClient]:
+    """An external client in a thread of its own, which has sent these and reads the topic until the block's end."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="abroad")
     thread.start()
 
-    def wait(story: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(story, loop).result(WITHIN_S)
+    def wait(coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(WITHIN_S)
 
-    async def arrive() -> Stranger:
-        stranger = Stranger(name_servers)
-        await stranger.send(topic, *bodies)
-        await stranger.consume(topic)
-        await stranger.until(lambda: set(stranger.read) >= set(bodies))
-        return stranger
+    async def arrive() -> ExternalClient:
+        external = ExternalClient(name_servers)
+        await external.send(topic, *bodies)
+        await external.consume(topic)
+        await external.until(lambda: set(external.read) >= set(bodies))
+        return external
 
     try:
-        stranger = wait(arrive())
+        external = wait(arrive())
         try:
-            yield stranger
+            yield external
         finally:
-            wait(stranger.__aexit__())
+            wait(external.__aexit__())
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

@@ -16,7 +16,7 @@ KEPT = 10_000  # entries in memory
 
 
 def entry(seq: int) -> Entry:
-    """A crash long ago, one fact among a hundred, and what nobody wants to see one by one."""
+    """A crash long ago, one fact among a hundred, and what no one wants to see one by one."""
     if seq == 3:
         return Entry(seq, seq, None, ActionTaken("CrashActor", {"actor": "A"}, "owner"))
     if seq % 100 == 0:
@@ -70,7 +70,7 @@ def test_a_crash_of_long_ago_is_found(files: Path, entries: list[Entry], wanted:
     assert found == [3]
 
 
-def test_after_a_kill_the_files_alone_tell_the_same(files: Path, entries: list[Entry]) -> None:
+def test_after_a_kill_the_files_alone_give_the_same(files: Path, entries: list[Entry]) -> None:
     ask = [look_back(memory, files, EventFilter("all"), before=12_346, after=-1, most=5) for memory in ([], entries)]
     assert [row["seq"] for row in ask[0].rows] == ["12345", "12344", "12343", "12342", "12341"]
     assert ask[0] == ask[1], "rows of files look as those of memory"
@@ -106,7 +106,7 @@ def test_what_was_trimmed_is_the_end_and_is_named(files: Path, entries: list[Ent
     assert look_back([], tmp_path, EventFilter("told"), before=None, after=-1, most=1).first_seq == first
 
 
-def test_a_line_nobody_can_read_hides_nothing_older(tmp_path: Path) -> None:
+def test_a_line_no_one_can_read_hides_nothing_older(tmp_path: Path) -> None:
     writer = SegmentWriter(tmp_path)
     for each in (entry(0), entry(100)):
         writer.append(each)

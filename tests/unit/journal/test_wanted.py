@@ -15,20 +15,20 @@ def row(type_: str, **fields: object) -> dict[str, object]:
     row("QueuesAssigned", topic="orders", added=[], dropped=[]),
     row("QueuesAssigned", topic="%RETRY%g", added=["broker-a:0"], dropped=[]),
 ])
-def test_steps_of_something_another_fact_tells_are_left_out(step: dict[str, object]) -> None:
+def test_steps_of_something_another_fact_reports_are_left_out(step: dict[str, object]) -> None:
     assert is_step(step)
     assert not (EventFilter("told").takes(str(step["type"])) and EventFilter("told").fits(step))
     assert EventFilter("facts").takes(str(step["type"]))
     assert EventFilter("facts").fits(step)
 
 
-def test_a_lock_that_changed_hands_and_a_rebalance_that_moved_a_queue_are_told() -> None:
+def test_a_lock_that_changed_hands_and_a_rebalance_that_moved_a_queue_are_reported() -> None:
     for fact in (row("QueueLocked", how="taken_over"), row("QueuesAssigned", topic="t", added=["b:0"], dropped=[])):
         assert EventFilter("told").takes(str(fact["type"]))
         assert EventFilter("told").fits(fact)
 
 
-def test_only_causes_are_what_somebody_did_and_all_holds_flow_too() -> None:
+def test_only_causes_are_what_someone_did_and_all_holds_flow_too() -> None:
     assert [kind for kind in ("ActionTaken", "ClockChanged", "PullAnswered") if EventFilter("actions").takes(kind)] == [
         "ActionTaken"]
     assert not EventFilter("facts").takes("PullAnswered")

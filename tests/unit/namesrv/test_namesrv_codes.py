@@ -72,7 +72,7 @@ def test_paths_are_not_changed_over_the_wire(client: Client) -> None:
     assert read(client)["orderMessageEnable"] == "false"
 
 
-def test_settings_nobody_can_read_are_refused(client: Client) -> None:
+def test_settings_no_one_can_read_are_refused(client: Client) -> None:
     answer = client.call(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"name=\\u12")
     assert (answer.code, answer.remark) == (1, "string2Properties error")
 
@@ -104,7 +104,7 @@ def test_asking_with_the_known_version_keeps_a_broker_alive(stage: Stage, client
     assert live.last_update_ms == registered_ms + 5_000
 
 
-def test_a_broker_nobody_knows_has_changed(client: Client) -> None:
+def test_a_broker_no_one_knows_has_changed(client: Client) -> None:
     ext = {"brokerName": "x", "brokerAddr": "10.0.0.9:1", "clusterName": "c", "brokerId": "0"}
     answer = client.call(RequestCode.QUERY_DATA_VERSION, ext, DataVersion(0, 0).encode())
     assert (answer.ext, answer.body) == ({"changed": "true"}, None)

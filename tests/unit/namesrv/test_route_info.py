@@ -62,7 +62,7 @@ def test_a_route_has_a_row_per_broker_and_every_address(at: Registrar) -> None:
     assert [broker.addresses for broker in route.brokers] == [{0: A, 1: SLAVE}, {0: B}]
 
 
-def test_nobody_has_an_unknown_topic(at: Registrar) -> None:
+def test_no_one_has_an_unknown_topic(at: Registrar) -> None:
     assert at.routes.route("T") is None
 
 
@@ -175,13 +175,13 @@ def test_nothing_of_a_broker_stays_in_whatever_order_its_topics_came_and_went(at
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), st.sampled_from([A, SLAVE]), st.integers(0, 1),
                           st.sampled_from("CD")), max_size=12))
-def test_what_is_told_of_the_cluster_is_always_what_is_known(steps: list[tuple[bool, str, str, int, str]]) -> None:
+def test_what_is_reported_the_cluster_is_always_what_is_known(steps: list[tuple[bool, str, str, int, str]]) -> None:
     at = Registrar()
     for comes, broker, address, broker_id, cluster in steps:
         if comes:
             at.register(broker, address, broker_id=broker_id, cluster=cluster)
         else:
             at.routes.unregister(broker, address, broker_id)
-        told = ClusterInfo.decode(at.routes.cluster_info())
-        assert told.brokers == at.routes.brokers
-        assert {name: list(brokers) for name, brokers in told.clusters.items()} == at.routes.clusters
+        reported = ClusterInfo.decode(at.routes.cluster_info())
+        assert reported.brokers == at.routes.brokers
+        assert {name: list(brokers) for name, brokers in reported.clusters.items()} == at.routes.clusters

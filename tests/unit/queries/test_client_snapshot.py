@@ -1,4 +1,4 @@
-"""What the page of one client is told: its steps, timers, requests, waits and queues."""
+"""What the page of one client shows: its steps, timers, requests, waits and queues."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def steps(data: dict[str, Any], phase: str) -> list[str]:
 
 
 @pytest.mark.seed("1.14", "4.1")
-def test_a_start_is_told_step_by_step_in_its_order(tmp_path: Path) -> None:
+def test_a_start_is_reported_step_by_step_in_its_order(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
         world.run(3)
         data = read(world, "A")
@@ -47,7 +47,7 @@ def test_each_step_of_a_start_says_how_long_it_took(tmp_path: Path) -> None:
         assert rows["load offsets"]["took_ms"] == 0
 
 
-def test_a_clean_stop_is_told_too_and_stays_when_the_process_is_gone(tmp_path: Path) -> None:
+def test_a_clean_stop_is_reported_too_and_stays_when_the_process_is_gone(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
         world.run(3)
         world.act("StopActor", actor="A")
@@ -225,7 +225,7 @@ def test_members_that_pull_by_themselves_show_their_queues_too(tmp_path: Path, k
         assert "T" in data["subscriptions"]
 
 
-def test_nobody_of_that_name_is_no_channel(tmp_path: Path) -> None:
+def test_no_one_of_that_name_is_no_channel(tmp_path: Path) -> None:
     with World(tmp_path) as world, pytest.raises(ChannelUnknown):
         read(world, "nobody")
 

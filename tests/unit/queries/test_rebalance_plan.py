@@ -51,7 +51,7 @@ def test_fewer_members_are_the_first_of_the_sorted_list(world: World) -> None:
 
 
 @pytest.mark.seed("3.40")
-def test_the_ring_says_where_everybody_stands_and_each_queue_belongs_to_the_next_place(world: World) -> None:
+def test_the_ring_says_where_everyone_stands_and_each_queue_belongs_to_the_next_place(world: World) -> None:
     answer = plan(world, strategy="CONSISTENT_HASH", members=4)
     ring = answer["ring"]
     members = answer["members"]
@@ -106,7 +106,7 @@ def test_rooms_are_named_for_brokers_and_members(world: World) -> None:
     assert set(nearby["rooms"]["members"].values()) == {None}, "nobody said where these stand"
 
 
-def test_a_list_nobody_gave_is_asked_for(world: World) -> None:
+def test_a_list_no_one_gave_is_asked_for(world: World) -> None:
     with pytest.raises(ActionRefused) as refused:
         plan(world, strategy="CONFIG")
     assert refused.value.field == "queues_by_member"

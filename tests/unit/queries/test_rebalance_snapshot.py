@@ -15,7 +15,7 @@ Rows = dict[str, dict[str, Any]]
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    """One broker, four queues, nobody yet; no message ever, so that only members move."""
+    """One broker, four queues, no one yet; no message ever, so that only members move."""
     with World(tmp_path) as made:
         made.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
         made.run(1)
@@ -104,7 +104,7 @@ def test_a_hung_member_goes_on_believing_in_its_queues(world: World) -> None:
     world.act("HangActor", actor="A")
     world.run(30)
     assert queues(world)[0] == ("A", "A", "A", None), "nobody knows yet"
-    world.run(120)  # the broker drops it; nobody is told of that, B finds out by itself
+    world.run(120)  # the broker drops it; no one is notified of that, B finds out by itself
     assert queues(world) == [("AB", "AB", "B", "twice")] * 2 + [("B", "B", "B", None)] * 2
     world.act("ResumeActor", actor="A")
     world.run(25)
@@ -165,7 +165,7 @@ def test_members_that_divide_differently_leave_queues_alone_and_share_others(wor
     assert sorted(read(world)["group"]["strategies"].values()) == ["AVG", "AVG_BY_CIRCLE"]
 
 
-def test_members_of_one_group_that_want_different_messages_are_told_apart(world: World) -> None:
+def test_members_of_one_group_that_want_different_messages_are_distinguished(world: World) -> None:
     join(world, copies=2)
     world.act("ChangeActor", actor="B", expression="red")
     world.run(5)
@@ -189,7 +189,7 @@ def test_an_orderly_member_waits_for_the_lock_of_a_dead_one(world: World) -> Non
     assert all(30_000 < row["until_ms"] - now_ms <= 60_000 for row in waits)
 
 
-def test_of_a_broadcasting_group_everybody_has_everything_and_nothing_is_wrong(world: World) -> None:
+def test_of_a_broadcasting_group_everyone_has_everything_and_nothing_is_wrong(world: World) -> None:
     join(world, copies=2, model="BROADCASTING")
     world.run(25)
     board = read(world)

@@ -27,7 +27,7 @@ def test_a_json_header_is_written_in_fastjsons_order() -> None:
     assert encode(command) == framed(text, b"body")
 
 
-def test_no_ext_fields_and_empty_ext_fields_are_told_apart() -> None:
+def test_no_ext_fields_and_empty_ext_fields_are_distinguished() -> None:
     assert b"extFields" not in encode(RemotingCommand(0))
     assert b'"extFields":{}' in encode(RemotingCommand(0, {}))
 
@@ -52,7 +52,7 @@ def test_what_c_and_node_clients_write_is_understood() -> None:
 
 
 @pytest.mark.parametrize(("language", "known"), [("GO", 9), ("KLINGON", 7), (9, 9), (99, 7), (None, 7), ([], 7)])
-def test_a_language_nobody_knows_is_other(language: object, known: int) -> None:
+def test_a_language_no_one_knows_is_other(language: object, known: int) -> None:
     assert read({"code": 1, "language": language}).language == known
 
 

@@ -43,7 +43,7 @@ def test_the_second_header_of_a_kind_is_read_by_the_shape_of_the_first() -> None
     header([(b"b", b"group")]),  # another name
     header([(b"ab", b"grou")]),  # other lengths within the same length
     header([(b"a", b"gro\xff\xfe")]),  # no UTF-8
-    header([(b"a", b"group")], language=99),  # a language nobody knows
+    header([(b"a", b"group")], language=99),  # a language no one knows
     header([(b"a", b"grou")], remark=b"r"),
 ])
 def test_what_has_the_same_length_but_not_the_same_shape_is_read_as_it_is(other: bytes) -> None:
@@ -53,7 +53,7 @@ def test_what_has_the_same_length_but_not_the_same_shape_is_read_as_it_is(other:
     assert seen(rocketmq_header.decode(other, b"body")) == field_by_field(other)
 
 
-def test_a_shape_that_fits_nobody_any_more_gives_way() -> None:
+def test_a_shape_that_fits_no_one_any_more_gives_way() -> None:
     old, new = header([(b"a", b"group")]), header([(b"b", b"group")])
     rocketmq_header.decode(old, None)
     for _ in range(header_shape._PATIENCE):

@@ -117,11 +117,11 @@ def test_cancelled_timers_are_swept(loop: SimLoop) -> None:
 
 
 def test_waiting_for_what_never_comes_is_stuck_and_names_who_waits(loop: SimLoop) -> None:
-    async def wait_for_nobody() -> None:
+    async def wait_for_no_one() -> None:
         await asyncio.Event().wait()
 
     async def main() -> None:
-        await asyncio.create_task(wait_for_nobody(), name="the patient one")
+        await asyncio.create_task(wait_for_no_one(), name="the patient one")
 
     with pytest.raises(Stuck, match=r"nothing can happen any more, at t=0.000 s; waiting: main, the patient one"):
         loop.run(main())
@@ -138,7 +138,7 @@ def test_an_endless_chain_without_time_is_stuck(loop: SimLoop, monkeypatch: pyte
         loop.run_until_idle()
 
 
-def test_an_error_nobody_handled_ends_the_run(loop: SimLoop) -> None:
+def test_an_error_no_one_handled_ends_the_run(loop: SimLoop) -> None:
     loop.call_later(1, lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         loop.run_for(5)

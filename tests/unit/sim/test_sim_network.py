@@ -14,12 +14,12 @@ CLIENT = "10.0.0.2"
 
 
 class World:
-    """One broker that answers everything, some clients, and the story of what was heard when."""
+    """One broker that answers everything, some clients, and the transcript of what was heard when."""
 
     def __init__(self, seed: int = 1, latency_ms: tuple[float, float] = (1, 200), *, wire: bool = False) -> None:
         self.loop = SimLoop()
         self.network = SimNetwork(self.loop, Chance(seed), latency_ms=latency_ms, wire=wire)
-        self.story: list[tuple[float, str]] = []
+        self.transcript: list[tuple[float, str]] = []
         self.network.listen(BROKER, self)
 
     def connected(self, channel: Channel) -> None:
@@ -34,7 +34,7 @@ class World:
         self.note(f"broker loses {channel.remote}")
 
     def note(self, what: str) -> None:
-        self.story.append((round(self.loop.time(), 6), what))
+        self.transcript.append((round(self.loop.time(), 6), what))
 
     def connect(self, ip: str = CLIENT) -> Channel:
         def heard(commands: list[RemotingCommand], _: Channel) -> None:
@@ -45,9 +45,9 @@ class World:
 
     def after(self, seconds: float) -> list[str]:
         """What is heard within the next seconds."""
-        known = len(self.story)
+        known = len(self.transcript)
         self.loop.run_for(seconds)
-        return [what for _, what in self.story[known:]]
+        return [what for _, what in self.transcript[known:]]
 
 
 def send(channel: Channel, *numbers: int) -> None:
@@ -62,7 +62,7 @@ def run(seed: int) -> list[tuple[float, str]]:
         send(channels[n % 3], n)
         world.loop.run_for(0.01)
     world.loop.run_for(2)
-    return world.story
+    return world.transcript
 
 
 def test_a_seed_is_a_run() -> None:
@@ -78,7 +78,7 @@ def test_each_connection_keeps_its_order_whatever_the_latency() -> None:
             send(channel, number)
             world.loop.run_for(0.003)
         heard = world.after(10)
-        whole = [what for _, what in world.story]
+        whole = [what for _, what in world.transcript]
         assert [what for what in whole if what.startswith("broker hears")] == [f"broker hears {n}" for n in range(25)]
         assert [what for what in whole if what.startswith(CLIENT)] == [f"{CLIENT} hears {n}" for n in range(25)]
         assert heard
@@ -91,7 +91,7 @@ def test_latency_stays_within_its_limits() -> None:
     began = world.loop.time()
     send(channel, 1)
     world.loop.run_for(1)
-    times = {what: at - began for at, what in world.story}
+    times = {what: at - began for at, what in world.transcript}
     assert 0.005 <= times["broker hears 1"] <= 0.010
     assert 0.010 <= times[f"{CLIENT} hears 1"] <= 0.020
 
@@ -146,7 +146,7 @@ def test_held_bytes_go_on_in_order_when_released() -> None:
     assert world.after(10) == ["broker hears 3", f"{CLIENT} hears 3"]
 
 
-def test_over_a_cut_or_held_link_nobody_connects() -> None:
+def test_over_a_cut_or_held_link_no_one_connects() -> None:
     world = World()
     for verb in (world.network.partition, world.network.hold):
         began = world.loop.time()

@@ -21,7 +21,7 @@ HA = f"{MASTER}:10912"
 
 
 class RawSlave:
-    """Somebody who speaks the protocol by hand, and keeps what comes with the second it came."""
+    """Someone who speaks the protocol by hand, and keeps what comes with the second it came."""
 
     def __init__(self, pair: "Pair") -> None:
         self._pair = pair

@@ -106,7 +106,7 @@ def test_over_90_percent_puts_are_refused_until_there_is_room() -> None:
     store = stores.opened()
     stores.advance(30)
     store.cleaning.ballast_bytes = LIMIT * 91 // 100
-    assert store.writable  # nobody has looked yet
+    assert store.writable  # no one has looked yet
     stores.advance(10)
     assert (store.writable, store.disk_state) == (False, "full")
     assert store.put_message(message()).status is PutMessageStatus.SERVICE_NOT_AVAILABLE

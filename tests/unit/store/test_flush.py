@@ -11,7 +11,7 @@ from tests.unit.store.stores import HOST, Stores, message
 
 
 class SlowFlusher:
-    """Keeps what it is given until told to do it."""
+    """Keeps what it is given until asked to do it."""
 
     def __init__(self) -> None:
         self.given: list[tuple[Callable[[], None], Callable[[BaseException | None], None]]] = []
@@ -69,7 +69,7 @@ def test_sync_flush_answers_all_of_a_turn_with_one_flush() -> None:
     assert answers[3:] == [(3, True)]
 
 
-def test_who_waits_longer_than_five_seconds_is_told_so() -> None:
+def test_who_waits_longer_than_five_seconds_is_informed() -> None:
     stores = Stores(flush="SYNC_FLUSH")
     store, flusher = slow(stores)
     answers: list[bool] = []

@@ -161,18 +161,18 @@ def test_a_small_file_that_is_taken_in_parts_is_whole(tmp_path: Path, monkeypatc
     assert disk.read("table") == b"0123456789"
 
 
-def test_what_a_disk_refuses_is_told_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_disk_refuses_is_reported_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: int) -> None:
         raise NO_ROOM
 
-    told: list[tuple[int | None, int]] = []
+    reported: list[tuple[int | None, int]] = []
     disk = FileDisk(tmp_path)
-    disk.refused = lambda why, asked_bytes: told.append((why.errno, asked_bytes))
+    disk.refused = lambda why, asked_bytes: reported.append((why.errno, asked_bytes))
     disk.map("file", 1 << 20).close()
     monkeypatch.setattr(blocks, "_allocate", full)
     with pytest.raises(StoreFull, match="cannot write file: No space left"):
         disk.reserve("file", 4_096, 69_632)
-    assert told == [(errno.ENOSPC, 65_536)]
+    assert reported == [(errno.ENOSPC, 65_536)]
 
 
 @pytest.fixture

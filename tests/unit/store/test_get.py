@@ -42,7 +42,7 @@ def test_messages_come_in_order_with_the_offset_to_go_on_from() -> None:
 @pytest.mark.parametrize(("offset", "status", "next_offset"), [
     (3, Status.OFFSET_OVERFLOW_ONE, 3), (4, Status.OFFSET_OVERFLOW_BADLY, 3), (900, Status.OFFSET_OVERFLOW_BADLY, 3),
     (-1, Status.OFFSET_TOO_SMALL, 0)])
-def test_an_offset_outside_the_queue_is_told_where_to_go(offset: int, status: Status, next_offset: int) -> None:
+def test_an_offset_outside_the_queue_is_sent_where_to_go(offset: int, status: Status, next_offset: int) -> None:
     stores = Stores()
     store = stores.opened()
     stores.put(store, *[message(n) for n in range(3)])
@@ -183,7 +183,7 @@ def test_a_moment_whose_messages_are_gone_means_the_first_that_is_left() -> None
     assert store.offset_by_time("orders", 0, begin) == store.min_offset("orders", 0) > 0
 
 
-def test_store_times_are_told_while_the_record_is_there() -> None:
+def test_store_times_are_reported_while_the_record_is_there() -> None:
     stores = Stores()
     store = stores.opened()
     assert store.earliest_store_time("orders", 0) is None

@@ -77,7 +77,7 @@ def test_a_slave_takes_no_puts() -> None:
     assert pair.slave.put_messages([message()]).status is PutMessageStatus.SERVICE_NOT_AVAILABLE
 
 
-def test_a_message_is_told_to_the_journal_once_and_a_rolled_file_by_each() -> None:
+def test_a_message_is_reported_to_the_journal_once_and_a_rolled_file_by_each() -> None:
     pair = joined()
     for _ in range(25):
         pair.put()
@@ -127,7 +127,7 @@ def test_a_killed_slave_goes_on_from_its_last_whole_message() -> None:
     assert queue_bytes(slave) == queue_bytes(pair.master)
 
 
-def test_where_nobody_listens_the_slave_tries_again_after_five_seconds() -> None:
+def test_where_no_one_listens_the_slave_tries_again_after_five_seconds() -> None:
     pair = joined()
     pair.kill_master()
     pair.pass_s(2)
@@ -143,7 +143,7 @@ def test_where_nobody_listens_the_slave_tries_again_after_five_seconds() -> None
     assert log_bytes(pair.slave) == log_bytes(pair.master)
 
 
-def test_the_journal_tells_when_a_slave_comes_falls_behind_and_is_lost() -> None:
+def test_the_journal_reports_when_a_slave_comes_falls_behind_and_is_lost() -> None:
     pair = joined(commit_log_file_bytes=1 << 20)
     pair.cut()
     pair.put(300)  # 60 KiB and more: two blocks

@@ -187,13 +187,13 @@ def test_the_journal_hears_of_one_range_per_queue_and_turn() -> None:
         store.put_message(message(n, queue_id=n % 2))
     done = store.put_messages([message(n) for n in range(4, 7)])
     store.dispatch()
-    told = stores.events(MessagesStored)
-    assert [(e.queue_id, e.first_offset, e.count, e.physical_offset) for e in told] == [
+    reported = stores.events(MessagesStored)
+    assert [(e.queue_id, e.first_offset, e.count, e.physical_offset) for e in reported] == [
         (0, 0, 5, 0), (1, 0, 2, done.store_bytes // 3)]
-    assert sum(e.bytes for e in told) == store.max_physical_offset
+    assert sum(e.bytes for e in reported) == store.max_physical_offset
 
 
-def test_arrivals_are_told_for_awaited_queues_alone() -> None:
+def test_arrivals_are_reported_for_awaited_queues_alone() -> None:
     stores = Stores()
     store = stores.opened()
     heard: list[tuple[object, ...]] = []

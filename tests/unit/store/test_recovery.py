@@ -228,7 +228,7 @@ def test_a_file_that_was_only_being_created_is_no_obstacle() -> None:
     assert numbers(stores.opened()) == [0, 2, 4]
 
 
-def test_what_is_found_at_each_step_is_told() -> None:
+def test_what_is_found_at_each_step_is_reported() -> None:
     stores = Stores()
     store = stores.killed(filled(stores))
     steps = stores.events(RecoveryDone)[-1].steps

@@ -1,4 +1,4 @@
-"""Reading stores that somebody else owns: what is no store, what is torn, what is being written."""
+"""Reading stores that someone else owns: what is no store, what is torn, what is being written."""
 
 import json
 import shutil

@@ -1,9 +1,9 @@
-"""Messages nobody was told OK for."""
+"""Messages that were not answered OK."""
 
 from sandbox.store.unanswered import Unanswered
 
 
-def test_offsets_are_unanswered_until_somebody_is_told() -> None:
+def test_offsets_are_unanswered_until_someone_is_reported() -> None:
     unanswered = Unanswered()
     unanswered.add((0, 100, 200), flushed=0)
     unanswered.answered((100,))

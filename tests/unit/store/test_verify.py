@@ -127,7 +127,7 @@ def test_what_an_open_store_has_not_dispatched_yet_is_a_note(root: Path) -> None
     assert report.sound
 
 
-def test_deleted_log_files_take_their_messages_along_and_nobody_complains(root: Path) -> None:
+def test_deleted_log_files_take_their_messages_along_and_no_one_complains(root: Path) -> None:
     (root / LOG).unlink()
     report = checked(root)
     assert report.findings == []

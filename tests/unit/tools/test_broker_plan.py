@@ -103,10 +103,10 @@ def test_an_address_others_reach_must_be_wished_for(tmp_path: Path) -> None:
     ("brokerIP1=here", "'here:9876' is no brokerIP1"),
     ("aclEnable=true", "aclEnable=true lets nobody in"),
 ])  # fmt: skip
-def test_properties_that_cannot_be_used_are_told_in_a_sentence(tmp_path: Path, properties: str, sentence: str) -> None:
-    with pytest.raises(CannotStart) as told:
+def test_unusable_properties_are_refused_in_a_sentence(tmp_path: Path, properties: str, sentence: str) -> None:
+    with pytest.raises(CannotStart) as reported:
         plan(tmp_path, properties=properties)
-    assert str(told.value).startswith(sentence)
+    assert str(reported.value).startswith(sentence)
 
 
 @pytest.mark.parametrize(("given", "sentence"), [
@@ -118,11 +118,11 @@ def test_properties_that_cannot_be_used_are_told_in_a_sentence(tmp_path: Path, p
     ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' is no address to listen on"),
     ({"slave_of": ["master:x"]}, "'master:x' is no address"),
 ])  # fmt: skip
-def test_options_that_contradict_each_other_are_told_in_a_sentence(tmp_path: Path, given: dict[str, Any],
+def test_options_that_contradict_each_other_are_reported_in_a_sentence(tmp_path: Path, given: dict[str, Any],
                                                                   sentence: str) -> None:
-    with pytest.raises(CannotStart) as told:
+    with pytest.raises(CannotStart) as reported:
         plan(tmp_path, **given)
-    assert str(told.value).startswith(sentence)
+    assert str(reported.value).startswith(sentence)
 
 
 def test_a_directory_is_not_taken_for_another_number_of_brokers(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def rows(*words: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def test_a_summary_tells_what_is_there_and_how_it_was_left(root: Path) -> None:
+def test_a_summary_reports_what_is_there_and_how_it_was_left(root: Path) -> None:
     row = rows("summary", root)[0]
     assert row["abort"] is True
     assert row["lock"] == {"present": True, "holder": 0}

@@ -24,7 +24,7 @@ Answer = Callable[[RemotingCommand], RemotingCommand | None]
 
 
 class Node:
-    """A listener that answers as it is told, and writes down what it hears."""
+    """A listener that answers as it is asked, and writes down what it hears."""
 
     def __init__(self, answer: Answer = lambda c: c.reply(0, {"n": str(c.opaque)}, c.body)) -> None:
         self.answer = answer
@@ -95,7 +95,7 @@ class Port:
         assert self.guard.unfinished_bytes == 0
 
     @property
-    def told(self) -> list[ConnectionRefused | LimitReached]:
+    def reported(self) -> list[ConnectionRefused | LimitReached]:
         return [entry.event for entry in self.journal.since(0)
                 if isinstance(entry.event, ConnectionRefused | LimitReached)]
 
@@ -151,9 +151,9 @@ class Raw:
             await in_time(self.writer.wait_closed())
 
 
-async def in_time(story: Awaitable[T]) -> T:
+async def in_time(coroutine: Awaitable[T]) -> T:
     async with asyncio.timeout(WITHIN_S):
-        return await story
+        return await coroutine
 
 
 def request(opaque: int, body: bytes | None = None, *, flag: int = 0, code: int = 31) -> RemotingCommand:

@@ -39,11 +39,11 @@ class Ends:
         self.heard.append(("lost", 0, self.clock.monotonic()))
 
     def open(self) -> list[Channel | None]:
-        def told(commands: list[RemotingCommand], _: Channel) -> None:
+        def reported(commands: list[RemotingCommand], _: Channel) -> None:
             self.heard.extend(("client", command.opaque, self.clock.monotonic()) for command in commands)
 
         answers: list[Channel | None] = []
-        self.network.connector(CLIENT).open(BROKER, told, lambda _: None, answers.append)
+        self.network.connector(CLIENT).open(BROKER, reported, lambda _: None, answers.append)
         return answers
 
     def connect(self) -> Channel:
@@ -82,7 +82,7 @@ def test_one_direction_may_pass(ends: Ends) -> None:
     assert [(who, number) for who, number, _ in ends.heard] == [("broker", 1)]
 
 
-def test_nobody_connects_over_a_cut_link_and_learns_so_after_three_seconds(ends: Ends) -> None:
+def test_no_one_connects_over_a_cut_link_and_learns_so_after_three_seconds(ends: Ends) -> None:
     ends.network.gate = lambda sender, receiver: sender != BROKER  # the way back is enough
     answers = ends.open()
     ends.loop.run_for(2.9)

@@ -19,22 +19,22 @@ class Node:
     """A listener, or the application behind a connection, that writes down what it hears."""
 
     def __init__(self, *, answers: bool = False) -> None:
-        self.story: list[object] = []
+        self.transcript: list[object] = []
         self.channels: list[Channel] = []
         self.answers = answers
 
     def connected(self, channel: Channel) -> None:
         self.channels.append(channel)
-        self.story.append(f"connected {channel.remote}")
+        self.transcript.append(f"connected {channel.remote}")
 
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
-        self.story.append([command.opaque for command in commands])
+        self.transcript.append([command.opaque for command in commands])
         if self.answers:
             for command in commands:
                 channel.send(command.reply(0))
 
     def disconnected(self, channel: Channel) -> None:
-        self.story.append(f"disconnected {channel.remote}")
+        self.transcript.append(f"disconnected {channel.remote}")
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ def test_what_is_sent_in_one_turn_is_one_batch_in_a_later_one(loop: SimLoop, net
     channel = connect(loop, network, client)
     for number in (1, 2, 3):
         channel.send(request(number))
-    assert broker.story == ["connected 10.0.0.2:32768"]
+    assert broker.transcript == ["connected 10.0.0.2:32768"]
     loop.run_until_idle()
     channel.send(request(4))
     loop.run_until_idle()
-    assert broker.story[1:] == [[1, 2, 3], [4]]
-    assert client.story == [[1, 2, 3], [4]]
+    assert broker.transcript[1:] == [[1, 2, 3], [4]]
+    assert client.transcript == [[1, 2, 3], [4]]
 
 
 def test_nothing_is_heard_inside_a_send(loop: SimLoop, network: LoopbackNetwork) -> None:
@@ -114,7 +114,7 @@ def test_ports_go_round_and_pass_over_those_in_use(loop: SimLoop, network: Loopb
         connect(loop, network, Node())
 
 
-def test_nobody_listens_there(loop: SimLoop, network: LoopbackNetwork) -> None:
+def test_no_one_listens_there(loop: SimLoop, network: LoopbackNetwork) -> None:
     with pytest.raises(ConnectFailed, match=f"nobody listens at {BROKER}"):
         connect(loop, network, Node())
     answers: list[object] = []
@@ -129,9 +129,9 @@ def test_open_answers_in_a_later_turn(loop: SimLoop, network: LoopbackNetwork) -
     network.listen(BROKER, broker)
     network.connector("10.0.0.2").open(BROKER, client.handle, client.disconnected,
                                        lambda channel: channel.send(request(7)) if channel else None)
-    assert broker.story == []
+    assert broker.transcript == []
     loop.run_until_idle()
-    assert client.story == [[7]]
+    assert client.transcript == [[7]]
 
 
 def test_an_address_is_listened_at_once(network: LoopbackNetwork) -> None:
@@ -150,10 +150,10 @@ def test_a_close_is_heard_at_both_ends_after_all_that_was_sent(loop: SimLoop, ne
     channel.close()
     channel.close()
     channel.send(request(2))
-    assert client.story == []
+    assert client.transcript == []
     loop.run_until_idle()
-    assert broker.story[1:] == [[1], "disconnected 10.0.0.2:32768"]
-    assert client.story == [f"disconnected {BROKER}"]
+    assert broker.transcript[1:] == [[1], "disconnected 10.0.0.2:32768"]
+    assert client.transcript == [f"disconnected {BROKER}"]
     assert not broker.channels[0].is_open
     assert network.connections() == []
 
@@ -165,7 +165,7 @@ def test_after_its_own_close_an_end_hears_no_more_commands(loop: SimLoop, networ
     broker.channels[0].send(request(1))
     channel.close()
     loop.run_until_idle()
-    assert client.story == [f"disconnected {BROKER}"]
+    assert client.transcript == [f"disconnected {BROKER}"]
 
 
 def test_both_ends_may_close_at_once_and_each_hears_it_once(loop: SimLoop, network: LoopbackNetwork) -> None:
@@ -175,8 +175,8 @@ def test_both_ends_may_close_at_once_and_each_hears_it_once(loop: SimLoop, netwo
     channel.close()
     broker.channels[0].close()
     loop.run_until_idle()
-    assert broker.story == ["connected 10.0.0.2:32768", "disconnected 10.0.0.2:32768"]
-    assert client.story == [f"disconnected {BROKER}"]
+    assert broker.transcript == ["connected 10.0.0.2:32768", "disconnected 10.0.0.2:32768"]
+    assert client.transcript == [f"disconnected {BROKER}"]
 
 
 def test_a_node_that_leaves_hears_nothing_more_and_its_clients_do(loop: SimLoop, network: LoopbackNetwork) -> None:
@@ -186,8 +186,8 @@ def test_a_node_that_leaves_hears_nothing_more_and_its_clients_do(loop: SimLoop,
     channel.send(request(1))
     network.unlisten(BROKER)
     loop.run_until_idle()
-    assert broker.story == ["connected 10.0.0.2:32768"]
-    assert client.story == [f"disconnected {BROKER}"]
+    assert broker.transcript == ["connected 10.0.0.2:32768"]
+    assert client.transcript == [f"disconnected {BROKER}"]
     assert not channel.is_open
     with pytest.raises(ConnectFailed):
         connect(loop, network, client)
@@ -208,10 +208,10 @@ def test_a_handler_that_fails_keeps_its_connection(loop: SimLoop, network: Loopb
         loop.run_until_idle()
     channel.send(request(2))
     loop.run_until_idle()
-    assert broker.story[1:] == [[1], [2]]
+    assert broker.transcript[1:] == [[1], [2]]
 
 
-def test_a_connection_nobody_waits_for_any_more_is_closed(loop: SimLoop, network: LoopbackNetwork) -> None:
+def test_a_connection_no_one_waits_for_any_more_is_closed(loop: SimLoop, network: LoopbackNetwork) -> None:
     broker = Node()
     network.listen(BROKER, broker)
 
@@ -229,7 +229,7 @@ def test_a_connection_nobody_waits_for_any_more_is_closed(loop: SimLoop, network
     assert network.connections() == []
 
 
-def test_over_a_cut_link_bytes_vanish_and_nobody_hears_of_it(loop: SimLoop, network: LoopbackNetwork) -> None:
+def test_over_a_cut_link_bytes_vanish_and_no_one_hears_of_it(loop: SimLoop, network: LoopbackNetwork) -> None:
     broker, client = Node(answers=True), Node()
     network.listen(BROKER, broker)
     channel = connect(loop, network, client)
@@ -237,14 +237,14 @@ def test_over_a_cut_link_bytes_vanish_and_nobody_hears_of_it(loop: SimLoop, netw
     network.gate = lambda sender, receiver: not (cut and sender == BROKER)
     channel.send(request(1))
     loop.run_until_idle()
-    assert (broker.story[1:], client.story) == ([[1]], [])
+    assert (broker.transcript[1:], client.transcript) == ([[1]], [])
     cut = False
     channel.send(request(2))
     loop.run_until_idle()
-    assert (broker.story[1:], client.story) == ([[1], [2]], [[2]])
+    assert (broker.transcript[1:], client.transcript) == ([[1], [2]], [[2]])
 
 
-def test_over_a_cut_link_nobody_connects_until_time_is_over(loop: SimLoop, network: LoopbackNetwork) -> None:
+def test_over_a_cut_link_no_one_connects_until_time_is_over(loop: SimLoop, network: LoopbackNetwork) -> None:
     network.listen(BROKER, Node())
     network.gate = lambda *_: False
     with pytest.raises(ConnectFailed):
@@ -264,7 +264,7 @@ def test_an_end_that_missed_the_close_learns_of_it_with_its_next_command(loop: S
     network.gate = None
     channel.send(request(1))
     loop.run_until_idle()
-    assert client.story == [f"disconnected {BROKER}"]
+    assert client.transcript == [f"disconnected {BROKER}"]
 
 
 def test_a_slow_link_takes_its_time_on_the_clock_and_keeps_order(loop: SimLoop) -> None:
@@ -279,9 +279,9 @@ def test_a_slow_link_takes_its_time_on_the_clock_and_keeps_order(loop: SimLoop) 
     network.delay = None
     channel.send(request(2))
     channel.close()
-    assert broker.story[1:] == []
+    assert broker.transcript[1:] == []
     loop.run_for(0.11)
-    assert broker.story[1:] == [[1, 2], "disconnected 10.0.0.2:32768"]
+    assert broker.transcript[1:] == [[1, 2], "disconnected 10.0.0.2:32768"]
 
 
 def test_a_tap_sees_every_command(loop: SimLoop, network: LoopbackNetwork) -> None:
@@ -297,7 +297,7 @@ def test_a_tap_sees_every_command(loop: SimLoop, network: LoopbackNetwork) -> No
 def test_over_the_wire_commands_are_copies_and_unwritable_ones_are_refused(loop: SimLoop) -> None:
     class Keep(Node):
         def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
-            self.story += commands
+            self.transcript += commands
 
     for wire in (False, True):
         network, broker = LoopbackNetwork(loop, wire=wire), Keep()
@@ -306,7 +306,7 @@ def test_over_the_wire_commands_are_copies_and_unwritable_ones_are_refused(loop:
         command = RemotingCommand(310, {"b": "T"}, b"body", opaque=3)
         channel.send(command)
         loop.run_until_idle()
-        arrived = broker.story[-1]
+        arrived = broker.transcript[-1]
         assert isinstance(arrived, RemotingCommand)
         assert (arrived is command) is not wire
         assert (arrived.code, arrived.ext, arrived.body, arrived.opaque) == (310, {"b": "T"}, b"body", 3)

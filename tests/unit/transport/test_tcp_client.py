@@ -22,7 +22,7 @@ from tests.unit.transport.tcp_stage import Node, Port, in_time, request
 KIB = 1024
 
 
-def nobody(channel: object) -> None:
+def ignore_end(channel: object) -> None:
     """Who does not care about the end of a connection."""
 
 
@@ -62,20 +62,20 @@ async def test_a_large_body_crosses_whole() -> None:
         await in_time(connector.close())
 
 
-async def test_where_nobody_listens_connecting_fails_with_a_sentence() -> None:
+async def test_where_no_one_listens_connecting_fails_with_a_sentence() -> None:
     connector = TcpConnector()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(ConnectFailed, match=f"nobody listens at {address}"):
-            await in_time(connector.connect(address, lambda *_: None, nobody))
+            await in_time(connector.connect(address, lambda *_: None, ignore_end))
         answer: asyncio.Future[Channel | None] = asyncio.get_running_loop().create_future()
-        connector.open(address, lambda *_: None, nobody, answer.set_result)
+        connector.open(address, lambda *_: None, ignore_end, answer.set_result)
         assert not answer.done(), "it is told in a later turn"
         assert await in_time(answer) is None
     for nonsense in ("nowhere", "127.0.0.1:99999", "127.0.0.1:x"):
         with pytest.raises(ConnectFailed):
-            await in_time(connector.connect(nonsense, lambda *_: None, nobody))
+            await in_time(connector.connect(nonsense, lambda *_: None, ignore_end))
 
 
 async def test_who_does_not_answer_is_not_waited_for_for_ever() -> None:
@@ -88,7 +88,7 @@ async def test_who_does_not_answer_is_not_waited_for_for_ever() -> None:
         said: list[str] = []
         while not said:
             try:
-                await in_time(connector.connect(address, lambda *_: None, nobody))
+                await in_time(connector.connect(address, lambda *_: None, ignore_end))
             except ConnectFailed as why:
                 said.append(str(why))
         assert said == [f"{address} did not answer within 0.2 s"]
@@ -98,7 +98,7 @@ async def test_who_does_not_answer_is_not_waited_for_for_ever() -> None:
 async def test_a_waiter_that_is_cancelled_leaves_no_connection_behind() -> None:
     async with Port() as port:
         connector = TcpConnector()
-        connecting = asyncio.ensure_future(connector.connect(port.server.address, lambda *_: None, nobody))
+        connecting = asyncio.ensure_future(connector.connect(port.server.address, lambda *_: None, ignore_end))
         await asyncio.sleep(0)
         connecting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -106,7 +106,7 @@ async def test_a_waiter_that_is_cancelled_leaves_no_connection_behind() -> None:
         await in_time(connector.close())
 
 
-async def test_each_end_hears_of_the_end_once_whoever_began() -> None:
+async def test_each_end_hears_of_the_end_once_whichever_end_began() -> None:
     async with Port() as port:
         caller, connector = Caller(), TcpConnector()
         first = await connector.connect(port.server.address, caller.handle, caller.disconnected)
@@ -129,7 +129,7 @@ async def test_a_connector_that_closes_ends_what_it_opened_and_opens_nothing_mor
         caller, connector = Caller(), TcpConnector()
         for _ in range(3):
             await connector.connect(port.server.address, caller.handle, caller.disconnected)
-        connector.open(port.server.address, caller.handle, caller.disconnected, nobody)
+        connector.open(port.server.address, caller.handle, caller.disconnected, ignore_end)
         await in_time(connector.close())
         assert len(caller.gone) == 3
         with pytest.raises(ConnectFailed):
@@ -157,7 +157,7 @@ async def test_a_server_that_talks_nonsense_is_left() -> None:
 async def test_a_request_that_fits_into_no_frame_is_the_callers_mistake() -> None:
     async with Port() as port:
         connector = TcpConnector()
-        channel = await connector.connect(port.server.address, lambda *_: None, nobody)
+        channel = await connector.connect(port.server.address, lambda *_: None, ignore_end)
         with pytest.raises(ProtocolViolation, match="header of"):
             channel.send(RemotingCommand(10, {"properties": "x" * 1_100_000}))
         assert channel.is_open
@@ -244,7 +244,7 @@ async def test_a_client_that_does_not_trust_the_certificate_does_not_connect(cer
     async with Port(tls=server_side(certificate)) as port:
         connector = TcpConnector(tls=ssl.create_default_context())
         with pytest.raises(ConnectFailed, match="certificate"):
-            await in_time(connector.connect(port.server.address, lambda *_: None, nobody))
+            await in_time(connector.connect(port.server.address, lambda *_: None, ignore_end))
         await in_time(connector.close())
 
 

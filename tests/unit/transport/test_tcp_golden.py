@@ -36,7 +36,7 @@ pytestmark = pytest.mark.golden
 
 WIRE = Path(__file__).parents[2] / "golden" / "wire"
 ADDRESS = "127.0.0.1:10911"
-MARK = 9_999  # a request code nobody knows is answered at once, with 3
+MARK = 9_999  # a request code no one knows is answered at once, with 3
 PORT = re.compile(r"127\.0\.0\.1:\d+")
 CHUNKS = (1, 2, 3, 5, 7, 1, 1, 4, 60, 8, 1, 300, 1, 1, 4_000, 1, 65_536)
 
@@ -52,7 +52,7 @@ def recorded(kind: str) -> list[tuple[tuple[str, int], bytes]]:
 
 @contextmanager
 def both_nodes() -> Iterator[tuple[SharedListener, ScaledClock, Journal]]:
-    """A broker and its name server; time stands still."""
+    """A broker and its name server; time is paused."""
     clock = ScaledClock(asyncio.get_running_loop(), start_ms=1_700_000_000_000, rate=0)
     journal = Journal(clock)
     store = MessageStore(small_store(), disk=SimDisk(Chance(7), clock), clock=clock, journal=journal,

@@ -33,7 +33,7 @@ async def test_a_connection_that_is_over_goes_without_the_garbage_collector() ->
 
 
 async def test_the_machine_keeps_little_for_a_client_that_does_not_read() -> None:
-    """Left to itself Linux gives each connection up to 4 MiB for what it is told, and 32 for what it says."""
+    """Left to itself Linux gives each connection up to 4 MiB for what it receives, and 32 for what it sends."""
     async with Port(limits=TcpLimits(socket_bytes=64 * KIB)) as port:
         client = await port.client()
         client.say(request(1))

@@ -1,4 +1,4 @@
-"""Whoever is refused is told in the log once, counted, and costs nobody else anything."""
+"""A refused client is reported in the log once, counted, and costs no one else anything."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ KIB = 1024
 
 
 def refused(port: Port) -> list[tuple[str, int | None]]:
-    return [(event.reason, event.request_code) for event in port.told if isinstance(event, ConnectionRefused)]
+    return [(event.reason, event.request_code) for event in port.reported if isinstance(event, ConnectionRefused)]
 
 
 def test_the_log_has_a_line_for_each_of_the_first_and_one_that_counts_the_others(
@@ -109,7 +109,7 @@ async def test_a_port_that_closes_who_is_silent_says_so() -> None:
 
 
 async def test_requests_that_share_one_number_count_each() -> None:
-    """Else whoever numbers all of them alike could leave any number waiting."""
+    """Else a client that numbers all of them alike could leave any number waiting."""
     parked: list[RemotingCommand] = []
     node = Node(lambda c: parked.append(c))  # type: ignore[func-returns-value]
     async with Port(node, limits=TcpLimits(pending_requests=4)) as port:
@@ -118,7 +118,7 @@ async def test_requests_that_share_one_number_count_each() -> None:
         busy = await client.read(2)
         assert [(c.opaque, c.code) for c in busy] == [(7, 2), (7, 2)]
         assert (len(parked), port.guard.refused[PENDING]) == (4, 2)
-        assert [type(event) for event in port.told] == [LimitReached]
+        assert [type(event) for event in port.reported] == [LimitReached]
         for c in parked[:4]:
             node.channels[0].send(c.reply(0))
         await client.read(4)

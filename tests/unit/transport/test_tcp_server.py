@@ -48,7 +48,7 @@ def test_any_cut_of_the_stream_gives_the_same_answers(sizes: list[int], cuts: li
     """Also when what follows the last frame is none: what came before it is answered all the same."""
     stream = b"".join(encode(request(n, bytes(size) or None)) for n, size in enumerate(sizes)) + b"\xff" + noise
 
-    async def story() -> None:
+    async def coroutine() -> None:
         async with Port() as port:
             client = await port.client()
             ends = sorted({min(cut, len(stream)) for cut in cuts} | {len(stream)})
@@ -64,7 +64,7 @@ def test_any_cut_of_the_stream_gives_the_same_answers(sizes: list[int], cuts: li
             await client.close()
             assert port.guard.refused["protocol"] == (len(noise) >= 7)
 
-    asyncio.run(story())
+    asyncio.run(coroutine())
 
 
 GARBAGE = {
@@ -87,14 +87,14 @@ async def test_a_client_of_rocketmq_5_that_speaks_grpc_is_named(caplog: pytest.L
         client = await port.client()
         client.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9))
         assert await client.closed() == b""
-        [told] = port.told
-        assert isinstance(told, ConnectionRefused)
-        assert (told.reason, told.remark) == ("protocol", NO_GRPC)
+        [reported] = port.reported
+        assert isinstance(reported, ConnectionRefused)
+        assert (reported.reason, reported.remark) == ("protocol", NO_GRPC)
         assert NO_GRPC in caplog.text
 
 
 @pytest.mark.parametrize("what", GARBAGE)
-async def test_bytes_that_are_no_frame_end_their_connection_and_nobody_elses(what: str) -> None:
+async def test_bytes_that_are_no_frame_end_their_connection_and_no_one_elses(what: str) -> None:
     async with Port() as port:
         other, bad = await port.client(), await port.client()
         address = bad.address
@@ -103,11 +103,11 @@ async def test_bytes_that_are_no_frame_end_their_connection_and_nobody_elses(wha
         [answer] = await bad.read(1)
         assert answer.opaque == 1, "what came before is answered"
         assert await bad.closed() == b""
-        [told] = port.told
-        assert isinstance(told, ConnectionRefused)
+        [reported] = port.reported
+        assert isinstance(reported, ConnectionRefused)
         reason = REASONS.get(what, "protocol")
-        assert (told.address, told.reason, told.request_code) == (address, reason, None)
-        assert told.remark
+        assert (reported.address, reported.reason, reported.request_code) == (address, reason, None)
+        assert reported.remark
         await port.node.until(lambda: len(port.node.gone) == 1)
         assert port.node.gone[0].why_closed == "protocol"  # type: ignore[attr-defined]
         other.say(request(2))
@@ -116,7 +116,7 @@ async def test_bytes_that_are_no_frame_end_their_connection_and_nobody_elses(wha
         await bad.close()
 
 
-async def test_refusals_are_told_five_times_a_second_and_counted_all() -> None:
+async def test_refusals_are_reported_five_times_a_second_and_counted_all() -> None:
     async with Port() as port:
         port.clock.set_rate(0)  # all of it in one second
         for _ in range(12):
@@ -124,13 +124,13 @@ async def test_refusals_are_told_five_times_a_second_and_counted_all() -> None:
             client.send(b"\xff" * 8)
             await client.closed()
             await client.close()
-        assert (port.guard.refused["protocol"], len(port.told), port.guard.unreported) == (12, 5, 7)
+        assert (port.guard.refused["protocol"], len(port.reported), port.guard.unreported) == (12, 5, 7)
         port.clock.jump_to(port.clock.now_ms() + 1_000)
         client = await port.client()
         client.send(b"\xff" * 8)
         await client.closed()
         await client.close()
-        assert len(port.told) == 6
+        assert len(port.reported) == 6
 
 
 async def test_one_connection_too_many_is_closed_and_the_others_go_on() -> None:
@@ -139,7 +139,7 @@ async def test_one_connection_too_many_is_closed_and_the_others_go_on() -> None:
         await port.node.until(lambda: len(port.node.channels) == 2)
         third = await port.client()
         assert await third.closed() == b""
-        assert [event.reason for event in port.told if isinstance(event, ConnectionRefused)] == ["connections"]
+        assert [event.reason for event in port.reported if isinstance(event, ConnectionRefused)] == ["connections"]
         await first.close()
         await port.node.until(lambda: len(port.node.gone) == 1)
         fourth = await port.client()
@@ -172,7 +172,7 @@ async def test_requests_beyond_the_pending_ones_are_answered_with_code_2() -> No
         assert [(c.opaque, c.code) for c in busy] == [(10, ResponseCode.SYSTEM_BUSY), (11, ResponseCode.SYSTEM_BUSY)]
         assert "busy" in (busy[0].remark or "")
         assert [c.opaque for c in parked] == [*range(8), 100, 8, 9]
-        assert [event.limit for event in port.told] == ["pending_requests"]  # type: ignore[union-attr]
+        assert [event.limit for event in port.reported] == ["pending_requests"]  # type: ignore[union-attr]
         node.channels[0].send(parked[0].reply(0))
         client.say(request(12), request(13))
         answered, refused = await client.read(2)
@@ -193,7 +193,7 @@ async def test_parked_pulls_are_no_debt_and_heartbeats_are_never_refused() -> No
         await client.close()
 
 
-async def test_requests_nobody_answers_do_not_count_for_ever() -> None:
+async def test_requests_no_one_answers_do_not_count_for_ever() -> None:
     node = Node(lambda c: None)
     async with Port(node, limits=TcpLimits(pending_requests=4)) as port:
         client = await port.client()
@@ -217,7 +217,7 @@ async def test_who_says_no_more_gets_what_was_asked_and_is_closed() -> None:
         await client.close()
 
 
-async def test_half_a_frame_waits_and_holds_nobody_up() -> None:
+async def test_half_a_frame_waits_and_holds_no_one_up() -> None:
     frame = encode(request(1, bytes(5_000)))
     async with Port() as port:
         slow, other = await port.client(), await port.client()
@@ -243,7 +243,7 @@ async def test_unfinished_frames_take_only_so_much_memory_together() -> None:
                 await asyncio.sleep(0)
         clients[2].send(begun)
         assert await clients[2].closed() == b""
-        assert [event.reason for event in port.told if isinstance(event, ConnectionRefused)] == ["unfinished"]
+        assert [event.reason for event in port.reported if isinstance(event, ConnectionRefused)] == ["unfinished"]
         assert port.server.connections == 2
         for client in clients:
             await client.close()
@@ -297,7 +297,7 @@ async def test_who_leaves_too_much_unread_when_more_is_due_is_closed() -> None:
                 break
         assert not channel.is_open
         await port.node.until(lambda: channel in port.node.gone)
-        assert [event.reason for event in port.told if isinstance(event, ConnectionRefused)] == ["unread"]
+        assert [event.reason for event in port.reported if isinstance(event, ConnectionRefused)] == ["unread"]
         for client in (deaf, other):
             await client.close()
 
@@ -309,7 +309,7 @@ async def test_one_large_turn_of_answers_ends_nothing() -> None:
         client = await port.client()
         client.say(*(request(n) for n in range(60)))
         assert [c.opaque for c in await client.read(60)] == list(range(60))
-        assert port.told == []
+        assert port.reported == []
         await client.close()
 
 
@@ -380,7 +380,7 @@ async def test_a_silent_connection_is_closed_by_a_port_whose_node_does_not() -> 
             await client.close()
 
 
-async def test_nothing_is_heard_after_a_close_and_the_end_is_told_once() -> None:
+async def test_nothing_is_heard_after_a_close_and_the_end_is_reported_once() -> None:
     async with Port() as port:
         client = await port.client()
         client.say(request(1))

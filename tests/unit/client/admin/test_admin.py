@@ -58,7 +58,7 @@ def test_topics_and_the_route_of_one(stage: Stage) -> None:
     assert stage.ask(admin.names.masters_of("T")) == {BROKER: BROKER_ADDRESS}
 
 
-def test_a_topic_nobody_has_is_refused_with_its_code(stage: Stage) -> None:
+def test_a_topic_no_one_has_is_refused_with_its_code(stage: Stage) -> None:
     with pytest.raises(BrokerRefused) as refused:
         stage.ask(stage.admin.names.route("nobody-has-this"))
     assert refused.value.code == 17
@@ -176,7 +176,7 @@ def test_offsets_are_asked_and_written(stage: Stage) -> None:
 def test_a_group_is_sent_elsewhere(stage: Stage) -> None:
     with pytest.raises(BrokerRefused) as refused:
         stage.ask(stage.admin.offsets.reset_by_time(BROKER_ADDRESS, "G", "T", 0))
-    assert refused.value.code == 1  # nobody of that name has committed yet
+    assert refused.value.code == 1  # no one of that name has committed yet
     work = Work(stage.world)
     stage.world.consumer("c1", work)
     stage.world.send(5)
@@ -226,7 +226,7 @@ def test_looking_moves_nobodys_offset(stage: Stage) -> None:
     assert stage.ask(stage.admin.brokers.consumer_offsets(BROKER_ADDRESS)) == before
 
 
-def test_nobody_there_is_another_error_than_a_refusal(stage: Stage) -> None:
+def test_no_one_there_is_another_error_than_a_refusal(stage: Stage) -> None:
     with pytest.raises(ConnectFailed):
         stage.ask(stage.admin.brokers.runtime("10.0.0.99:10911"))
 
@@ -246,7 +246,7 @@ def test_the_next_name_server_is_asked_when_one_is_gone(stage: Stage) -> None:
         stage.ask(gone.names.cluster())
 
 
-def test_a_closed_administrator_asks_nobody(stage: Stage) -> None:
+def test_a_closed_administrator_asks_no_one(stage: Stage) -> None:
     stage.ask(stage.admin.names.cluster())
     stage.admin.close()
     with pytest.raises(ConnectFailed):

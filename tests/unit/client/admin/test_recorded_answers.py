@@ -134,7 +134,7 @@ def test_an_answer_of_another_kind_is_an_error_of_its_own(stage: Stage, body: by
     stage.server.body = body
     question = stage.admin.groups.stats(ADDRESS, GROUP, TOPIC)
     if not body:
-        assert stage.ask(question) == {}  # nothing to tell
+        assert stage.ask(question) == {}  # nothing to report
         return
     with pytest.raises(UnreadableAnswer, match="GET_CONSUME_STATS"):
         stage.ask(question)
