@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.simple_tag
 def why(name: str) -> SafeString:
-    """A name that nobody explains is a mistake, and says so."""
+    """Raises KeyError for a name without an explanation."""
     if name not in EXPLAINED:
         raise KeyError(name)
     return format_html('data-why="{}" aria-describedby="why-{}"', name, name)

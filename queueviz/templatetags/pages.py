@@ -44,7 +44,7 @@ def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
 
 @register.simple_tag
 def vendor_script(package: str, name: str) -> SafeString:
-    """A script of somebody else, named with version and hash."""
+    """A third-party script, named with version and hash."""
     entry = _vendored()[package, name]
     return format_html(
         '<script src="{}" integrity="{}" defer></script>', static(f"vendor/{entry['file']}"), entry["integrity"]
@@ -151,7 +151,7 @@ class _Missing(dict[str, str]):
         return number(None)
 
 
-STAGES = {
+TEMPLATES = {
     "empty": _("one name server, one broker, nothing else"),
     "flights": _("a year of flights at 600 times their speed, read by two groups"),
     "orders": _("two brokers, eight queues, three concurrent consumers"),
@@ -164,8 +164,8 @@ STAGES = {
 
 
 @register.simple_tag
-def stage_text(name: str) -> object:
-    return STAGES.get(name, "")
+def template_text(name: str) -> object:
+    return TEMPLATES.get(name, "")
 
 
 @register.simple_tag

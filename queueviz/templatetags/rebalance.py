@@ -24,7 +24,7 @@ def plan_picture(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.filter
 def strategy_word(name: str | None) -> str:
-    """What people call it; a strategy of somebody's own keeps its name."""
+    """Its usual name; a user's own strategy keeps its class name."""
     return word(f"strategy.{'MACHINE_ROOM_NEARBY' if name == NEARBY else name}") if name else UNKNOWN
 
 

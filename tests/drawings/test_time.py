@@ -42,7 +42,7 @@ HEAR = """({ SandboxClock }, frames) => {
 
 
 def test_a_frame_read_before_the_newest_one_does_not_turn_the_clock_back(modules: Modules) -> None:
-    """The board said that the world stands still; another channel was read a moment before, and comes later."""
+    """The board said that the world is paused; another channel was read a moment before, and comes later."""
     stopped = [(1000, 1, "40"), (2000, 0, "41")]
     assert modules("clock", HEAR, [*stopped, (1990, 1, "40")]) == 0
     assert modules("clock", HEAR, [*stopped, (2000, 1, "42")]) == 1
