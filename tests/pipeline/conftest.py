@@ -9,6 +9,7 @@ import pytest
 
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from tests.golden.golden_stores import unpack
+from tests.pipeline.worlds import begun, member, record, sent
 
 Told = list[dict[str, Any]]
 Run = Callable[..., Told]
@@ -46,3 +47,15 @@ def run(child: Child, tmp_path: Path) -> Run:
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that a real broker wrote."""
     return unpack("basic-clean", tmp_path_factory.mktemp("golden"))
+
+
+@pytest.fixture
+def long_audit(tmp_path: Path) -> Order:
+    """A delivery audit of fifty consumed messages: some fifty stages, and five tables that the run keeps on its way."""
+    with begun(tmp_path / "world") as world:
+        member(world)
+        sent(world, 50)
+        world.run(30)
+        made = record(world, tmp_path / "world")
+    return Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
+                 {"s": str(made.journal)}, str(tmp_path / "out"), {})

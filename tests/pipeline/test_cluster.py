@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.launch import ENDED, Child, Order, Where, environment_of, spark_home
-from sandbox.simulation.world import World
-from tests.pipeline.test_delivery_audit_verdicts import begun, member, sent
 from tests.pipeline.test_errors import WITHIN_S, command
 from tests.pipeline.test_errors_midway import children
-from tests.pipeline.worlds import record
 from tests.server.server import ROOT
 
 pytestmark = pytest.mark.pipeline
@@ -59,19 +56,11 @@ def test_executors_have_our_code_from_the_session_and_from_nowhere_else(tmp_path
 
 
 @pytest.mark.nightly
-def test_a_run_goes_on_when_an_executor_dies(tmp_path: Path) -> None:
+def test_a_run_goes_on_when_an_executor_dies(long_audit: Order, tmp_path: Path) -> None:
     """Other ones have to do its work again, and must find what the run had made before."""
-    world: World
-    with begun(tmp_path / "world") as world:
-        member(world)
-        sent(world, 50)
-        world.run(30)
-        made = record(world, tmp_path / "world")
-    out = tmp_path / "out"
     with (tmp_path / "words").open("wb") as words, Child(Where(MASTER), tmp_path / "spark", os.environ,
                                                          errors=words) as child:
-        child.order(Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
-                          {"s": str(made.journal)}, str(out), {}))
+        child.order(long_audit)
         killed = False
         for told in child.reports():
             if told["state"] in ENDED:
@@ -82,4 +71,4 @@ def test_a_run_goes_on_when_an_executor_dies(tmp_path: Path) -> None:
                 os.kill(executors[0], signal.SIGKILL)
                 killed = True
     assert (killed, told["state"], told.get("why")) == (True, "done", None)
-    assert list(out.glob(".kept-*")) == []
+    assert list(Path(long_audit.out).glob(".kept-*")) == []

@@ -20,33 +20,15 @@ from sandbox.journal.schema import from_row
 from sandbox.journal.segments import SegmentWriter, last_seq, rows_since
 from sandbox.pipeline.launch import ENDED, Child, Order
 from sandbox.pipeline.results import manifest_of
-from sandbox.simulation.world import BEGIN_MS, World
+from sandbox.simulation.world import BEGIN_MS
 from tests.pipeline.audits import Row, Table, run_over, table
 from tests.pipeline.conftest import Run
 from tests.pipeline.test_store_offsets import Broker
-from tests.pipeline.worlds import Recorded, record
+from tests.pipeline.worlds import GROUP, Recorded, begun, member, record, sent
 
 pytestmark = pytest.mark.pipeline
 
-GROUP = "g"
 QUEUE = (GROUP, "plain", "broker-a", 0)
-
-
-def sent(world: World, count: int, **fields: object) -> None:
-    world.act("SendMessages", topic="plain", rows=[{"key": f"k-{n}", "body": "x", **fields} for n in range(count)])
-    world.run(2)
-
-
-def begun(home: Path) -> World:
-    world = World(home)
-    world.act("CreateTopic", topic="plain", write_queues=1, read_queues=1)
-    return world
-
-
-def member(world: World, actor: str = "A", expression: str = "*", **fields: object) -> None:
-    world.act("StartConsumer", actor=actor, group=GROUP, subscriptions=[["plain", expression]], work_ms=[10],
-              from_where="CONSUME_FROM_FIRST_OFFSET", **fields)
-    world.run(25)
 
 
 def moved_on(home: Path) -> Recorded:

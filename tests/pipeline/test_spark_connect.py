@@ -10,13 +10,10 @@ import pytest
 
 from sandbox.pipeline.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.results import manifest_of
-from sandbox.simulation.world import World
 from tests.pipeline.connect_server import serving
 from tests.pipeline.test_cluster import MASTER
-from tests.pipeline.test_delivery_audit_verdicts import begun, member, sent
 from tests.pipeline.test_errors import command, refused
 from tests.pipeline.test_errors_midway import children
-from tests.pipeline.worlds import record
 from tests.server.server import until
 
 pytestmark = pytest.mark.pipeline
@@ -44,19 +41,12 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
 
 
 @pytest.mark.nightly
-def test_a_run_goes_on_when_an_executor_of_the_server_dies(tmp_path: Path) -> None:
+def test_a_run_goes_on_when_an_executor_of_the_server_dies(long_audit: Order, tmp_path: Path) -> None:
     (tmp_path / "server").mkdir()
-    out = tmp_path / "out"
-    world: World
-    with begun(tmp_path / "world") as world:
-        member(world)
-        sent(world, 50)
-        world.run(30)
-        made = record(world, tmp_path / "world")
+    out = Path(long_audit.out)
     with (serving(tmp_path / "server", MASTER) as (remote, server), (tmp_path / "words").open("wb") as words,
           Child(Where(remote=remote), tmp_path / "spark", os.environ, errors=words) as child):
-        child.order(Order("r", "delivery_audit", {f"s/{name}": str(root) for name, root in made.stores.items()},
-                          {"s": str(made.journal)}, str(out), {}))
+        child.order(long_audit)
         killed: list[int] = []
 
         def kill() -> None:

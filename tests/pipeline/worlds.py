@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from sandbox.simulation.world import World
 
+GROUP = "g"
+
 
 class Recorded(NamedTuple):
     """What a job is given of one sandbox, and what its engine counted by itself: group → cause → deliveries."""
@@ -27,3 +29,20 @@ def record(world: World, home: Path) -> Recorded:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
     return Recorded(home / "sandboxes" / "world" / "journal", stores, again)
+
+
+def sent(world: World, count: int, **fields: object) -> None:
+    world.act("SendMessages", topic="plain", rows=[{"key": f"k-{n}", "body": "x", **fields} for n in range(count)])
+    world.run(2)
+
+
+def begun(home: Path) -> World:
+    world = World(home)
+    world.act("CreateTopic", topic="plain", write_queues=1, read_queues=1)
+    return world
+
+
+def member(world: World, actor: str = "A", expression: str = "*", **fields: object) -> None:
+    world.act("StartConsumer", actor=actor, group=GROUP, subscriptions=[["plain", expression]], work_ms=[10],
+              from_where="CONSUME_FROM_FIRST_OFFSET", **fields)
+    world.run(25)
