@@ -12,6 +12,7 @@ SYNC_MASTER = "SYNC_MASTER"
 SLAVE = "SLAVE"  # role of a broker with an id above 0
 
 CONSUME_QUEUE_UNIT_BYTES = 20
+FILLER_BYTES = 0x7FFF_FFFF  # as length: an entry before the first message of a queue that began in the middle
 
 
 def physical_memory_bytes() -> int:

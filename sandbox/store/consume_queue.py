@@ -6,6 +6,7 @@ from struct import Struct
 
 from sandbox.kernel.errors import StoreFull
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.config import FILLER_BYTES
 from sandbox.store.mapped_file import MappedFile
 from sandbox.store.mapped_file_queue import MappedFileQueue
 from sandbox.store.results import QueueUnit
@@ -13,7 +14,6 @@ from sandbox.store.results import QueueUnit
 log = logging.getLogger(__name__)
 
 DIRECTORY = "consumequeue"
-FILLER_BYTES = 0x7FFF_FFFF  # the length in a filler entry: no record is that long
 
 _UNIT = Struct(">qiq")  # physical_offset store_bytes tags_code
 _FILLER = _UNIT.pack(0, FILLER_BYTES, 0)

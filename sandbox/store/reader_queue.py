@@ -6,13 +6,12 @@ from itertools import islice, pairwise
 from struct import Struct
 
 from sandbox.message.record import Layout
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_files import FileRun
 from sandbox.store.reader_listing import StoreFile
 from sandbox.store.reader_log import LogReader
 from sandbox.store.results import QueueUnit
-
-UNIT_BYTES = 20
-FILLER_BYTES = 0x7FFF_FFFF  # as length: an entry before the first message of a queue that began in the middle
 
 _UNIT = Struct(">qiq")
 _UNITS_AT_ONCE = 2048

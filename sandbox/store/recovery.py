@@ -9,8 +9,8 @@ from sandbox.message.sys_flag import BORN_HOST_V6
 from sandbox.store.checkpoint import StoreCheckpoint
 from sandbox.store.commit_log import CommitLog
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
-from sandbox.store.config import MessageStoreConfig
-from sandbox.store.consume_queue import FILLER_BYTES, ConsumeQueue, iter_units
+from sandbox.store.config import FILLER_BYTES, MessageStoreConfig
+from sandbox.store.consume_queue import ConsumeQueue, iter_units
 from sandbox.store.index_service import IndexService
 from sandbox.store.mapped_file import MappedFile
 from sandbox.store.reput import ReputMessageService

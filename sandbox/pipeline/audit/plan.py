@@ -1,14 +1,15 @@
 """Divides the audit of many stores into pieces, by names and sizes alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from sandbox.pipeline.audit.found import Found, Part
 from sandbox.pipeline.audit.index_audit import audit_index
 from sandbox.pipeline.audit.log_audit import Place, audit_log
 from sandbox.pipeline.audit.lost import Lost
 from sandbox.pipeline.audit.queue_audit import QueueFile, audit_queues
+from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.places import Log
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import files_in, named_files_in, queues_in
@@ -16,8 +17,6 @@ from sandbox.store.verify_around import around, length_of
 
 PIECE_BYTES = 64 * 1024 * 1024  # of log files; smaller files share a piece
 QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which reads the log
-
-T = TypeVar("T")
 
 
 class LogPiece(NamedTuple):
@@ -72,38 +71,24 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:
     """The first pieces of work."""
-    return [LogPiece(place, tuple(logs)) for place in places
-            for logs in _shared(place.logs, PIECE_BYTES, lambda log: log.end - log.start)]
+    return [LogPiece(place, tuple(logs)) for place in places for logs in packed(place.logs, PIECE_BYTES)]
 
 
 def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Piece]:
     """The pieces that need the lost parts of the logs."""
     pieces: list[Piece] = []
     for place in places:
-        files = _queue_files(place.root)
-        pieces += [QueuePiece(place, tuple(some), lost[place.name])
-                   for some in _shared(files, QUEUE_PIECE_BYTES, lambda file: file.size_bytes)]
+        pieces += [QueuePiece(place, tuple(files), lost[place.name])
+                   for files in packed(_queue_files(place.root), QUEUE_PIECE_BYTES)]
         pieces += [IndexPiece(place, name, lost[place.name]) for name in _index_names(place.root)]
     return pieces
 
 
 def _queue_files(root: Path) -> list[QueueFile]:
-    return [QueueFile(topic, queue_id, file.start, file.end - file.start) for topic, queue_id in queues_in(root)[0]
+    return [QueueFile(topic, queue_id, file.start, file.end) for topic, queue_id in queues_in(root)[0]
             for file in files_in(root / "consumequeue" / topic / str(queue_id))[0]]
 
 
 def _index_names(root: Path) -> list[str]:
     return [Path(path).name for path, _ in named_files_in(root / "index", NAME_DIGITS)[0]]
 
-
-def _shared(files: Sequence[T], limit: int, size_of: Callable[[T], int]) -> list[list[T]]:
-    """Sequences of files of at most `limit` bytes in total, or of one larger file."""
-    shared: list[list[T]] = []
-    room = 0
-    for file in files:
-        if not shared or size_of(file) > room:
-            shared.append([])
-            room = limit
-        shared[-1].append(file)
-        room -= size_of(file)
-    return shared

@@ -10,19 +10,20 @@ from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.lost import Lost
 from sandbox.pipeline.audit.queue_units import UNITS_AT_ONCE, QueueUnits
 from sandbox.pipeline.audit.store_log import StoreLog
-from sandbox.pipeline.sources.places import UNIT_BYTES, Longs, log_files
+from sandbox.pipeline.sources.places import Longs, log_files
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.config import FILLER_BYTES
 from sandbox.store.findings import orphan_unit_text
 from sandbox.store.reader_files import OpenFiles
-from sandbox.store.reader_queue import FILLER_BYTES
 
 
 class QueueFile(NamedTuple):
-    """A file of a queue; `start` is the position in its name, in bytes."""
+    """A file of a queue: `[start, end)` in bytes of the queue."""
 
     topic: str
     queue_id: int
     start: int
-    size_bytes: int
+    end: int
 
 
 def audit_queues(place: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
@@ -31,9 +32,9 @@ def audit_queues(place: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
     with OpenFiles() as opened:
         for file in files:
             queue = QueueUnits(place.root, file.topic, file.queue_id, opened)
-            start = file.start // UNIT_BYTES
-            for begin in range(start, min(queue.end, (file.start + file.size_bytes) // UNIT_BYTES), UNITS_AT_ONCE):
-                stop = min(begin + UNITS_AT_ONCE, (file.start + file.size_bytes) // UNIT_BYTES)
+            start, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
+            for begin in range(start, min(queue.end, end), UNITS_AT_ONCE):
+                stop = min(begin + UNITS_AT_ONCE, end)
                 _check(notes, place, log, queue, np.arange(begin, stop), lost, into)
     return notes.part(place.name, into=into)
 

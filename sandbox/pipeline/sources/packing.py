@@ -22,7 +22,7 @@ def packed(pieces: Iterable[P], most_bytes: int) -> list[list[P]]:
     room = 0
     for piece in pieces:
         size = piece.end - piece.start
-        if size > room:
+        if not groups or size > room:
             groups.append([])
             room = most_bytes
         groups[-1].append(piece)

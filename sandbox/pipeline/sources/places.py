@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_listing import files_in, queues_in
 
-UNIT_BYTES = 20
-FILLER_BYTES = 0x7FFF_FFFF  # as length: an entry before the first message of a queue that began in the middle
 UNIT = np.dtype([("physical", ">i8"), ("size", ">i4"), ("tags", ">i8")])
 BLOCK = 2_048  # units compared together: most of them are valid
 HOLE_BLOCKS = 4  # this many blocks of zeros may precede more units

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.places import FILLER_BYTES, NO_END, Log, Places, Wanted, log_files, slice_places
+from sandbox.pipeline.sources.places import NO_END, Log, Places, Wanted, log_files, slice_places
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
 from sandbox.pipeline.sources.store_options import (
@@ -29,6 +29,7 @@ from sandbox.pipeline.sources.store_options import (
     roots_of,
     wanted_of,
 )
+from sandbox.store.config import FILLER_BYTES
 
 MESSAGES_PER_TASK = 65_536
 
