@@ -73,16 +73,20 @@ def two_records_text(physical: int) -> str:
     return f"the record at {physical} has the offset of one before"
 
 
-def torn_record_text(why: str) -> str:
-    return f"{why}, but a queue points here"
-
-
 def torn_tail_text(why: str) -> str:
     return f"the log ends here, before what is no record: {why}"
 
 
-def unreadable_text(why: str, lost_bytes: int) -> str:
-    return f"{why}; {lost_bytes} bytes are lost"
+def stop_of_log(why: str, lost_bytes: int | None, *, pointed_at: bool, untouched: bool) -> tuple[str, str, str] | None:
+    """Severity, code and text of a position without a record; None for the normal end of a log.
+
+    `lost_bytes`: up to the next record, None if none follows.  `pointed_at`: by a queue.
+    """
+    if lost_bytes is not None:
+        return ERROR, "unreadable", f"{why}; {lost_bytes} bytes are lost"
+    if pointed_at:
+        return ERROR, "torn_record", f"{why}, but a queue points here"
+    return None if untouched else (WARNING, "torn_tail", torn_tail_text(why))
 
 
 def chain_text(slot: int, expected: int, previous: int) -> str:
@@ -103,10 +107,6 @@ def slots_used_text(said: int, used: int) -> str:
     return f"{said} slots in use by the header, {used} by the entries"
 
 
-def miscounted_text(next_entry: int, room: int) -> str:
-    return f"by the header the next entry is {next_entry}, in a file with room for {room}"
-
-
 def missing_file_text(before: str) -> str:
     return (f"a file is missing behind {before}: entry 1 does not count from its end, "
             "and the log has keys between the two")
@@ -118,5 +118,4 @@ def stray_entry_text(physical: int, before: int, after: int) -> str:
 
 UNKNOWN_SHAPE_TEXT = ("nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
                       "(store_audit --option index_slots=N, mqstore --index-slots N)")
-NO_HEADER_TEXT = "the file ends within its header"
 FILE_SIZES_TEXT = "files differ in size; a broker refuses to start on them"

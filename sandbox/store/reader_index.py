@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.message import properties as names
 from sandbox.message.message import StoredMessage
 from sandbox.message.string_hash import index_key_hash
+from sandbox.store.findings import ERROR, Finding
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_listing import named_files_in
 
 HEADER_BYTES = 40
 SLOT_BYTES = 4
 ENTRY_BYTES = 20
-COUNT_AT = 36  # in the header
+SLOTS_USED_AT, COUNT_AT = 32, 36  # in the header
 MAX_SECONDS = 0x7FFF_FFFF
 MAX_FOUND = 64  # RocketMQ: `maxMsgsNumBatch`
 NAME_DIGITS = 17
@@ -76,6 +77,16 @@ class IndexFileReader:
         if count < 0 or self.slots <= 1:
             return count < 0
         return count > self.entries or (count <= 1 and next(self.used_slots(), None) is not None)
+
+    def header_fault(self) -> Finding | None:
+        """Why its entries cannot be read, in a store that is not in use."""
+        where = f"index/{self.name}"
+        if self.size_bytes < HEADER_BYTES:
+            return Finding(ERROR, "file_sizes", where, self.size_bytes, "the file ends within its header")
+        if self.is_miscounted():
+            return Finding(ERROR, "wrong_header", where, COUNT_AT, "by the header the next entry is "
+                           f"{self.header_as_it_stands().index_count}, in a file with room for {self.entries}")
+        return None
 
     def counts_from(self, before: IndexHeader) -> bool:
         """A file's first entry counts its seconds from the end of the file before, also when that one is deleted."""
@@ -174,6 +185,14 @@ class IndexFileReader:
                 return False
             last_physical = entry.physical_offset
         return sum(1 for _ in self.used_slots()) == header.slots_used
+
+
+def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_open: bool) -> Any:
+    """Whether a slot may hold this `number` instead of its `newest` entry's; of numbers, or of arrays of them.
+
+    A higher number than the header's belongs to an incomplete entry, or to none and counts as empty.
+    """
+    return (number >= header.index_count) & (number < room if is_open else newest == 0)
 
 
 def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:

@@ -13,6 +13,7 @@ from sandbox.message import record, sys_flag
 from sandbox.message.message import StoredMessage
 from sandbox.message.record import Blank, Broken, Layout
 from sandbox.message.string_hash import tags_code
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.findings import (
     ERROR,
     FILE_SIZES_TEXT,
@@ -22,15 +23,14 @@ from sandbox.store.findings import (
     VerifyReport,
     missing_unit_text,
     orphan_unit_text,
-    torn_record_text,
+    stop_of_log,
     torn_tail_text,
     two_records_text,
-    unreadable_text,
     wrong_unit_text,
 )
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_log import Item
-from sandbox.store.reader_queue import UNIT_BYTES, ConsumeQueueReader, is_filler
+from sandbox.store.reader_queue import ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
 from sandbox.store.verify_around import around, length_of
 from sandbox.store.verify_index import IndexCheck
@@ -146,13 +146,11 @@ class _Verification:
         following = bisect_right(positions, item.at - 1)
         pointed_at = following < len(positions) and positions[following] == item.at
         beyond = self._next_sound(item.at, positions[following + pointed_at :])
-        if beyond is not None:
-            self._found.add(ERROR, "unreadable", "commitlog", item.at,
-                            unreadable_text(broken.why, beyond - item.at))
-        elif pointed_at:
-            self._found.add(ERROR, "torn_record", "commitlog", item.at, torn_record_text(broken.why))
-        elif not item.untouched:
-            self._found.add(WARNING, "torn_tail", "commitlog", item.at, torn_tail_text(broken.why))
+        stop = stop_of_log(broken.why, None if beyond is None else beyond - item.at, pointed_at=pointed_at,
+                           untouched=item.untouched)
+        if stop is not None:
+            severity, code, text = stop
+            self._found.add(severity, code, "commitlog", item.at, text)
         if beyond is None and not self._in_use:
             self._check_behind(item.at)
         return beyond

@@ -8,13 +8,12 @@ from sandbox.message import sys_flag
 from sandbox.message.message import StoredMessage
 from sandbox.store.findings import (
     ERROR,
-    NO_HEADER_TEXT,
     NOTE,
     UNKNOWN_SHAPE_TEXT,
     WARNING,
+    Finding,
     Findings,
     chain_text,
-    miscounted_text,
     missing_file_text,
     seconds_text,
     slot_text,
@@ -23,13 +22,14 @@ from sandbox.store.findings import (
 )
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import (
-    COUNT_AT,
     HEADER_BYTES,
     MAX_SECONDS,
     SLOT_BYTES,
+    SLOTS_USED_AT,
     IndexEntry,
     IndexFileReader,
     IndexHeader,
+    is_harmless,
     key_hash_of,
     keys_of,
 )
@@ -72,20 +72,14 @@ class IndexCheck:
 
     def _is_unread(self, file: IndexFileReader) -> bool:
         """Its header or size is invalid or, in a store in use, incomplete: its entries are not read."""
-        where = f"index/{file.name}"
-        if file.is_miscounted():
-            if not self._in_use:
-                self._found.add(ERROR, "wrong_header", where, COUNT_AT,
-                                miscounted_text(file.header_as_it_stands().index_count, file.entries))
-            return True
-        if file.size_bytes < HEADER_BYTES and not self._in_use:
-            self._found.add(ERROR, "file_sizes", where, file.size_bytes, NO_HEADER_TEXT)
-            return True
-        if file.slots <= 1 and file.header().index_count > 1:
-            if not self._in_use:
-                self._found.add(ERROR, "unknown_shape", where, 0, UNKNOWN_SHAPE_TEXT)
-            return True
-        return False
+        if self._in_use and file.size_bytes < HEADER_BYTES:
+            return False  # being created
+        fault = file.header_fault()
+        if fault is None and file.slots <= 1 and file.header().index_count > 1:
+            fault = Finding(ERROR, "unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT)
+        if fault is not None and not self._in_use:
+            self._found.add(*fault)
+        return fault is not None
 
     def _around(self, name: str) -> tuple[int, int]:
         """From the file before it to the one after it."""
@@ -178,14 +172,11 @@ class IndexCheck:
     def _check_slots(self, file: IndexFileReader, header: IndexHeader, newest: dict[int, int]) -> None:
         where = f"index/{file.name}"
         if header.slots_used != len(newest):
-            self._found.add(ERROR, "wrong_header", where, HEADER_BYTES - 8,
+            self._found.add(ERROR, "wrong_header", where, SLOTS_USED_AT,
                             slots_used_text(header.slots_used, len(newest)))
         for slot, number in file.used_slots():
             expected = newest.pop(slot, 0)
-            # a higher one belongs to an incomplete entry, or to none and counts as empty
-            higher = number >= header.index_count
-            harmless = higher and (number < file.entries if self._in_use else expected == 0)
-            if number != expected and not harmless:
+            if number != expected and not is_harmless(number, expected, header, file.entries, is_open=self._in_use):
                 self._found.add(ERROR, "wrong_slot", where, HEADER_BYTES + slot * SLOT_BYTES,
                                 slot_text(slot, number, expected))
         for slot, number in newest.items():

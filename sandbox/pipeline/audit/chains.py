@@ -8,10 +8,16 @@ from numpy.typing import NDArray
 
 from sandbox.pipeline.audit.found import Found, Notes
 from sandbox.store.findings import chain_text, slot_text, slots_used_text
-from sandbox.store.reader_index import HEADER_BYTES, SLOT_BYTES, IndexFileReader, IndexHeader
+from sandbox.store.reader_index import (
+    HEADER_BYTES,
+    SLOT_BYTES,
+    SLOTS_USED_AT,
+    IndexFileReader,
+    IndexHeader,
+    is_harmless,
+)
 
 ENTRIES_AT_ONCE = 65_536
-SLOTS_USED_AT = 32
 
 Entries = Callable[[int, int], NDArray[Any]]
 
@@ -87,9 +93,7 @@ class Chains:
         if self._header.slots_used != used and not (self._open and self._header.slots_used > used):
             self._notes.add(Found("wrong_header", self._path, SLOTS_USED_AT,
                                   slots_used_text(self._header.slots_used, used)))
-        # a higher number belongs to an incomplete entry, or to none and counts as an empty slot
-        on_its_way = (slots >= self._header.index_count) & (slots < self._file.entries)
-        harmless = on_its_way if self._open else (slots >= self._header.index_count) & (self._newest == 0)
+        harmless = is_harmless(slots, self._newest, self._header, self._file.entries, is_open=self._open)
         for slot in np.flatnonzero((slots != self._newest) & ~harmless).tolist():
             self._notes.add(Found("wrong_slot", self._path, HEADER_BYTES + slot * SLOT_BYTES,
                                   slot_text(slot, int(slots[slot]), int(self._newest[slot]))))

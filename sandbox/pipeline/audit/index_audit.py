@@ -18,16 +18,9 @@ from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.lost import Lost
 from sandbox.pipeline.audit.store_log import StoreLog
 from sandbox.pipeline.sources.places import Longs
-from sandbox.store.findings import (
-    NO_HEADER_TEXT,
-    UNKNOWN_SHAPE_TEXT,
-    miscounted_text,
-    missing_file_text,
-    seconds_text,
-)
+from sandbox.store.findings import UNKNOWN_SHAPE_TEXT, missing_file_text, seconds_text
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_index import (
-    COUNT_AT,
     ENTRY_BYTES,
     HEADER_BYTES,
     MAX_SECONDS,
@@ -59,11 +52,8 @@ def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
         every = index_files(place.root / "index", opened, place.index_slots)
         miscounted = {file.name for file in every if not place.open and file.is_miscounted()}
         for file in every:
-            if file.name in names and file.size_bytes < HEADER_BYTES and not place.open:
-                notes.add(Found("file_sizes", f"index/{file.name}", file.size_bytes, NO_HEADER_TEXT))
-            elif file.name in names and file.name in miscounted:
-                notes.add(Found("wrong_header", f"index/{file.name}", COUNT_AT,
-                                miscounted_text(file.header_as_it_stands().index_count, file.entries)))
+            if file.name in names and not place.open and (fault := file.header_fault()) is not None:
+                notes.add(Found(fault.code, fault.where, fault.position, fault.text))
         filled = [(file, header) for file in every
                   if (header := file.header()).index_count > 1 or file.name in miscounted]
         files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does

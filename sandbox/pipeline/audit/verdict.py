@@ -8,13 +8,7 @@ from sandbox.pipeline.audit.found import Found, Part
 from sandbox.pipeline.audit.log_audit import Place
 from sandbox.pipeline.audit.lost import FOREVER, Lost
 from sandbox.pipeline.audit.store_log import Stopped, StoreLog
-from sandbox.store.findings import (
-    FILE_SIZES_TEXT,
-    MAX_FINDINGS,
-    torn_record_text,
-    torn_tail_text,
-    unreadable_text,
-)
+from sandbox.store.findings import FILE_SIZES_TEXT, MAX_FINDINGS, stop_of_log, torn_tail_text
 
 CHECKED = ("records", "record_bytes", "bodies", "units", "queue_units", "index_entries", "not_for_queues",
            "not_dispatched", "before_queue", "without_queue", "index_entries_of_lost_records", "index_files_unread",
@@ -109,10 +103,11 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
         file = log.log_before(stop.position)
         start = file.start if file is not None else stop.position
         cut = short.pop(start, None) if stop.resume is not None or torn else None
-        said = _said(stop, torn=torn, open_now=place.open)
+        said = stop_of_log(stop.why, None if stop.resume is None else stop.resume - stop.position, pointed_at=torn,
+                           untouched=stop.untouched or place.open)
         if said is None:
             continue
-        kind, text = said
+        _, kind, text = said
         text += _leading(into, stop.position)
         text += f"; the file has {cut.end - cut.start} bytes instead of {log.file_bytes}" if cut is not None else ""
         findings.append(Found(kind, f"commitlog/{start:020}", stop.position - start, text))
@@ -139,17 +134,6 @@ def _beyond(place: Place, stops: Sequence[Stopped]) -> int | None:
     if not place.logs:
         return 0
     return None if place.open or (stops and stops[-1].resume is None) else place.logs[-1].end
-
-
-def _said(stop: Stopped, *, torn: bool, open_now: bool) -> tuple[str, str] | None:
-    """Kind and text; None for a normal end."""
-    if stop.resume is not None:
-        return "unreadable", unreadable_text(stop.why, stop.resume - stop.position)
-    if torn:
-        return "torn_record", torn_record_text(stop.why)
-    if stop.untouched or open_now:
-        return None
-    return "torn_tail", torn_tail_text(stop.why)
 
 
 def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
