@@ -32,7 +32,7 @@ def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
 def from_row(row: Row) -> Entry:
     """The entry of a row (with numbers for longs).  Raises CorruptRecord."""
     try:
-        kind = BY_NAME[row["type"]]
+        kind: Any = BY_NAME[row["type"]]
         values = {name: _frozen(row[name]) for name in kind._fields}
         event: Event = kind(**values)
         return Entry(row["seq"], row["at_ms"], row["cause"], event)

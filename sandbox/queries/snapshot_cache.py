@@ -73,7 +73,7 @@ class SnapshotCache:
         if isinstance(event, OffsetsReset):
             keys = [(event.group, MessageQueue.from_key(row[0])) for row in event.rows]
         elif (queue_id := getattr(event, "queue_id", None)) is not None:
-            mq = MessageQueue(event.topic, event.broker, queue_id)  # type: ignore[union-attr]  # who has a queue id does
+            mq = MessageQueue(event.topic, event.broker, queue_id)  # type: ignore[attr-defined]  # who has a queue id does
             keys = [(getattr(event, "group", EVERY_GROUP), mq)]
         else:
             return

@@ -71,7 +71,7 @@ def about(kind: type) -> list[str]:
 def own_doc(kind: type) -> str:
     text = (kind.__doc__ or "").strip()
     made_up = text.startswith(f"{kind.__name__}(")  # the docstring that dataclass and NamedTuple generate
-    return "" if made_up or text == "flow" else text.removeprefix("flow; ")
+    return "" if made_up else text
 
 
 def type_text(hint: Any) -> str:

@@ -14,6 +14,7 @@ import pytest
 from django.utils.translation.template import templatize
 
 from sandbox.control.actions import BY_NAME
+from sandbox.journal.events import SAID
 from sandbox.kernel.sentences import forms_of
 
 ROOT = Path(__file__).parents[2]
@@ -215,6 +216,8 @@ def test_every_text_the_site_marks_has_a_chinese_text(chinese: dict[str, tuple[s
     for name, kind in BY_NAME.items():
         for said in kind.sentences().values():
             texts += [Text(name, text) for text in forms_of(said)]
+    for name, fact in SAID.items():
+        texts += [Text(name, text) for text in (fact.word, *forms_of(fact.text))]
     assert len(texts) > 1700
     assert complaints(texts, chinese) == []
 

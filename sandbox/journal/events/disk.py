@@ -2,21 +2,26 @@
 
 from typing import NamedTuple
 
+from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Labels, Long
+from sandbox.kernel.sentences import Plural
 
 
+@said("quiet", "rolled", "{broker} began log file {file}")
 class CommitLogRolled(NamedTuple):
     broker: str
     broker_id: int
     file: str
 
 
+@said("quiet", "rolled", "{broker} began index file {file}")
 class IndexFileRolled(NamedTuple):
     broker: str
     broker_id: int
     file: str
 
 
+@said("warn", "deleted", "{broker} deleted files of {kind}: {why}")
 class FilesDeleted(NamedTuple):
     broker: str
     kind: str  # commitlog, consumequeue, index
@@ -25,6 +30,8 @@ class FilesDeleted(NamedTuple):
     why: str  # age, disk, manual
 
 
+@said("bad", "lost", Plural("messages", "{broker} lost {messages} message, {answered} had their OK",
+                            "{broker} lost {messages} messages, {answered} had their OK"), "bad")
 class UnflushedLost(NamedTuple):
     broker: str
     from_offset: Long
@@ -33,6 +40,7 @@ class UnflushedLost(NamedTuple):
     answered: int
 
 
+@said("move", "replica", "{broker}: slave {slave_id} {state}")
 class ReplicationChanged(NamedTuple):
     broker: str
     slave_id: int
@@ -40,6 +48,7 @@ class ReplicationChanged(NamedTuple):
     behind_bytes: Long
 
 
+@said("warn", "disk", "disk of {broker}: {state}", "warn")
 class DiskChanged(NamedTuple):
     broker: str
     state: str  # ok, full, failing

@@ -2,9 +2,11 @@
 
 from typing import Any, NamedTuple
 
+from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Long
 
 
+@said("ok", "opened", "sandbox opened from template {template}")
 class SandboxOpened(NamedTuple):
     template: str
     preset: str
@@ -12,16 +14,19 @@ class SandboxOpened(NamedTuple):
     epoch: str
 
 
+@said("quiet", "asleep", "fell asleep: {reason}")
 class SandboxSlept(NamedTuple):
     reason: str
 
 
+@said("ok", "awake", "woken after {slept_ms}")
 class SandboxWoken(NamedTuple):
     reason: str
     slept_ms: int
     epoch: str
 
 
+@said("move", "action", "{what}, by {by}", "act")
 class ActionTaken(NamedTuple):
     """A user or program acted; `fields` are the action's, as JSON values."""
 
@@ -30,12 +35,15 @@ class ActionTaken(NamedTuple):
     by: str  # role and pseudonym
 
 
+@said("quiet", "clock", "clock runs at {rate}×")
+@said("quiet", "clock", "the world stands still", when="rate=0")
 class ClockChanged(NamedTuple):
     rate: float
     reason: str  # action, wire, wake, jump
     wall_ms: int
 
 
+@said("warn", "limit", "{limit}: {value} of {allowed} for {who}", "warn")
 class LimitReached(NamedTuple):
     """At most one per limit and second."""
 
@@ -45,6 +53,7 @@ class LimitReached(NamedTuple):
     who: str
 
 
+@said("quiet", "skipped", "details of busy seconds left out")
 class FlowSkipped(NamedTuple):
     """The valve was closed: these flow events were not written.  Ranges are first and last offset."""
 
@@ -56,14 +65,17 @@ class FlowSkipped(NamedTuple):
     others: int
 
 
+@said("quiet", "keyframe", "the state of everything written down")
 class Keyframe(NamedTuple):
     snapshot: dict[str, Any]
 
 
+@said("quiet", "trimmed", "journal now begins at #{first_seq}")
 class JournalTrimmed(NamedTuple):
     first_seq: Long
 
 
+@said("bad", "failed", "{node} could not answer request {request_code}", "bad")
 class HandlerFailed(NamedTuple):
     node: str
     request_code: int

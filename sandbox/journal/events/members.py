@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Labels, Long, QueueRuns, Runs
+from sandbox.kernel.sentences import Plural
 
 
+@said("quiet", "step", "{who} {phase}: {name}, {took_ms}")
 class LifecycleStep(NamedTuple):
     group: str
     client_id: str
@@ -14,6 +17,7 @@ class LifecycleStep(NamedTuple):
     took_ms: int
 
 
+@said("warn", "member", "{who} is {state}", "bad")
 class MemberStateChanged(NamedTuple):
     group: str
     client_id: str
@@ -21,6 +25,7 @@ class MemberStateChanged(NamedTuple):
     unfinished: QueueRuns
 
 
+@said("move", "joined", "{who} joined {group} at {broker}")
 class MemberJoined(NamedTuple):
     broker: str
     group: str
@@ -30,6 +35,8 @@ class MemberJoined(NamedTuple):
     from_where: str
 
 
+@said("move", "left", "{broker} dropped {who} from {group}: {reason}")
+@said("bad", "left", "no broker names {who} in {group} any more", "bad", when="reason=unnamed")
 class MemberLeft(NamedTuple):
     broker: str
     group: str
@@ -37,6 +44,7 @@ class MemberLeft(NamedTuple):
     reason: str  # unregistered, closed, expired; unnamed: seen from outside
 
 
+@said("quiet", "notified", "{broker} told the members of {group}")
 class MembersNotified(NamedTuple):
     broker: str
     group: str
@@ -44,6 +52,7 @@ class MembersNotified(NamedTuple):
     why: str  # member, topics
 
 
+@said("quiet", "subscribed", "{who} reads {topic} with {expression}")
 class SubscriptionChanged(NamedTuple):
     broker: str
     group: str
@@ -54,6 +63,8 @@ class SubscriptionChanged(NamedTuple):
     replaced: str | None
 
 
+@said("move", "rebalance", Plural("queues", "{who} has {queues} queue: +{added}, −{dropped}",
+                                  "{who} has {queues} queues: +{added}, −{dropped}"), "move")
 class QueuesAssigned(NamedTuple):
     """What one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
 
@@ -68,6 +79,7 @@ class QueuesAssigned(NamedTuple):
     dropped: Labels
 
 
+@said("move", "took", "{who} took {queue} at {start_offset}")
 class QueueTaken(NamedTuple):
     group: str
     client_id: str
@@ -79,6 +91,7 @@ class QueueTaken(NamedTuple):
     from_where: str
 
 
+@said("quiet", "dropped", "{who} gave up {queue}: {reason}")
 class QueueDropped(NamedTuple):
     group: str
     client_id: str
@@ -90,6 +103,7 @@ class QueueDropped(NamedTuple):
     unfinished: Runs
 
 
+@said("lock", "lock", "{queue} locked by {who}, {how}", "lock")
 class QueueLocked(NamedTuple):
     group: str
     client_id: str
@@ -101,6 +115,7 @@ class QueueLocked(NamedTuple):
     expires_at_ms: int
 
 
+@said("lock", "denied", "{who} refused on {queue}: held by {holder} for {left_ms}", "lock")
 class LockDenied(NamedTuple):
     group: str
     client_id: str
@@ -111,6 +126,8 @@ class LockDenied(NamedTuple):
     left_ms: int
 
 
+@said("lock", "unlock", "{queue} taken from {who} by force", "lock", when="why=forced")
+@said("lock", "unlock", "{queue} unlocked by {who}")
 class QueueUnlocked(NamedTuple):
     group: str
     client_id: str
@@ -120,6 +137,7 @@ class QueueUnlocked(NamedTuple):
     why: str  # shutdown, rebalance, forced
 
 
+@said("lock", "lapsed", "{who} stopped trusting its lock on {queue}")
 class LockLapsed(NamedTuple):
     """The client no longer trusts its own lock (30 s without a renewal)."""
 
@@ -131,6 +149,8 @@ class LockLapsed(NamedTuple):
     age_ms: int
 
 
+@said("lock", "locks", Plural("count", "{broker} lost {count} lock with its memory",
+                              "{broker} lost {count} locks with its memory"), "bad")
 class LocksLost(NamedTuple):
     broker: str
     count: int  # type: ignore[assignment]  # the catalogue's name; tuple.count is not used here

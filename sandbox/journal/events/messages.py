@@ -2,11 +2,14 @@
 
 from typing import NamedTuple
 
+from sandbox.journal.events.event import flow, said
 from sandbox.journal.events.shapes import Labels, Long, QueueRuns
+from sandbox.kernel.sentences import Plural
 
 
+@flow
 class MessagesStored(NamedTuple):
-    """flow; one per queue and turn"""
+    """One per queue and turn"""
 
     topic: str
     broker: str
@@ -17,9 +20,8 @@ class MessagesStored(NamedTuple):
     bytes: Long
 
 
+@flow
 class SendFailed(NamedTuple):
-    """flow"""
-
     client_id: str
     topic: str
     broker: str
@@ -28,9 +30,8 @@ class SendFailed(NamedTuple):
     retried: bool
 
 
+@flow
 class PullSuspended(NamedTuple):
-    """flow"""
-
     group: str
     client_id: str
     topic: str
@@ -40,8 +41,9 @@ class PullSuspended(NamedTuple):
     patience_ms: int
 
 
+@flow
 class PullAnswered(NamedTuple):
-    """flow; `skipped_by_hash` counts by tags: messages excluded by a SQL92 condition are not counted"""
+    """`skipped_by_hash` counts by tags: messages excluded by a SQL92 condition are not counted"""
 
     group: str
     client_id: str
@@ -58,8 +60,9 @@ class PullAnswered(NamedTuple):
     cold: bool
 
 
+@flow
 class MessagesFiltered(NamedTuple):
-    """flow; dropped by tag text at the client"""
+    """Dropped by tag text at the client"""
 
     group: str
     client_id: str
@@ -70,6 +73,7 @@ class MessagesFiltered(NamedTuple):
     tags: Labels
 
 
+@said("warn", "packed", "{who} got {queue} {offset} with its body as it is stored: {why}", "warn")
 class BodyLeftPacked(NamedTuple):
     """A listener gets a body as stored, because it cannot be decompressed; at most once a second and member."""
 
@@ -82,8 +86,9 @@ class BodyLeftPacked(NamedTuple):
     why: str
 
 
+@flow
 class MessagesConsumed(NamedTuple):
-    """flow; one per batch of a listener, at its end"""
+    """One per batch of a listener, at its end"""
 
     group: str
     client_id: str
@@ -100,6 +105,8 @@ class MessagesConsumed(NamedTuple):
     handler: str
 
 
+@said("warn", "came twice", Plural("count", "{count} message came twice: {who} crashed before it was committed",
+                                   "{count} messages came twice: {who} crashed before they were committed"), "warn")
 class CrashRepeated(NamedTuple):
     """After a crash: this many messages of the crashed process came again to listeners, and no more will."""
 
@@ -109,6 +116,8 @@ class CrashRepeated(NamedTuple):
     messages: QueueRuns
 
 
+@said("warn", "flow", "{who} holds back {queue}: {limit} {value}, {allowed} allowed", "warn")
+@said("move", "flow", "{who} pulls {queue} again", when="limit=null")
 class FlowControlChanged(NamedTuple):
     group: str
     client_id: str
@@ -120,6 +129,7 @@ class FlowControlChanged(NamedTuple):
     allowed: Long
 
 
+@said("warn", "pinned", "{queue} held at {offset} by {key}", "warn")
 class MessagePinned(NamedTuple):
     """The oldest unfinished message of a queue is older than 15 s; once per message."""
 
@@ -132,9 +142,8 @@ class MessagePinned(NamedTuple):
     age_ms: int
 
 
+@flow
 class MessageRetried(NamedTuple):
-    """flow"""
-
     group: str
     topic: str
     broker: str
@@ -146,6 +155,8 @@ class MessageRetried(NamedTuple):
     target: str  # broker, local
 
 
+@said("bad", "dead letter", Plural("reconsume_times", "{queue} {offset} after {reconsume_times} try",
+                                   "{queue} {offset} after {reconsume_times} tries"), "bad")
 class MessageDeadLettered(NamedTuple):
     group: str
     topic: str
@@ -155,6 +166,8 @@ class MessageDeadLettered(NamedTuple):
     reconsume_times: int
 
 
+@said("move", "once", "{who} consumed {queue} {offset} once more in {took_ms}: {result}", when="remark=null")
+@said("warn", "once", "{queue} {offset} once more: {result}, {remark}", "warn")
 class MessageConsumedOnce(NamedTuple):
     """A member was asked to consume one message (request 309): no offset is committed, no retry follows."""
 
@@ -169,9 +182,8 @@ class MessageConsumedOnce(NamedTuple):
     remark: str | None
 
 
+@flow
 class DelayedMessageDue(NamedTuple):
-    """flow"""
-
     delay_level: int
     delay_offset: Long
     topic: str
@@ -179,6 +191,7 @@ class DelayedMessageDue(NamedTuple):
     queue_id: int
 
 
+@said("quiet", "prepared", "{producer_group} prepared {transaction_id}")
 class TransactionPrepared(NamedTuple):
     """A half message is stored; `half_offset` is its place in the half queue."""
 
@@ -187,6 +200,9 @@ class TransactionPrepared(NamedTuple):
     half_offset: Long
 
 
+@said("move", "checked", "{who} was asked what became of {transaction_id}: check {checks}")
+@said("warn", "checked",
+      "nobody of {producer_group} could be asked about {transaction_id}: check {checks}", when="client_id=null")
 class TransactionChecked(NamedTuple):
     """The broker asked a producer for the state of a transaction; the half message has a new offset since then."""
 
@@ -196,6 +212,11 @@ class TransactionChecked(NamedTuple):
     client_id: str | None  # null: no member of the group was connected
 
 
+@said("ok", "committed", "{transaction_id} of {producer_group} committed", when="outcome=commit")
+@said("move", "rolled back", "{transaction_id} of {producer_group} rolled back", when="outcome=rollback")
+@said("bad", "discarded", Plural("checks", "{transaction_id} of {producer_group} given up after {checks} check",
+                                 "{transaction_id} of {producer_group} given up after {checks} checks"),
+      "bad", when="outcome=discarded")
 class TransactionEnded(NamedTuple):
     producer_group: str
     transaction_id: str

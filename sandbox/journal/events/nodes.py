@@ -2,9 +2,13 @@
 
 from typing import Any, NamedTuple
 
+from sandbox.journal.events.event import flow, said
 from sandbox.journal.events.shapes import Labels, Long
+from sandbox.kernel.sentences import Plural
 
 
+@said("ok", "broker", "slave {broker_id} of {broker} started at {address}", when="role=SLAVE")
+@said("ok", "broker", "{broker} started at {address}")
 class BrokerStarted(NamedTuple):
     broker: str
     broker_id: int
@@ -12,12 +16,16 @@ class BrokerStarted(NamedTuple):
     role: str
 
 
+@said("bad", "broker", "{broker} stopped: {how}", "bad", when="broker_id=0")
+@said("bad", "broker", "slave {broker_id} of {broker} stopped: {how}", "bad")
 class BrokerStopped(NamedTuple):
     broker: str
     broker_id: int
     how: str  # clean, killed, power_cut
 
 
+@said("ok", "recovery", Plural("messages", "{broker} recovered {messages} message",
+                               "{broker} recovered {messages} messages"))
 class RecoveryDone(NamedTuple):
     broker: str
     broker_id: int
@@ -28,23 +36,25 @@ class RecoveryDone(NamedTuple):
     steps: Labels
 
 
+@said("ok", "name server", "{name_server} started")
 class NameServerStarted(NamedTuple):
     name_server: str
 
 
+@said("bad", "name server", "{name_server} stopped", "bad")
 class NameServerStopped(NamedTuple):
     name_server: str
 
 
+@flow
 class BrokerRegistered(NamedTuple):
-    """flow"""
-
     name_server: str
     broker: str
     broker_id: int
     changed: bool
 
 
+@said("move", "route", "{name_server}: {broker} {why}")
 class RouteChanged(NamedTuple):
     name_server: str
     broker: str
@@ -52,12 +62,15 @@ class RouteChanged(NamedTuple):
     topics: Labels
 
 
+@said("quiet", "route", "{who} learned the route of {topic}")
 class RouteLearned(NamedTuple):
     client_id: str
     name_server: str
     topic: str
 
 
+@said("warn", "link", "from {a} to {b} only: {state}", "warn", when="one_way=true")
+@said("warn", "link", "{a} and {b}: {state}", "warn")
 class LinkChanged(NamedTuple):
     a: str
     b: str
@@ -66,6 +79,8 @@ class LinkChanged(NamedTuple):
     delay_ms: int
 
 
+@said("move", "topic", "{topic} on {broker}: {write_queues} to write, {read_queues} to read")
+@said("move", "topic", "{topic} deleted on {broker}", when="how=deleted")
 class TopicChanged(NamedTuple):
     topic: str
     broker: str
@@ -75,18 +90,21 @@ class TopicChanged(NamedTuple):
     how: str  # cluster, broker, automatic, retry, dead_letter, deleted
 
 
+@said("quiet", "group", "settings of {group} changed on {broker}")
 class GroupChanged(NamedTuple):
     group: str
     broker: str
     changes: dict[str, Any]
 
 
+@said("move", "settings", "settings of {broker} changed")
 class BrokerConfigChanged(NamedTuple):
     broker: str
     broker_id: int
     changes: dict[str, Any]
 
 
+@said("quiet", "connected", "{who} connected from {address}")
 class ClientConnected(NamedTuple):
     client_id: str
     address: str
@@ -95,6 +113,7 @@ class ClientConnected(NamedTuple):
     version: int
 
 
+@said("quiet", "left", "{who} disconnected: {reason}")
 class ClientDisconnected(NamedTuple):
     client_id: str
     address: str
@@ -104,6 +123,7 @@ class ClientDisconnected(NamedTuple):
     reason: str  # closed, expired, cut, protocol
 
 
+@said("bad", "refused", "{address} refused: {reason}", "warn")
 class ConnectionRefused(NamedTuple):
     address: str
     reason: str

@@ -2,11 +2,15 @@
 
 from typing import NamedTuple
 
+from sandbox.journal.events.event import flow, said
 from sandbox.journal.events.shapes import Long
+from sandbox.kernel.sentences import Plural
 
 
+@flow
+@said("quiet", "commit", "{queue} committed {offset}")
 class OffsetCommitted(NamedTuple):
-    """flow; only when the value changed"""
+    """Only when the value changed"""
 
     group: str
     topic: str
@@ -18,12 +22,15 @@ class OffsetCommitted(NamedTuple):
     client_id: str | None
 
 
+@said("quiet", "persisted", Plural("entries", "{file}, {entries} entry", "{file}, {entries} entries"))
 class OffsetsPersisted(NamedTuple):
     owner: str  # broker or client_id
     file: str
     entries: int
 
 
+@said("warn", "reset", "offsets of {group} moved: {replayed} come again, {skipped} skipped", "act")
+@said("warn", "reset", "offsets of {group} are back where they were", "act", when="method=undo")
 class OffsetsReset(NamedTuple):
     """`rows`: queue key, offset before (−1: none), offset after."""
 
@@ -37,12 +44,20 @@ class OffsetsReset(NamedTuple):
     by: str
 
 
+@said("move", "reset", "{who} was told of the reset", when="step=told")
+@said("move", "reset", "{who} dropped its queues", when="step=dropped")
+@said("quiet", "reset", "{who} waits 10 s for messages in work", when="step=waiting")
+@said("move", "reset", "{who} pulls from the new offsets", when="step=resumed")
+@said("ok", "reset", "{who} kept the new offsets for a minute", when="step=verified")
+@said("warn", "reset", "a late commit of {who} overwrote the reset", when="step=overwritten")
+@said("move", "reset", "{who}: {step}")
 class ResetStepDone(NamedTuple):
     reset_id: str
     client_id: str
     step: str  # told, dropped, waiting, resumed, verified, overwritten
 
 
+@said("warn", "corrected", "{queue}: {asked} became {given}", "warn")
 class OffsetMoved(NamedTuple):
     group: str
     client_id: str
@@ -54,6 +69,7 @@ class OffsetMoved(NamedTuple):
     status: str
 
 
+@said("warn", "min", "{queue} begins at {offset} now", "warn")
 class MinOffsetMoved(NamedTuple):
     topic: str
     broker: str

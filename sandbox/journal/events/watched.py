@@ -2,15 +2,19 @@
 
 from typing import NamedTuple
 
+from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Long
 
 
+@said("bad", "silent", "{node} ({address}) does not answer; it last did {quiet_ms} ago", "bad")
 class NodeSilent(NamedTuple):
     node: str
     address: str
     quiet_ms: int  # since its last answer
 
 
+@said("ok", "answers", "{node} ({address}) answers again after {silent_ms}")
+@said("ok", "answers", "{node} ({address}) answers", when="silent_ms=null")
 class NodeAnswered(NamedTuple):
     """`silent_ms` None: its first answer."""
 
@@ -19,6 +23,8 @@ class NodeAnswered(NamedTuple):
     silent_ms: int | None
 
 
+@said("warn", "lag", "{group} is {lag} behind, over the mark of {mark}", "warn", when="state=over")
+@said("ok", "lag", "{group} is {lag} behind, under half the mark of {mark}")
 class LagMarked(NamedTuple):
     """Of all its topics, with retry topics.  `queues`: number of queues, out of `of`, with a known lag."""
 

@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
+from sandbox.journal.events.event import flow
 
+
+@flow
 class CommandExchanged(NamedTuple):
     """One frame on a watched link `a~b`; without viewers nothing is written."""
 
