@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from django.utils.translation import gettext_lazy as _
+
 from queueviz.boards import rows
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of, topics_of
@@ -122,6 +124,7 @@ STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 
 BOARD = BoardPage(
     name="board",
+    title=_("Board"),
     path="",
     template="queueviz/boards/board.html",
     twin="queueviz/partials/twin_board.html",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from django.utils.translation import pgettext_lazy
+
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down import known_text
 from queueviz.boards.group_texts import GROUP
@@ -86,6 +88,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 GROUPS = BoardPage(
     name="groups",
+    title=pgettext_lazy("page", "Groups"),
     path="groups/",
     template="queueviz/boards/groups.html",
     attached=True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Place, Readings, data_of
@@ -52,6 +54,7 @@ def _newest(entry: Mapping[str, Any]) -> tuple[str, int]:
 
 INDEX = BoardPage(
     name="index",
+    title=_("Index"),
     path="index/",
     template="queueviz/boards/index.html",
     twin="queueviz/partials/twin_index.html",

@@ -43,6 +43,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 JOURNAL = BoardPage(
-    name="journal", path="journal/", attached=True, template="queueviz/boards/journal.html", channels=lambda place: [],
+    name="journal", title=_("Journal"), path="journal/", attached=True,
+    template="queueviz/boards/journal.html", channels=lambda place: [],
     context=_context,
 )  # fmt: skip

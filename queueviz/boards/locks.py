@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from django.utils.translation import gettext_lazy as _
+
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down import down_brokers, down_wait, known_text, mark_of
@@ -115,6 +117,7 @@ def attempts(data: Locks, most: int = 40) -> list[AttemptView]:
 
 LOCKS = BoardPage(
     name="locks",
+    title=_("Locks"),
     path="locks/",
     template="queueviz/boards/locks.html",
     twin="queueviz/partials/twin_locks.html",

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
@@ -55,6 +56,7 @@ def _by_number(row: str) -> tuple[str, int]:
 
 MESSAGES = BoardPage(
     name="messages",
+    title=pgettext_lazy("page", "Messages"),
     path="messages/",
     template="queueviz/boards/messages.html",
     attached=True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from django.utils.translation import gettext_lazy as _
+
 from queueviz.boards import rebalance_views as views
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
@@ -66,6 +68,7 @@ def _rooms(place: Place) -> str:
 
 REBALANCE = BoardPage(
     name="rebalance",
+    title=_("Rebalance"),
     path="rebalance/",
     template="queueviz/boards/rebalance.html",
     twin="queueviz/partials/twin_rebalance.html",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from queueviz.boards.board import live_config, now_of, store_channel
 from queueviz.boards.faults import faults_of
 from queueviz.boards.js_texts import texts
@@ -71,6 +73,7 @@ def _queue_order(key: str) -> tuple[bool, str, int]:
 
 STORE = BoardPage(
     name="store",
+    title=_("Store"),
     path="store/",
     template="queueviz/boards/store.html",
     twin="queueviz/partials/twin_store.html",

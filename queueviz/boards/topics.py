@@ -113,7 +113,8 @@ def _wanted(place: Place) -> str:
 
 
 TOPICS = BoardPage(
-    name="topics", path="topics/", template="queueviz/boards/topics.html", twin="queueviz/partials/topics_table.html",
+    name="topics", title=_("Topics"), path="topics/", template="queueviz/boards/topics.html",
+    twin="queueviz/partials/topics_table.html",
     channels=lambda place: [_channel(place)], context=_page,
 )  # fmt: skip
 TOPIC_SHEET = Part(

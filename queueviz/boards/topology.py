@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from queueviz.boards import topology_plan as plan
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.faults import faults_of
@@ -89,7 +91,7 @@ def _page(place: Place, readings: Readings) -> Row:
 
 
 TOPOLOGY = BoardPage(
-    name="topology", path="topology/", attached=True, template="queueviz/boards/topology.html",
+    name="topology", title=_("Topology"), path="topology/", attached=True, template="queueviz/boards/topology.html",
     twin="queueviz/partials/twin_topology.html", channels=lambda place: [_channel(place)],
     context=lambda place, readings: {**_twin(place, readings), **_page(place, readings)},
 )  # fmt: skip

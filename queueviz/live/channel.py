@@ -6,25 +6,10 @@ from typing import Any
 from queueviz.live import frames
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer
-from sandbox.control.channel_names import ChannelUnknown, parse_channel
+from sandbox.control.channel_names import KINDS, ChannelUnknown, parse_channel
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading
 
-LEAST_INTERVAL_S = {  # catalogue 10
-    "board": 0.05,
-    "rebalance": 0.25,
-    "locks": 0.25,
-    "store": 0.2,
-    "index": 0.5,
-    "topology": 0.5,
-    "connect": 0.25,
-    "groups": 1.0,
-    "client": 0.5,
-    "wire": 0.1,
-    "messages": 0.1,
-}
-FACTS = "facts"
-FACTS_INTERVAL_S = 0.2
 MANY_QUEUES = 16
 MANY_QUEUES_INTERVAL_S = 0.1
 LONGEST_INTERVAL_S = 0.5  # two frames a second, however large they are
@@ -37,7 +22,7 @@ def slug_of(name: str) -> str | None:
         kind, slug, _ = parse_channel(name)
     except ChannelUnknown:
         return None
-    return slug if kind == FACTS or kind in LEAST_INTERVAL_S else None
+    return slug if KINDS[kind].least_interval_s else None
 
 
 class Channel:
@@ -50,7 +35,7 @@ class Channel:
         self.viewers: dict[Viewer, None] = {}  # a set that keeps its order
         self.dirty = True
         self.read_at_s = float("-inf")
-        self.interval_s = LEAST_INTERVAL_S[name.partition("/")[0]]
+        self.least_s = self.interval_s = KINDS[name.partition("/")[0]].least_interval_s or 0.0
         self._n = 0
         self._reading: Reading | None = None
         self._snapshot: str | None = None
@@ -127,5 +112,5 @@ class Channel:
         """The board's least one; large deltas come less often, so that a busy board costs a viewer what it may."""
         if self.name.startswith("board/"):
             many = len(data.get("queues", ())) > MANY_QUEUES
-            least_s = MANY_QUEUES_INTERVAL_S if many else LEAST_INTERVAL_S["board"]
+            least_s = MANY_QUEUES_INTERVAL_S if many else self.least_s
             self.interval_s = min(LONGEST_INTERVAL_S, max(least_s, size_bytes / self.limits.board_bytes_per_s))

@@ -3,10 +3,11 @@
 from typing import Any
 
 from queueviz.live import frames
-from queueviz.live.channel import FACTS_INTERVAL_S
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer
+from sandbox.control.channel_names import KINDS
 
+FACTS = "facts"
 MOST_ROWS = 200  # in one frame, and of history at the beginning
 NOT_SHOWN = frozenset({"Keyframe"})  # only replays read it, and it is large
 
@@ -20,7 +21,7 @@ class FactChannel:
         self.viewers: dict[Viewer, None] = {}
         self.dirty = True
         self.read_at_s = float("-inf")
-        self.interval_s = FACTS_INTERVAL_S
+        self.interval_s = KINDS[FACTS].least_interval_s or 0.0
 
     def due_at_s(self) -> float | None:
         return self.read_at_s + self.interval_s if self.dirty and self.viewers else None

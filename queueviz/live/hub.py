@@ -18,9 +18,9 @@ from channels.db import database_sync_to_async
 
 from queueviz.live import frames, rights
 from queueviz.live.bells import Bells
-from queueviz.live.channel import FACTS, Channel, slug_of
+from queueviz.live.channel import Channel, slug_of
 from queueviz.live.database_turns import DatabaseTurns
-from queueviz.live.fact_channel import MOST_ROWS, FactChannel
+from queueviz.live.fact_channel import FACTS, MOST_ROWS, FactChannel
 from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
 from queueviz.live.figures import Figures

@@ -4,13 +4,24 @@
 `quote(value, safe="")`; filters are in the order of FILTERS, each at most once and none empty.
 """
 
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from sandbox.kernel.errors import SandboxError
 
-PARTS = {  # after the slug
-    "board": (2,), "locks": (1,), "rebalance": (1,), "groups": (0,), "store": (1, 2), "index": (1,), "topics": (0,),
-    "topology": (0,), "wire": (0, 1), "messages": (0,), "connect": (0,), "client": (1,), "facts": (0,),
+
+class Kind(NamedTuple):
+    """`parts`: how many follow the slug; `least_interval_s`: between two readings, None: read with its page only."""
+
+    parts: tuple[int, ...]
+    least_interval_s: float | None
+
+
+KINDS = {
+    "board": Kind((2,), 0.05), "locks": Kind((1,), 0.25), "rebalance": Kind((1,), 0.25), "groups": Kind((0,), 1.0),
+    "store": Kind((1, 2), 0.2), "index": Kind((1,), 0.5), "topics": Kind((0,), None), "topology": Kind((0,), 0.5),
+    "wire": Kind((0, 1), 0.1), "messages": Kind((0,), 0.1), "connect": Kind((0,), 0.25), "client": Kind((1,), 0.5),
+    "facts": Kind((0,), 0.2),
 }
 FILTERS = ("topic", "queue", "tag", "key")  # of messages; or `id` alone
 FILTER_CHARS = 255
@@ -32,7 +43,8 @@ def parse_channel(name: str) -> tuple[str, str, list[str]]:
     """
     path, mark, query = name.partition("?")
     kind, *rest = path.split("/")
-    well_spelled = (name.isascii() and len(rest) - 1 in PARTS.get(kind, ()) and rest[0] and all(map(_is_encoded, rest))
+    well_spelled = (kind in KINDS and name.isascii() and len(rest) - 1 in KINDS[kind].parts and rest[0]
+                    and all(map(_is_encoded, rest))
                     and (not mark or (kind == "messages" and _is_filter(query))))
     if not well_spelled:
         raise ChannelUnknown(f"{name} is no channel")

@@ -1,5 +1,6 @@
 """All questions to a sandbox; they change nothing (verb `see`)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -15,7 +16,12 @@ Position = Annotated[int, Between(0, INT64_MAX)]  # in a commit log
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanReset:
+class Question:
+    """Asked by its name in words: `PlanReset` as `plan-reset`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanReset(Question):
     """What `ResetOffsets` with these fields would do, computed by the same code."""
 
     group: Name
@@ -28,7 +34,7 @@ class PlanReset:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRebalance:
+class PlanRebalance(Question):
     """The allocation of queues: of the real group with members added or removed, or of a made-up group.
 
     `members`: the total; real members stay in sorted order, made-up ones follow.
@@ -47,7 +53,7 @@ class PlanRebalance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanCrash:
+class PlanCrash(Question):
     """What would be delivered again if the process of a consumer crashed now, with all other clients in that process.
     """
 
@@ -55,7 +61,7 @@ class PlanCrash:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecentLag:
+class RecentLag(Question):
     """The lag of a group on each queue of a topic in each of the last 300 seconds of the sandbox's clock."""
 
     group: Name
@@ -63,7 +69,7 @@ class RecentLag:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WalkIndex:
+class WalkIndex(Question):
     """Every lookup step from a key to its messages."""
 
     topic: Name
@@ -74,7 +80,7 @@ class WalkIndex:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadRecord:
+class ReadRecord(Question):
     """One message: its bytes and fields, its position, and what happened to it."""
 
     broker: Name
@@ -82,7 +88,7 @@ class ReadRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadEntry:
+class ReadEntry(Question):
     """The 20 bytes of a queue entry."""
 
     topic: Name
@@ -92,7 +98,7 @@ class ReadEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Locate:
+class Locate(Question):
     """Which log file contains a position, and at which offset: of the broker's files, or of files of another size."""
 
     broker: Name
@@ -101,7 +107,7 @@ class Locate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FindMessages:
+class FindMessages(Question):
     """By id (an offset id or a unique key), by key, by place, or by time; the first one given decides.
 
     `queue`: a row such as broker-a:3; with `offset` one message of it, else the only queue searched.  `cursor`
@@ -120,7 +126,7 @@ class FindMessages:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Route:
+class Route(Question):
     """A name server's route of a topic; `everywhere`: the route of each name server, for comparison."""
 
     topic: Name
@@ -129,14 +135,14 @@ class Route:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OffsetFile:
+class OffsetFile(Question):
     """`consumerOffset.json` of a broker, or a broadcasting member's own file, as text."""
 
     owner: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartOffset:
+class StartOffset(Question):
     """The start offset of a new member of the group on a queue, and the reason."""
 
     group: Name
@@ -148,37 +154,20 @@ class StartOffset:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transactions:
+class Transactions(Question):
     """Open half messages, the oldest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frames:
+class Frames(Question):
     """The last frames of a link `a~b` with their bytes; the question keeps the recording on for ten seconds."""
 
     link: Name
     no: Annotated[int, Between(1, INT64_MAX)] | None = None
 
 
-Question = (PlanReset | PlanRebalance | PlanCrash | RecentLag | WalkIndex | ReadRecord | ReadEntry | Locate
-            | FindMessages | Route | OffsetFile | StartOffset | Frames | Transactions)  # fmt: skip
-
 BY_NAME: dict[str, type[Question]] = {
-    "plan-reset": PlanReset,
-    "plan-rebalance": PlanRebalance,
-    "plan-crash": PlanCrash,
-    "recent-lag": RecentLag,
-    "walk-index": WalkIndex,
-    "read-record": ReadRecord,
-    "read-entry": ReadEntry,
-    "locate": Locate,
-    "find-messages": FindMessages,
-    "route": Route,
-    "offset-file": OffsetFile,
-    "start-offset": StartOffset,
-    "frames": Frames,
-    "transactions": Transactions,
-}
+    re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in Question.__subclasses__()}
 
 
 def parse_question(name: str, given: Mapping[str, Any]) -> Question:

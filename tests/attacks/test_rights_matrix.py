@@ -20,7 +20,7 @@ from queueviz.asgi import application
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.models import Cluster, Grant, PipelineRun, Sandbox
-from sandbox.control.channel_names import PARTS
+from sandbox.control.channel_names import KINDS
 from sandbox.control.rights import can
 from tests.attacks import routes
 from tests.attacks.people import CLUSTER, SANDBOXES, Person, World, world
@@ -178,10 +178,10 @@ def test_unknown_and_forbidden_places_answer_alike(everyone: World) -> None:
 
 
 def channel(kind: str, slug: str) -> str:
-    return "/".join((kind, slug, *("x" for _ in range(PARTS[kind][-1]))))
+    return "/".join((kind, slug, *("x" for _ in range(KINDS[kind].parts[-1]))))
 
 
-CHANNELS = [kind for kind in PARTS if slug_of(channel(kind, "s"))]  # of the others programs and the engine know
+CHANNELS = [kind for kind in KINDS if slug_of(channel(kind, "s"))]  # of the others programs and the engine know
 
 
 @pytest.mark.django_db(transaction=True)

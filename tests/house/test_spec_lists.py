@@ -7,7 +7,7 @@ from pathlib import Path
 from sandbox.client import start_offset
 from sandbox.cluster.presets import PRESETS, Preset
 from sandbox.cluster.templates import TEMPLATES
-from sandbox.control.channel_names import PARTS
+from sandbox.control.channel_names import KINDS
 from sandbox.control.rights import VERBS, can
 from sandbox.remoting.codes import RequestCode, ResponseCode
 
@@ -47,7 +47,7 @@ def test_rights_are_those_of_the_code() -> None:
 
 
 def test_channels_are_those_of_the_code() -> None:
-    assert {name.partition("/")[0] for name in first_names("catalogue", "10.")} == set(PARTS)
+    assert {name.partition("/")[0] for name in first_names("catalogue", "10.")} == set(KINDS)
 
 
 def test_codes_of_a_start_offset_are_those_of_the_code() -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from queueviz.live.channel import FACTS, LEAST_INTERVAL_S, Channel
+from queueviz.live.channel import Channel
 from queueviz.live.figures import Figures
 from queueviz.live.viewer import Viewer, Watch
-from sandbox.control.channel_names import PARTS
+from sandbox.control.channel_names import KINDS
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading
 
@@ -22,7 +22,7 @@ def reading(queues: int, at: int) -> Reading:
 
 def test_every_kind_of_channel_that_may_be_watched_has_its_pace_and_no_other() -> None:
     read_with_the_page_only = {"topics"}
-    assert {*LEAST_INTERVAL_S, FACTS} == set(PARTS) - read_with_the_page_only
+    assert {name for name, kind in KINDS.items() if kind.least_interval_s} == set(KINDS) - read_with_the_page_only
 
 
 @pytest.mark.parametrize(("queues", "least_s"), [(8, 0.05), (64, 0.1), (400, 0.4)])

@@ -1,32 +1,23 @@
 """Typed questions, answered without effect: one module per family."""
 
 from collections.abc import Callable
+from importlib import import_module
+from inspect import isfunction
+from pkgutil import iter_modules
 from typing import Any
 
 from sandbox.cluster.cluster import Cluster
-from sandbox.control import questions
 from sandbox.control.questions import Question
-from sandbox.queries.questions import cluster, crash, frames, index, messages, rebalance, resets, search, transactions
-from sandbox.queries.recent_lag import RecentLag
 
-_BY_KIND: dict[type, Callable[[Any, Any], dict[str, Any]]] = {
-    questions.PlanReset: resets.plan,
-    questions.PlanRebalance: rebalance.plan,
-    questions.PlanCrash: crash.plan,
-    questions.RecentLag: lambda cluster, question: cluster.companion(RecentLag).of(question.group, question.topic),
-    questions.WalkIndex: index.walk,
-    questions.ReadRecord: messages.read_record,
-    questions.ReadEntry: messages.read_entry,
-    questions.Locate: messages.locate,
-    questions.FindMessages: search.find,
-    questions.Route: cluster.route,
-    questions.OffsetFile: cluster.offset_file,
-    questions.StartOffset: cluster.start_offset,
-    questions.Frames: frames.frames,
-    questions.Transactions: transactions.find,
-}
+FAMILIES = tuple(import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
+
+# A function `(cluster: Cluster, question: KIND) -> …` of a family answers KIND.
+ANSWERS: dict[type[Question], Callable[[Cluster, Any], dict[str, Any]]] = {
+    function.__annotations__["question"]: function for family in FAMILIES for function in vars(family).values()
+    if isfunction(function) and [*function.__annotations__] == ["cluster", "question", "return"]
+    and not function.__name__.startswith("_")}
 
 
 def answer(cluster: Cluster, question: Question) -> dict[str, Any]:
     """Plain values.  Raises ActionRefused when what is asked about is not there."""
-    return _BY_KIND[type(question)](cluster, question)
+    return ANSWERS[type(question)](cluster, question)

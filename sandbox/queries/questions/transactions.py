@@ -11,7 +11,7 @@ Row = dict[str, Any]
 ROWS = 100
 
 
-def find(cluster: Cluster, _: Transactions) -> Row:
+def find(cluster: Cluster, question: Transactions) -> Row:
     """The oldest hundred, and how many there are; `checks`: how often the broker has asked."""
     found, now_ms = open_transactions(cluster), cluster.clock.now_ms()
     return {

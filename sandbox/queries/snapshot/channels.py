@@ -3,26 +3,37 @@
 `board/<slug>//<topic>` is a topic that no group reads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
-from sandbox.control.channel_names import ChannelUnknown
+from sandbox.control.channel_names import KINDS, ChannelUnknown
 from sandbox.control.readings import Reading
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
 from sandbox.queries.snapshot.client import read_client
-from sandbox.queries.snapshot.connect import read_connect
 from sandbox.queries.snapshot.disk import read_disk
 from sandbox.queries.snapshot.frames import read_wire
-from sandbox.queries.snapshot.groups import read_groups
 from sandbox.queries.snapshot.locks import read_locks
 from sandbox.queries.snapshot.messages import read_messages
 from sandbox.queries.snapshot.rebalance import read_rebalance
 from sandbox.queries.snapshot.storage import read_index, read_store
-from sandbox.queries.snapshot.topics import read_topics
-from sandbox.queries.snapshot.topology import read_topology
+
+
+def _readers() -> Iterator[tuple[str, Callable[[Cluster], Mapping[str, Any]]]]:
+    """`read_NAME(cluster)` of each module with a channel's name; a reader that takes more has its case below."""
+    for found in iter_modules([str(Path(__file__).parent)]):
+        if found.name in KINDS:
+            read = getattr(import_module(f"{__package__}.{found.name}"), f"read_{found.name}")
+            if [*read.__annotations__] == ["cluster", "return"]:
+                yield found.name, read
+
+
+OF_CLUSTER = dict(_readers())
 
 
 def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
@@ -33,6 +44,8 @@ def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
 
 def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
     match kind, rest:
+        case _, [] if kind in OF_CLUSTER:
+            return OF_CLUSTER[kind](cluster)
         case "board", [group, topic]:
             if (group and not GroupView(cluster, group).exists) or not _has_topic(cluster, topic):
                 raise ChannelUnknown(f"no group {group} on {topic}")
@@ -45,24 +58,16 @@ def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
             if not GroupView(cluster, group).exists:
                 raise ChannelUnknown(f"no group {group}")
             return read_rebalance(cluster, group)
-        case "groups", []:
-            return read_groups(cluster)
         case "store", [node]:
             return read_store(cluster, _running(cluster, node))
         case "store", [node, "disk"]:
             return read_disk(cluster, _running(cluster, node))
         case "index", [node]:
             return read_index(cluster, _running(cluster, node))
-        case "topics", []:
-            return read_topics(cluster)
-        case "topology", []:
-            return read_topology(cluster)
         case "wire", [] | [_]:
             return read_wire(cluster, rest[0] if rest else None)
         case "messages", [] | [_]:
             return read_messages(cluster, rest[0] if rest else "")
-        case "connect", []:
-            return read_connect(cluster)
         case "client", [who]:
             client = read_client(cluster, who)
             if client is None:
