@@ -34,6 +34,7 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
     """Also rewrites `import … from "./strip.js"`, so that modules need no bundler and no import map."""
 
     support_js_module_import_aggregation = True
+    max_post_process_passes = 12  # one for each link of the longest chain of imports
 
     def post_process(self, paths: dict[str, tuple[Any, str]], *args: Any, **options: Any) -> Iterator[Any]:
         sources = {
