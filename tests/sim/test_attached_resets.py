@@ -170,7 +170,7 @@ def test_members_online_would_overwrite_an_offline_reset(office: Office) -> None
     assert not WRITES & {code for _, code in office.asked}
 
 
-def test_no_one_online_can_be_reported(offline: Office) -> None:
+def test_no_one_online_can_be_notified(offline: Office) -> None:
     shown = plan(offline, target="latest", method="online")
     assert "206" in shown["refused"]["message"]
     assert refusal(offline, shown, target="latest", method="online").status == 409
@@ -213,7 +213,7 @@ def test_who_reset_what_is_written_down_with_the_result_of_every_queue(offline: 
     assert {row["cause"] for row in board.values()} == {str(reset["seq"])}
 
 
-def test_members_are_reported_and_verified_a_minute_later(office: Office) -> None:
+def test_members_are_notified_and_verified_a_minute_later(office: Office) -> None:
     shown = plan(office, target="latest", method="online")
     apply(office, shown, target="latest", method="online")
     assert {row["step"] for row in office.entries("ResetStepDone")} == {"told"}

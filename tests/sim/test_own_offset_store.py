@@ -134,7 +134,7 @@ def test_what_a_member_says_of_its_offsets_is_a_copy_of_its_table(world: World) 
 
 
 @pytest.mark.seed("2.6", "2.11")
-def test_the_remote_store_loads_nothing_and_the_local_one_reports_no_broker(world: World) -> None:
+def test_the_remote_store_loads_nothing_and_the_local_one_sends_nothing_to_brokers(world: World) -> None:
     reader = PullConsumer(PullConsumerConfig(group="R"), world.instance("reader", stream=True))
     world.run(reader.start())
     codes = sent_codes(world)

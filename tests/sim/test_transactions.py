@@ -125,7 +125,7 @@ def test_people_end_open_ones_through_the_real_way(world: World) -> None:
     assert stored(world, "orders") == 1
 
 
-def test_another_process_reports_the_broker_when_the_producer_is_gone(world: World) -> None:
+def test_another_process_answers_the_broker_when_the_producer_is_gone(world: World) -> None:
     transactor(world, handler="silent")
     world.run(3)
     world.act("CrashActor", actor="shop")

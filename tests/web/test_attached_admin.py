@@ -91,7 +91,7 @@ def test_a_secret_that_is_gone_is_a_sentence_on_the_page(port: FakePort, monkeyp
     assert b"QUEUEVIZ_ACL_PROD is not set" in answer.content
 
 
-def test_the_engine_is_reported_with_each_visit_and_when_something_changes(
+def test_the_engine_is_notified_with_each_visit_and_when_something_changes(
     port: FakePort, django_capture_on_commit_callbacks: Any
 ) -> None:
     row = cluster(audience="everyone")

@@ -73,7 +73,7 @@ async def test_an_owner_s_tab_that_comes_back_wakes_the_sandbox(board: FakePort)
     await tab.disconnect()
 
 
-async def test_a_viewer_s_tab_that_comes_back_is_reported_that_the_sandbox_is_asleep(board: FakePort) -> None:
+async def test_a_viewer_s_tab_that_comes_back_hears_that_the_sandbox_is_asleep(board: FakePort) -> None:
     await kept()
     board.sandboxes[SLUG] = "asleep"
     tab = await opened()

@@ -208,7 +208,7 @@ def test_every_role_of_a_cluster_and_its_connections_stand_on_the_page(real_engi
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.seed("3.16")
-def test_routes_of_two_name_servers_stand_side_by_side_and_differ_where_one_was_not_reported(real_engine: Any) -> None:
+def test_routes_of_two_name_servers_stand_side_by_side_and_differ_where_one_was_not_notified(real_engine: Any) -> None:
     client = Client()
     slug = start(client, "cluster")
 

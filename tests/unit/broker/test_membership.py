@@ -105,7 +105,7 @@ def test_a_group_that_wants_no_notices_gets_none(stage: Stage) -> None:
     assert reported(client) == 0
 
 
-def test_who_unregisters_is_gone_and_the_others_are_reported(stage: Stage) -> None:
+def test_who_unregisters_is_gone_and_the_others_are_notified(stage: Stage) -> None:
     first, second = stage.client(), stage.client()
     first.heartbeat("c1", "g", "orders")
     second.heartbeat("c2", "g", "orders")

@@ -99,7 +99,7 @@ def test_where_replies_are_not_kept_the_answer_names_no_place() -> None:
     assert stage.broker.store.max_offset(TOPIC, 0) == 0
 
 
-def test_a_oneway_reply_arrives_and_no_one_is_reported(stage: Stage, asker: Client) -> None:
+def test_a_oneway_reply_arrives_and_no_one_is_answered(stage: Stage, asker: Client) -> None:
     replier = stage.client()
     opaque = post(stage, replier, flag=FLAG_ONEWAY, REPLY_TO_CLIENT=ASKER)
     answer(stage, asker)

@@ -50,7 +50,7 @@ def offsets(c: RemotingCommand) -> dict[int, int]:
     return {queue[2]: offset for queue, offset in ResetOffsetBody.decode(c.body).offsets.items()}
 
 
-def test_every_member_is_reported_one_way_and_the_admin_gets_the_table(reset: Reset) -> None:
+def test_every_member_is_notified_one_way_and_the_admin_gets_the_table(reset: Reset) -> None:
     reset.commit(0, 1)
     member = reset.member()
     answer = reset.to(reset.times[1])

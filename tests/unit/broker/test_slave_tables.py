@@ -13,7 +13,7 @@ CREATE = {"topic": "new", "defaultTopic": "TBW102", "readQueueNums": "4", "write
           "topicFilterType": "SINGLE_TAG"}  # fmt: skip
 
 
-def test_a_registration_reports_the_slave_who_its_master_is() -> None:
+def test_a_registration_says_who_the_slave_s_master_is() -> None:
     stage = SlaveStage()
     assert stage.slave.replica is not None
     assert stage.slave.slave_sync is not None

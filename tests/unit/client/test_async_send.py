@@ -111,7 +111,7 @@ def test_a_timeout_uses_up_the_time_of_all_attempts(cluster: FakeCluster) -> Non
     assert len(headers(cluster)) == 1
 
 
-def test_who_sends_faster_than_brokers_answer_is_reported_at_once(cluster: FakeCluster) -> None:
+def test_who_sends_faster_than_brokers_answer_is_refused_at_once(cluster: FakeCluster) -> None:
     sender = producer(cluster, async_sends=2)
     cluster.silent = {Code.SEND_MESSAGE_V2}
     waiting = [send(cluster, sender) for _ in range(2)]

@@ -175,7 +175,7 @@ def test_nothing_of_a_broker_stays_in_whatever_order_its_topics_came_and_went(at
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), st.sampled_from([A, SLAVE]), st.integers(0, 1),
                           st.sampled_from("CD")), max_size=12))
-def test_what_is_reported_the_cluster_is_always_what_is_known(steps: list[tuple[bool, str, str, int, str]]) -> None:
+def test_what_is_shown_of_the_cluster_is_always_what_is_known(steps: list[tuple[bool, str, str, int, str]]) -> None:
     at = Registrar()
     for comes, broker, address, broker_id, cluster in steps:
         if comes:

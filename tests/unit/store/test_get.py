@@ -42,7 +42,7 @@ def test_messages_come_in_order_with_the_offset_to_go_on_from() -> None:
 @pytest.mark.parametrize(("offset", "status", "next_offset"), [
     (3, Status.OFFSET_OVERFLOW_ONE, 3), (4, Status.OFFSET_OVERFLOW_BADLY, 3), (900, Status.OFFSET_OVERFLOW_BADLY, 3),
     (-1, Status.OFFSET_TOO_SMALL, 0)])
-def test_an_offset_outside_the_queue_is_sent_where_to_go(offset: int, status: Status, next_offset: int) -> None:
+def test_an_offset_outside_the_queue_gets_the_one_to_go_on_at(offset: int, status: Status, next_offset: int) -> None:
     stores = Stores()
     store = stores.opened()
     stores.put(store, *[message(n) for n in range(3)])

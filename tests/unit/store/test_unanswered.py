@@ -3,7 +3,7 @@
 from sandbox.store.unanswered import Unanswered
 
 
-def test_offsets_are_unanswered_until_someone_is_reported() -> None:
+def test_offsets_are_unanswered_until_a_sender_is_answered() -> None:
     unanswered = Unanswered()
     unanswered.add((0, 100, 200), flushed=0)
     unanswered.answered((100,))
