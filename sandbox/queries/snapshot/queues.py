@@ -8,7 +8,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.board import Held, LockRow, QueueEnds, QueuePosition, QueuePulls, QueueRow
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.down_queues import down_broadcast_row, down_row
-from sandbox.queries.snapshot_cache import cache_of
+from sandbox.queries.snapshot_cache import SnapshotCache, cache_of
 
 
 def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None) -> QueueRow:
@@ -23,9 +23,10 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
     broker = view.masters[mq.broker]
     owner = actor.client_id if actor is not None else view.wire_owner(mq)
     committed = broker.consumer_offsets.get(view.group, mq.topic, mq.queue_id)
-    return {**_ends(cluster, broker, mq), **_position(cluster, broker, mq, committed), **_held(actor, pq, mq),
+    cache = cache_of(cluster)
+    return {**_ends(cache, broker, mq), **_position(cache, broker, mq, committed), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": owner, "assigned": assigned,
-            "lock": lock_row(view, broker, mq), "cause": cache_of(cluster).cause(view.group, mq), "down": None}
+            "lock": lock_row(view, broker, mq), "cause": cache.cause(view.group, mq), "down": None}
 
 
 def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor,
@@ -35,10 +36,10 @@ def broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: Co
         return {**_held(actor, pq, mq), **down_broadcast_row(cluster, view, mq, actor), "assigned": actor.client_id}
     broker = view.masters[mq.broker]
     assert actor.consumer is not None
-    committed = actor.consumer.offset_store.read_memory(mq)
-    return {**_ends(cluster, broker, mq), **_position(cluster, broker, mq, committed), **_held(actor, pq, mq),
+    committed, cache = actor.consumer.offset_store.read_memory(mq), cache_of(cluster)
+    return {**_ends(cache, broker, mq), **_position(cache, broker, mq, committed), **_held(actor, pq, mq),
             **_pulling(view, broker, mq, pq), "owner": actor.client_id, "assigned": actor.client_id, "lock": None,
-            "cause": cache_of(cluster).cause(view.group, mq), "down": None}
+            "cause": cache.cause(view.group, mq), "down": None}
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | None:
@@ -62,18 +63,18 @@ def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | Non
             "renew_at_ms": again_ms}
 
 
-def _ends(cluster: Cluster, broker: Broker, mq: MessageQueue) -> QueueEnds:
+def _ends(cache: SnapshotCache, broker: Broker, mq: MessageQueue) -> QueueEnds:
     high = broker.store.max_offset(mq.topic, mq.queue_id)
     return {"min": str(max(0, broker.store.min_offset(mq.topic, mq.queue_id))), "max": str(high),
-            "rate_per_s": cache_of(cluster).rate(mq, high)}
+            "rate_per_s": cache.rate(mq, high)}
 
 
-def _position(cluster: Cluster, broker: Broker, mq: MessageQueue, committed: int | None) -> QueuePosition:
+def _position(cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None) -> QueuePosition:
     if committed is None:
         return {"committed": None, "oldest_stored_ms": None}
     high = broker.store.max_offset(mq.topic, mq.queue_id)
     return {"committed": str(committed),
-            "oldest_stored_ms": cache_of(cluster).stored_ms(mq, committed, high, broker.store.store_time)}
+            "oldest_stored_ms": cache.stored_ms(mq, committed, high, broker.store.store_time)}
 
 
 def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Held:
