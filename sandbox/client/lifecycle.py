@@ -1,5 +1,6 @@
 """The life of a client from created to its end, as the journal has it: states, and the steps of a start or stop."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -134,7 +135,7 @@ class LifeCycle:
         ))  # fmt: skip
 
 
-class Startable:
+class Startable(ABC):
     """A producer or consumer of any kind.  What happens to its process happens to all that live in it."""
 
     life: LifeCycle
@@ -162,9 +163,9 @@ class Startable:
     def resume(self) -> None:
         self.life.process.resume()
 
+    @abstractmethod
     async def _start(self, steps: Steps) -> None:
         """Take the steps, and call `life.running` in between."""
-        raise NotImplementedError
 
-    async def _stop(self, steps: Steps) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def _stop(self, steps: Steps) -> None: ...

@@ -1,21 +1,14 @@
 """Typed questions, answered without effect: one module per family."""
 
 from collections.abc import Callable
-from importlib import import_module
-from inspect import isfunction
-from pkgutil import iter_modules
 from typing import Any
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.control.handlers import handlers
 from sandbox.control.questions import Question
 
-FAMILIES = tuple(import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
-
 # A function `(cluster: Cluster, question: KIND) -> …` of a family answers KIND.
-ANSWERS: dict[type[Question], Callable[[Cluster, Any], dict[str, Any]]] = {
-    function.__annotations__["question"]: function for family in FAMILIES for function in vars(family).values()
-    if isfunction(function) and [*function.__annotations__] == ["cluster", "question", "return"]
-    and not function.__name__.startswith("_")}
+ANSWERS: dict[type[Question], Callable[[Cluster, Any], dict[str, Any]]] = handlers(__name__, __path__, "question")
 
 
 def answer(cluster: Cluster, question: Question) -> dict[str, Any]:

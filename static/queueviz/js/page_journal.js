@@ -14,7 +14,8 @@ const { names, at, api, attached } = json("live");
 const short = (id) => names[id] ?? String(id).split("#")[0];
 /** A fact about a client leads to its page; an event without a sentence shows its fields. */
 const more = (row) => (!isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
-const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" · ").slice(0, 400);
+const field = ([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`;
+const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(field).join(" · ").slice(0, 400);
 const list = new LongJournal($("#journal"), { who: short, queue: (key) => key, more });
 const search = $("#j-search"), causes = $("#j-causes"), steps = $("#j-quiet"), state = $("#j-state"), older = $("#j-older"), clear = $("#j-clear");
 
