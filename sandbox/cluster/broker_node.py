@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.kernel.process_clock import ProcessClock
 from sandbox.kernel.skewed_clock import SkewedClock
 from sandbox.message.msg_id import host_bytes
-from sandbox.store.config import MessageStoreConfig, physical_memory_bytes
+from sandbox.store.config import MessageStoreConfig
 from sandbox.store.durable import flushed_positions, lost_of, mapped_files, unflushed_records
 from sandbox.store.message_store import MessageStore
 from sandbox.store.unanswered import Unanswered
@@ -92,7 +92,8 @@ class BrokerNode:
         context = self._context
         self._starts += 1
         clock = ProcessClock(self.clock)  # one for both: a hung broker hangs as a whole
-        config = replace(store_config(context.preset, context.limits), replication=self.replication or REAL.replication)
+        config = replace(store_config(context.preset, context.limits, context.environment.memory_bytes),
+                         replication=self.replication or REAL.replication)
         store = MessageStore(
             config, disk=self._disk, clock=clock, journal=context.journal,
             broker=self.name, broker_id=self.record.broker_id, store_host=store_host(self.record.address),
@@ -228,14 +229,14 @@ class BrokerNode:
             path: min(wrote, before.get(path, 0)) for path, wrote in found.items()}
 
 
-def store_config(preset: Preset, limits: SandboxLimits) -> MessageStoreConfig:
+def store_config(preset: Preset, limits: SandboxLimits, memory_bytes: int) -> MessageStoreConfig:
     """RocketMQ's default store, with the sizes of the preset and the disk size of the limits."""
     return MessageStoreConfig(
         commit_log_file_bytes=preset.commit_log_file_bytes,
         consume_queue_file_entries=preset.consume_queue_file_entries, index_slots=preset.index_slots,
         index_entries=preset.index_entries, max_message_bytes=preset.max_message_bytes, flush=preset.flush,
         file_reserved_hours=preset.file_reserved_hours, store_limit_bytes=limits.store_bytes,
-        memory_bytes=preset.memory_bytes or physical_memory_bytes())
+        memory_bytes=preset.memory_bytes or memory_bytes)
 
 
 def broker_limits(limits: SandboxLimits) -> BrokerLimits:

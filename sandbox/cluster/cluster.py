@@ -1,6 +1,8 @@
 """One running cluster: servers, actors, clock, journal, and the record kept after its process ends."""
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -28,7 +30,7 @@ from sandbox.cluster.wire_access import WireAccess
 from sandbox.cluster.wire_connections import WireConnection
 from sandbox.control.access_keys import Keys
 from sandbox.control.limits import SandboxLimits
-from sandbox.journal.events import ClockChanged
+from sandbox.journal.events import ClockChanged, StretchEnded
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock
 
@@ -81,18 +83,20 @@ class Cluster:
         self.node_names = NodeNames(self.nodes, self.actors)
         self.links = Links(self.network, self.journal, self.node_names.name_of)
         self.links.restore(record.links)
-        self.frames = FrameRecorder(self.network, self.listeners, self.clock, environment.wall, self.journal,
-                                    self.limits, self.node_names.name_of)
+        self.frames = FrameRecorder(self.network, self.listeners, self.clock, environment.outside, self.journal,
+                                    self.limits, self.node_names.name_of, repeatable=environment.repeatable)
         self.nodes.skew(record.skews)
         self.nodes.keep_locks(record.lock_lives)
         self.nodes.stay_down(record.down)
-        self.limit_guard = LimitGuard(environment.wall, self.journal)
+        self.limit_guard = LimitGuard(environment.wall, self.journal, environment.position)
         self.console = Console(context, self.actors, self.nodes.addresses)
-        self.disk_full = DiskFull(self.clock, environment.wall, self.journal, self.steps, try_again=self._disk_takes)
+        self.disk_full = DiskFull(self.clock, environment.wall, self.journal, self.steps, try_again=self._disk_takes,
+                                  stopped=lambda: self.end_stretch("disk"))
         self.journal_files.refused = self.disk_full.begin
         context.disk_refused = self._disk_refused
         context.log_cut = lambda node, report: note_cut(record.cuts, node, report)
         self._companions: dict[type[Companion], Any] = {}  # each of its key's type
+        self._apart: dict[type[Companion], Any] = {}
         self._home_full: Notice | None = None
         self.journal_files.on_fact(self.origins.note, self.listeners.connections.note, self.actors.note,
                                       self.actors.repeats.note)
@@ -113,6 +117,15 @@ class Cluster:
         if found is None:
             found = self._companions[kind] = kind.beside(self)
         return found
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Inside, companions are others: what a keyframe of a repeatable run shows does not depend on who looks."""
+        self._companions, self._apart = self._apart, self._companions
+        try:
+            yield
+        finally:
+            self._companions, self._apart = self._apart, self._companions
 
     # Names and external clients.
 
@@ -149,8 +162,17 @@ class Cluster:
             self.listeners.access.set(keys)
         self.record.keys = {} if keys is None else keys._asdict()
 
+    def end_stretch(self, why: str) -> None:
+        """The run can be executed again up to here, and no further; said once.  `why`: one of STRETCH_ENDS."""
+        record = self.record
+        if record.repeatable and not record.stretch_ended:
+            record.stretch_ended = why
+            self.journal.write(StretchEnded(why))
+
     def set_home_full(self, full: Notice | None) -> None:
         """Set whether all sandboxes together take too much space; brokers then store nothing more."""
+        if full is not None:
+            self.end_stretch("disk")
         self._home_full = full
         self.context.home_full = full is not None
         for broker in self.nodes.brokers:

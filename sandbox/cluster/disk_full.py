@@ -29,12 +29,13 @@ class DiskFull:
     """
 
     def __init__(self, clock: ScaledClock, wall: Clock, journal: Journal, steps: Steps, *,
-                 try_again: Callable[[], bool]) -> None:
+                 try_again: Callable[[], bool], stopped: Callable[[], None]) -> None:
         self._clock = clock
         self._wall = wall
         self._journal = journal
         self._steps = steps
         self._try_again = try_again
+        self._stopped = stopped
         self._timer: TimerHandle | None = None
         self._over = False
         self.why: str | None = None
@@ -68,6 +69,7 @@ class DiskFull:
             self._timer = None
 
     def _stop(self) -> None:
+        self._stopped()
         self.rate_before = self._clock.rate
         self._steps.end()
         self._clock.set_rate(0)

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sandbox.cluster.power import MachineDisk
+from sandbox.journal.events import Position
 from sandbox.kernel.clock import Clock, ScaledClock, wall_ms
 from sandbox.remoting.channel import ByteListener, Connector, Listener
 from sandbox.remoting.command import RemotingCommand
+from sandbox.store.config import physical_memory_bytes
 from sandbox.store.disk import Disk, Flusher
 from sandbox.transport.loopback import LoopbackNetwork
 
@@ -38,17 +40,48 @@ class Network(Protocol):
     def connections(self) -> list[tuple[str, str]]: ...
 
 
-class Environment(Protocol):
-    """One per host.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop can open real ports.
+class Workers(Protocol):
+    """Runs system calls and long work: on threads, or at once.  `submit_long`: as `Environment.run_long`."""
 
+    def submit(self, work: Callable[[], T]) -> "Future[T]": ...
+    def submit_long(self, work: Callable[[Callable[[], bool]], T]) -> "Future[T]": ...
+
+
+class InlineWorkers:
+    """At once: for virtual time."""
+
+    def submit(self, work: Callable[[], T]) -> "Future[T]":
+        future: Future[T] = Future()
+        try:
+            future.set_result(work())
+        except Exception as why:
+            future.set_exception(why)
+        return future
+
+    def submit_long(self, work: Callable[[Callable[[], bool]], T]) -> "Future[T]":
+        return self.submit(lambda: work(lambda: False))
+
+
+class Environment(Protocol):
+    """One per host, or per sandbox.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop can open ports.
+
+    `repeatable`: its run can be executed again; `position()`: where an action would come to it now.  `outside` is the clock
+    of those who look: nothing of what it times may change a repeatable run.  `share`: of the machine's time, how much passed on the
+    wall; None: all.  `memory_bytes`: of the machine.
     `cut_power` takes from a `disk` what was not flushed; `flushed`: path of a mapped file → bytes that survive.
     """
 
     loop: asyncio.AbstractEventLoop
     wall: Clock
+    outside: Clock
     flusher: Flusher
+    workers: Workers
     has_sockets: bool
+    repeatable: bool
+    memory_bytes: int
+    share: float | None
 
+    def position(self) -> Position | None: ...
     def disk(self, root: Path, clock: Clock) -> Disk: ...
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None: ...
     def network(self, clock: Clock) -> Network: ...
@@ -61,15 +94,23 @@ class LiveEnvironment:
     """The real machine: files, threads for blocking calls, an in-process network."""
 
     has_sockets = True
+    repeatable = False
+    share: float | None = None
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int) -> None:
         self.loop = loop
         self.wall: Clock = ScaledClock(loop, start_ms=wall_ms())
+        self.outside = self.wall
+        self.memory_bytes = physical_memory_bytes()
         self._flushers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-flush")
         self._workers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-worker")
         self._slow = ThreadPoolExecutor(1, thread_name_prefix="queueviz-slow")  # no flush waits behind it
         self._over = threading.Event()
         self.flusher: Flusher = ThreadFlusher(loop, self._flushers)
+        self.workers: Workers = self
+
+    def position(self) -> Position | None:
+        return None
 
     def disk(self, root: Path, clock: Clock) -> Disk:
         return MachineDisk(root, clock)
@@ -88,6 +129,12 @@ class LiveEnvironment:
     async def run_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
         """As `run_blocking`, for seconds of work (sorting a feed); `work` gets a function that is True at the end."""
         return await self.loop.run_in_executor(self._slow, work, self._over.is_set)
+
+    def submit(self, work: Callable[[], T]) -> "Future[T]":
+        return self._flushers.submit(work)
+
+    def submit_long(self, work: Callable[[Callable[[], bool]], T]) -> "Future[T]":
+        return self._slow.submit(work, self._over.is_set)
 
     def close(self) -> None:
         """Cancels long work, waits for the rest."""

@@ -113,17 +113,20 @@ class Watched:
 class FrameRecorder:
     """`name_of` returns the node at an address; None: no node, and its frames are not recorded.
 
+    In a repeatable run no frame is written to the journal, which must not depend on who looks; readers are only called.
+
     A tap set by another part is still called.  At most `wire_links` links of `wire_frames` frames of `wire_frame_bytes`
     bytes are kept, twice that on a busy link.
     """
 
     def __init__(self, network: Network, listeners: Listeners, clock: Clock, wall: Clock, journal: Journal,
-                 limits: SandboxLimits, name_of: Callable[[str], str | None]) -> None:
+                 limits: SandboxLimits, name_of: Callable[[str], str | None], *, repeatable: bool = False) -> None:
         self._network = network
         self._listeners = listeners
         self._clock = clock
         self._wall = wall
         self._journal = journal
+        self._repeatable = repeatable
         self._limits = limits
         self._name_of = name_of
         self._watched: dict[Link, Watched] = {}
@@ -235,6 +238,9 @@ class FrameRecorder:
                       there=there)
         self._next_no += 1
         watched.note(frame, sender, receiver, self._wall.monotonic())
+        if self._repeatable:
+            self._journal.ring()
+            return
         self._journal.write(CommandExchanged(
             link=watched.link.name, request_code=frame.request_code, opaque=frame.opaque,
             direction="there" if there else "back", bytes=frame.bytes, code=frame.code if frame.answer else None,

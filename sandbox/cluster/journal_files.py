@@ -65,9 +65,15 @@ class JournalFiles:
         self._keyframe_bytes = max(1, self._writer.total_bytes - before)
         self._grown_bytes = 0
 
+    def show(self) -> None:
+        """Hand the written entries to the operating system for a reader; no timer changes."""
+        try:
+            self._writer.flush()
+        except OSError as why:
+            self._complain(why)
+
     def flush(self) -> None:
-        """Hand the written entries to the operating system; on a full disk it is tried again later, nothing is dropped.
-        """
+        """As `show`, once in a while; on a full disk it is tried again later, nothing is dropped."""
         self._flush_timer = None
         try:
             self._writer.flush()
@@ -149,7 +155,7 @@ async def page_of(directory: Path, journal_files: JournalFiles | None, environme
         try:
             entries = journal_files.journal.since(min(after + 1, journal_files.journal.next_seq))
         except Overrun:
-            journal_files.flush()
+            journal_files.show()
         else:
             return page_from_memory(entries, after, limit, first_seq=segments.first_seq(path) or 0,
                                     facts_only=facts_only, longs_as_text=longs_as_text)

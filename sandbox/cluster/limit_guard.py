@@ -1,8 +1,9 @@
 """Checks limits: a request beyond a limit is refused, and the journal gets an event."""
 
+from collections.abc import Callable
 from typing import NoReturn
 
-from sandbox.journal.events import LimitReached
+from sandbox.journal.events import LimitReached, Position
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused
@@ -20,9 +21,10 @@ _HINTS = {
 
 
 class LimitGuard:
-    """Writes at most one event per limit and second."""
+    """Writes at most one event per limit and second.  It stands for an action that was refused: `position` is its."""
 
-    def __init__(self, wall: Clock, journal: Journal) -> None:
+    def __init__(self, wall: Clock, journal: Journal, position: Callable[[], Position | None]) -> None:
+        self._position = position
         self._wall = wall
         self._journal = journal
         self._reports = Throttle(1)
@@ -34,6 +36,6 @@ class LimitGuard:
 
     def refuse(self, limit: str, value: int, allowed: int, who: str) -> NoReturn:
         if self._reports.take(self._wall.monotonic(), limit):
-            self._journal.write(LimitReached(limit, value, allowed, who))
+            self._journal.write(LimitReached(limit, value, allowed, who), came=self._position())
         raise ActionRefused(422, "The limit of {limit} is {allowed}; this would make {value}.", _HINTS.get(limit, ""),
                             limit=limit.replace("_", " "), allowed=allowed, value=value)

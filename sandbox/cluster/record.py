@@ -71,6 +71,8 @@ class SandboxRecord:
     limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed
     listening: bool = False  # its ports are open while the sandbox is
+    repeatable: bool = False  # its run was recorded from the beginning (`origin.json`)
+    stretch_ended: str = ""  # why it can be executed again only up to some event
     failed: str | None = None
 
 

@@ -20,18 +20,19 @@ from sandbox.cluster.environment import Environment
 from sandbox.cluster.journal_backwards import look_back
 from sandbox.cluster.journal_files import DIRECTORY, page_of
 from sandbox.cluster.new_sandbox import new_record
+from sandbox.cluster.origin import save_origin
 from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
 from sandbox.hosting.data_home import DataHome
+from sandbox.hosting.paced_sandbox import PacedSandbox
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
-from sandbox.queries.snapshot.channels import read_channel
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +113,8 @@ class Host:
         try:
             directory.mkdir(parents=True)
             records.save(directory, record)
+            if record.repeatable:
+                save_origin(directory, self._config)
         except OSError as why:
             shutil.rmtree(directory, ignore_errors=True)
             raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
@@ -150,7 +153,8 @@ class Host:
             raise
         try:
             slot.state = "waking"
-            sandbox = Sandbox(self._registry.directory(slot.slug), self._config, self._environment, home=self._home)
+            kind = PacedSandbox if slot.is_paced else Sandbox
+            sandbox = kind(self._registry.directory(slot.slug), self._config, self._environment, home=self._home)
             sandbox.set_home_full(self._data_home.full)
             await sandbox.open()
             slot.opened(sandbox)
@@ -193,9 +197,24 @@ class Host:
             slot.ring()
 
     async def open_listener(self, slug: str) -> dict[str, Any]:
-        sandbox = self.awake(slug)
-        await sandbox.open_listeners()
+        """A sandbox in virtual time sleeps first, and wakes in the machine's."""
+        slot = self._registry.get(slug)
+        slot.with_ports, was_paced = True, isinstance(self.awake(slug), PacedSandbox)
+        try:
+            if was_paced:
+                await self._again(slug, "ports open")
+            sandbox = self.awake(slug)
+            await sandbox.open_listeners()
+        except BaseException:
+            slot.with_ports = False
+            if was_paced:
+                await self._again(slug, "ports closed")
+            raise
         return {"open": sandbox.cluster.listeners.is_open, "name_servers": list(sandbox.cluster.listeners.name_servers)}
+
+    async def _again(self, slug: str, reason: str) -> None:
+        await self.sleep(slug, reason)
+        await self.wake(slug)
 
     async def close_listener(self, slug: str) -> dict[str, Any]:
         slot = self._registry.get(slug)
@@ -203,6 +222,9 @@ class Host:
             await asyncio.shield(slot.change)
         if slot.sandbox is not None:
             await slot.sandbox.close_listeners()
+            slot.with_ports = False
+            if slot.sandbox.record.repeatable and not isinstance(slot.sandbox, PacedSandbox):
+                await self._again(slug, "ports closed")
         else:
             slot.stop_listening(self._registry.directory(slug))
         return {"open": False, "name_servers": []}
@@ -272,7 +294,7 @@ class Host:
             slot = self._registry.get(slug)
             if slot.sandbox is None or slot.state != "live":
                 return Refusal(slot.state if slot.state in ("failed", "waking") else "asleep")
-            return read_channel(slot.sandbox.cluster, kind, rest)
+            return slot.sandbox.read(kind, rest)
         except (ChannelUnknown, ActionRefused):
             return Refusal("unknown")
         except Exception:

@@ -28,6 +28,7 @@ class Slot:
         self.sandbox: Sandbox | None = None
         self.change: asyncio.Task[None] | None = None  # a task that is opening or closing it
         self.looked_s = 0.0
+        self.with_ports = False  # its ports are to be opened
         self._record = record
         self._bells: list[Bell] = []
 
@@ -40,6 +41,11 @@ class Slot:
     def listening(self) -> bool:
         """Whether its ports should be open."""
         return self._record is not None and self._record.listening
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether it runs in virtual time of its own: its run is recorded, and no port is open."""
+        return self._record is not None and self._record.repeatable and not (self.listening or self.with_ports)
 
     @property
     def ports(self) -> set[int]:

@@ -15,11 +15,13 @@ from sandbox.commands import prepare
 from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
-from sandbox.journal.events import ActionTaken, ClockChanged, SandboxOpened, SandboxSlept, SandboxWoken
+from sandbox.control.readings import Reading
+from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.questions import answer
 from sandbox.queries.recent_lag import RecentLag
 from sandbox.queries.rows.snapshot import Snapshot
+from sandbox.queries.snapshot.channels import read_channel
 from sandbox.queries.snapshot.whole import draw_snapshot
 from sandbox.queries.snapshot_cache import SnapshotCache
 
@@ -38,6 +40,8 @@ class Sandbox:
         self.record = self.cluster.record
         self.cluster.companion(SnapshotCache)  # sees every fact from the first one on
         self.recent_lag = self.cluster.companion(RecentLag)
+        with self.cluster.apart():
+            self.cluster.companion(SnapshotCache)
 
     @property
     def slug(self) -> str:
@@ -72,7 +76,7 @@ class Sandbox:
             cluster.save()
             raise
         cluster.clock.set_rate(record.rate)
-        cluster.journal_files.start(self.snapshot)
+        cluster.journal_files.start(self._draw_keyframe)
         self.recent_lag.start()
         self._remember()
         if record.listening:
@@ -95,8 +99,8 @@ class Sandbox:
                     raise
         self.record.built = True
 
-    async def close(self, reason: str) -> None:
-        """Stop the actors, then the brokers, then the clock, all cleanly."""
+    async def close(self, reason: str, *, came: Position | None = None) -> None:
+        """Stop the actors, then the brokers, then the clock, all cleanly.  `came`: when this began."""
         cluster, record = self.cluster, self.record
         self._keep_snapshot()
         before = cluster.disk_full.rate_before
@@ -110,7 +114,7 @@ class Sandbox:
         await cluster.actors.stop_all()
         await cluster.console.close()
         cluster.nodes.stop()
-        cluster.journal.write(SandboxSlept(reason))
+        cluster.journal.write(SandboxSlept(reason), came=came)
         record.clock_ms = cluster.clock.now_ms()
         cluster.ended = True
         cluster.journal_files.close()
@@ -142,7 +146,8 @@ class Sandbox:
         cluster = self.cluster
         cluster.disk_full.check()
         carry_out = prepare(cluster, action)
-        seq = cluster.journal.write(ActionTaken(name_of(action), fields_of(action), by))
+        came = cluster.environment.position()
+        seq = cluster.journal.write(ActionTaken(name_of(action), fields_of(action, whole=came is not None), by), came=came)
         with cluster.journal.caused_by(seq):
             carry_out(seq, by)
         if self.record.built:
@@ -155,6 +160,17 @@ class Sandbox:
     def snapshot(self) -> Snapshot:
         """Catalogue 9, read in this turn."""
         return draw_snapshot(self.cluster)
+
+    def read(self, kind: str, rest: list[str]) -> Reading:
+        """One of its live channels (catalogue 10)."""
+        return read_channel(self.cluster, kind, rest)
+
+    def _draw_keyframe(self) -> Snapshot:
+        """Without what the machine's speed or its viewers change, where the run can be repeated."""
+        if not self.cluster.environment.repeatable:
+            return self.snapshot()
+        with self.cluster.apart():
+            return {**draw_snapshot(self.cluster), "reached_rate": None}
 
     @property
     def trouble(self) -> str | None:
@@ -216,3 +232,5 @@ class Sandbox:
             reason = "after a kill" if cluster.crashed else "visit"
             cluster.journal.write(SandboxWoken(reason, max(0, wall_ms - record.wall_ms), record.epoch))
         cluster.journal.write(ClockChanged(record.rate, "wake", wall_ms))
+        if cluster.crashed or not cluster.environment.repeatable:
+            cluster.end_stretch("kill" if cluster.crashed else "ports")

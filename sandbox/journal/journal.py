@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from sandbox.journal.events import FLOW, Entry, Event
+from sandbox.journal.events import FLOW, Entry, Event, Position
 from sandbox.journal.valve import Valve
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import SandboxError
@@ -41,7 +41,7 @@ class Journal:
         self.cause: int | None = None  # set by `caused_by` for the turn of an action
         self.tracing = True  # off: facts only (a broker process without viewers)
 
-    def write(self, event: Event) -> int:
+    def write(self, event: Event, *, came: Position | None = None) -> int:
         """Append; returns the seq, or that of the newest entry when the valve held a flow event back."""
         now_ms = self._clock.now_ms()
         if type(event) in FLOW:
@@ -53,7 +53,7 @@ class Journal:
             skipped = self._valve.take_skipped(now_ms)
             if skipped is not None:
                 self._append(skipped, now_ms)
-        return self._append(event, now_ms)
+        return self._append(event, now_ms, came)
 
     def settle(self) -> None:
         """Write what the valve holds back (before a keyframe, before sleep)."""
@@ -107,9 +107,9 @@ class Journal:
         for bell in self._bells:
             bell()
 
-    def _append(self, event: Event, now_ms: int) -> int:
+    def _append(self, event: Event, now_ms: int, came: Position | None = None) -> int:
         seq = self.next_seq
-        entry = Entry(seq, now_ms, self.cause, event)
+        entry = Entry(seq, now_ms, self.cause, event, came)
         self._tail.append(entry)
         self.next_seq = seq + 1
         if self._sink is not None:

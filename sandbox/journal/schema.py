@@ -3,10 +3,12 @@
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from sandbox.journal.events import BY_NAME, FLOW, Entry, Event
+from sandbox.journal.events import BY_NAME, FLOW, Entry, Event, Position
 from sandbox.kernel.errors import CorruptRecord
 
 Row = dict[str, Any]
+
+CAME = "came"  # in a row of the files: turn and ms
 
 
 def describe() -> dict[str, Row]:
@@ -26,6 +28,8 @@ def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
         seq, cause = str(seq), None if cause is None else str(cause)
         for name in _long_fields(type(event).__name__):
             row[name] = _as_text(row[name])
+    if entry.came is not None and not longs_as_text:
+        row[CAME] = list(entry.came)
     return {"seq": seq, "at_ms": entry.at_ms, "type": type(event).__name__, "cause": cause, **row}
 
 
@@ -35,7 +39,7 @@ def from_row(row: Row) -> Entry:
         kind: Any = BY_NAME[row["type"]]
         values = {name: _frozen(row[name]) for name in kind._fields}
         event: Event = kind(**values)
-        return Entry(row["seq"], row["at_ms"], row["cause"], event)
+        return Entry(row["seq"], row["at_ms"], row["cause"], event, Position(*row[CAME]) if CAME in row else None)
     except (KeyError, TypeError) as why:
         raise CorruptRecord(f"not a journal entry: {why!r}") from why
 

@@ -38,7 +38,7 @@ class SegmentWriter:
 
     def append(self, entry: Entry) -> None:
         """Queue the entry; now and then all queued ones are written.  Raises OSError as `flush` does."""
-        line = orjson.dumps(to_row(entry, longs_as_text=False), option=orjson.OPT_APPEND_NEWLINE, default=_plain)
+        line = line_of(entry)
         self._waiting.append((entry.seq, line))
         self._waiting_bytes += len(line)
         if self._waiting_bytes >= WRITE_BYTES or self._file_bytes + self._waiting_bytes > self._segment_bytes:
@@ -116,6 +116,11 @@ class SegmentWriter:
             self.trimmed_to = int(paths[0].stem)
 
 
+def line_of(entry: Entry) -> bytes:
+    """The entry as it stands in the files."""
+    return orjson.dumps(to_row(entry, longs_as_text=False), option=orjson.OPT_APPEND_NEWLINE, default=_plain)
+
+
 def segments(directory: Path) -> list[Path]:
     """All segments, oldest first."""
     return sorted(directory.glob("*.ndjson")) if directory.is_dir() else []
@@ -133,6 +138,13 @@ def rows_since(directory: Path, seq: int) -> Iterator[Row]:
                     row: Row = orjson.loads(line)
                     if row["seq"] >= seq:
                         yield row
+
+
+def lines(directory: Path) -> Iterator[bytes]:
+    """All complete lines, oldest first."""
+    for path in segments(directory):
+        with path.open("rb") as file:
+            yield from (line for line in file if line.endswith(b"\n"))
 
 
 def lines_back(directory: Path, seq: int) -> Iterator[bytes]:

@@ -64,7 +64,7 @@ class ClientLives:
 
     def note(self, entry: Entry) -> None:
         """Hear a fact."""
-        seq, at_ms, _, event = entry
+        seq, at_ms, _, event, _ = entry
         match event:
             case LifecycleStep():
                 self._of(event.client_id, at_ms, event.group).step(at_ms, event)

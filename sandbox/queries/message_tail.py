@@ -88,7 +88,7 @@ class MessageTail:
         if self._next is None:
             self._begin(stores, ends)
         else:
-            self._go_on(stores, ends, cluster.environment.wall.monotonic())
+            self._go_on(stores, ends, cluster.environment.outside.monotonic())
         self._next = {**(self._next or {}), **ends}
 
     def _begin(self, stores: dict[str, MessageStore], ends: dict[MessageQueue, int]) -> None:

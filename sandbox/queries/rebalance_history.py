@@ -120,7 +120,7 @@ class RebalanceHistory:
 
     def note(self, entry: Entry) -> None:
         """Hear a fact."""
-        seq, at_ms, _, event = entry
+        seq, at_ms, _, event, _ = entry
         match event:
             case QueuesAssigned():
                 self._of(event.group).divided(seq, at_ms, event, self._because(event))

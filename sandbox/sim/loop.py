@@ -41,7 +41,10 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     from `run`, `run_for` or `run_until_idle`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, most_at_once: float = CALLBACKS_PER_INSTANT) -> None:
+        self.turns = 0  # so far, with the one that runs
+        self.in_turn = False
+        self._most_at_once = most_at_once
         self._now = 0.0
         self._ready: deque[asyncio.Handle] = deque()
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
@@ -57,7 +60,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Run until `main` has finished.  Other tasks stay and continue with the next run."""
-        with self._as_running():
+        with self.entered():
             task = self.create_task(main, name="main")
             while not task.done():
                 self._turn()
@@ -68,14 +71,53 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     def run_for(self, seconds: float) -> None:
         """Let exactly `seconds` pass.  Never Stuck: with nothing to do, time just passes."""
         until = self._now + seconds
-        with self._as_running():
+        with self.entered():
             while self._can_run(until):
                 self._turn()
             self._move_to(until)
 
+    def run_some(self, until: float, may_go_on: Callable[[], bool]) -> bool:
+        """Run turns, but none after `until` and none once `may_go_on` is False; returns whether `until` was reached."""
+        with self.entered():
+            while self._can_run(until):
+                if not may_go_on():
+                    return False
+                self._turn()
+            self._move_to(until)
+        return True
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """What is called inside finds this loop as the running one; between two turns, for an owner that acts."""
+        self._check_open()
+        if self._running:
+            raise RuntimeError("this loop is already running")
+        before = events._get_running_loop()
+        self._running = True
+        events._set_running_loop(self)
+        try:
+            yield
+        finally:
+            self._running = False
+            events._set_running_loop(before)
+
+    def run_turn(self) -> None:
+        """One turn, at the time of what comes next.  Raises Stuck when nothing waits."""
+        with self.entered():
+            self._turn()
+
+    def next_time(self) -> float | None:
+        """When the next turn runs; None when nothing waits."""
+        return self._now if self._ready else self._next_time()
+
+    def move_to(self, when: float) -> None:
+        """Let time pass in which nothing happens."""
+        assert not self._can_run(when), "something happens before"
+        self._move_to(when)
+
     def run_until_idle(self) -> None:
         """Run all that can happen without time passing."""
-        with self._as_running():
+        with self.entered():
             while self._can_run(self._now):
                 self._turn()
 
@@ -87,7 +129,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
             task.cancel()
         self._at_this_instant = 0  # an endless chain was reported already; tasks that clean up still get their turns
         try:
-            with self._as_running():
+            with self.entered():
                 for _ in range(CLOSING_TURNS):
                     if self._can_run(self._now):
                         self._turn()
@@ -192,13 +234,18 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
             self._drop_first()
             if not handle.cancelled():
                 ready.append(handle)
+        self.turns += 1
         self._at_this_instant += len(ready)
-        if self._at_this_instant > CALLBACKS_PER_INSTANT:
+        if self._at_this_instant > self._most_at_once:
             raise Stuck(self._complaint(f"{self._at_this_instant} callbacks ran and no time passed"))
-        for _ in range(len(ready)):  # callbacks added by these run in the next turn
-            waiting = ready.popleft()
-            if not waiting.cancelled():
-                waiting._run()
+        self.in_turn = True
+        try:
+            for _ in range(len(ready)):  # callbacks added by these run in the next turn
+                waiting = ready.popleft()
+                if not waiting.cancelled():
+                    waiting._run()
+        finally:
+            self.in_turn = False
         if self._unhandled:
             raise self._unhandled.pop(0)
 
@@ -221,20 +268,6 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         if when > self._now:
             self._now = when
             self._at_this_instant = 0
-
-    @contextmanager
-    def _as_running(self) -> Iterator[None]:
-        self._check_open()
-        if self._running:
-            raise RuntimeError("this loop is already running")
-        before = events._get_running_loop()
-        self._running = True
-        events._set_running_loop(self)
-        try:
-            yield
-        finally:
-            self._running = False
-            events._set_running_loop(before)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from sandbox.cluster import record as records
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.environment import Network
+from sandbox.cluster.environment import InlineWorkers, Network, Workers
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.power import WRITE_BACK_S
 from sandbox.cluster.record import SandboxRecord
@@ -21,7 +21,7 @@ from sandbox.control.channel_names import split_channel
 from sandbox.control.questions import Question, parse_question
 from sandbox.control.readings import Reading
 from sandbox.hosting.sandbox import Sandbox
-from sandbox.journal.events import Entry, Event
+from sandbox.journal.events import Entry, Event, Position
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, ScaledClock
 from sandbox.queries.rows.messages import finish, unfinished
@@ -30,6 +30,7 @@ from sandbox.queries.snapshot.channels import read_channel
 from sandbox.sim.disk import SimDisk
 from sandbox.sim.loop import SimLoop
 from sandbox.sim.network import SimNetwork
+from sandbox.store.config import physical_memory_bytes
 from sandbox.store.disk import Disk, Flusher, InlineFlusher
 
 T = TypeVar("T")
@@ -42,16 +43,24 @@ class SimulatedEnvironment:
     """The environment of a simulated sandbox.  Disks outlive the sandbox, as real ones do."""
 
     has_sockets = False
+    repeatable = False
+    share: float | None = None
 
     def __init__(self, seed: int | str, latency_ms: tuple[float, float]) -> None:
         self.sim = SimLoop()
         self.loop: Any = self.sim
         self.wall: Clock = ScaledClock(self.sim, start_ms=BEGIN_MS)
+        self.outside = self.wall
+        self.memory_bytes = physical_memory_bytes()
         self.flusher: Flusher = InlineFlusher()
+        self.workers: Workers = InlineWorkers()
         self.disks: dict[str, SimDisk] = {}
         self._chance = Chance(seed).fork("world")
         self._latency_ms = latency_ms
         self._networks = 0
+
+    def position(self) -> Position | None:
+        return None
 
     def disk(self, root: Path, clock: Clock) -> Disk:
         """The disk of a node, the same for all its processes."""

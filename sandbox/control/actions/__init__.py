@@ -39,10 +39,10 @@ def name_of(action: Action) -> str:
     return type(action).__name__
 
 
-def fields_of(action: Action) -> dict[str, Any]:
-    """The journal's fields of an action: every field, as JSON values; long lists only by their length."""
+def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
+    """The journal's fields of an action: every field, as JSON values; unless `whole`, long lists only by their length."""
     values = asdict(action)
-    if isinstance(action, SendMessages) and len(action.rows) > 10:
+    if isinstance(action, SendMessages) and len(action.rows) > 10 and not whole:
         values["rows"] = len(action.rows)
     return {name: _plain(value) for name, value in values.items()}
 

@@ -27,10 +27,21 @@ ALL: tuple[type[Event], ...] = tuple(
 BY_NAME: dict[str, type[Event]] = {event.__name__: event for event in ALL}
 
 
+class Position(NamedTuple):
+    """When something came to a virtual loop from outside: after its turn number `turn`, moved to `ms`."""
+
+    turn: int
+    ms: int
+
+
 class Entry(NamedTuple):
-    """One line of the journal; `cause` is the seq of the `ActionTaken` in whose turn it was written."""
+    """One line of the journal; `cause` is the seq of the `ActionTaken` in whose turn it was written.
+
+    `came`: of what came from outside, in a sandbox whose run can be executed again.
+    """
 
     seq: int
     at_ms: int
     cause: int | None
     event: Event
+    came: Position | None = None

@@ -26,6 +26,19 @@ class SandboxWoken(NamedTuple):
     epoch: str
 
 
+STRETCH_ENDS = ("kill", "ports", "disk")
+
+
+@said("quiet", "recorded", "the server was killed: from here on the run cannot be repeated", when="why=kill")
+@said("quiet", "recorded", "ports were opened: from here on the run cannot be repeated", when="why=ports")
+@said("quiet", "recorded", "the disk took nothing more: from here on the run cannot be repeated", when="why=disk")
+@said("quiet", "recorded", "from here on the run cannot be repeated: {why}")
+class StretchEnded(NamedTuple):
+    """Up to the event before, executing the actions again writes the same journal (`manage.py replay`)."""
+
+    why: str  # one of STRETCH_ENDS
+
+
 @said("move", "action", "{what}, by {by}", "act")
 class ActionTaken(NamedTuple):
     """A user or program acted; `fields` are the action's, as JSON values."""

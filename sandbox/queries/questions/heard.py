@@ -54,7 +54,7 @@ def heard_of(cluster: Cluster, places: Places) -> Heard:
 
 
 def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]) -> None:
-    seq, at_ms, _, event = entry
+    seq, at_ms, _, event, _ = entry
     match event:
         case MessagesConsumed():
             for offset in event.offsets:

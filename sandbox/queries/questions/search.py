@@ -167,7 +167,7 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
     of = sum(max(0, store.max_offset(mq.topic, mq.queue_id) - first)
              for (store, mq), first in zip(queues, begins, strict=True))
     rows: list[Row] = []
-    scanned, wall = 0, cluster.environment.wall
+    scanned, wall = 0, cluster.environment.outside
     until_s = wall.monotonic() + cluster.limits.scan_ms / 1000
     by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # whose entries hold a time instead
     wanted_code = tags_code(question.tag or "") if by_hash else None

@@ -237,4 +237,5 @@ class Snapshot(SnapshotLists, total=False):
     at_ms: int
     wall_ms: int  # of the server's clock
     rate: float  # of the clock: seconds of the sandbox per second
+    reached_rate: float | None  # what a busy machine really carries of it; None: all
     rate_pinned: bool  # clients that are not ours keep it at 1

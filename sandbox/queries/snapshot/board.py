@@ -30,7 +30,7 @@ def read_board(cluster: Cluster, group: str, topic: str) -> Board:
     """Header, queue rows and member rows, all of one turn; what need not change at every frame is calmed."""
     view = GroupView(cluster, group)
     figures = cache_of(cluster).calm(group, topic)
-    figures.begin(cluster.environment.wall.monotonic())
+    figures.begin(cluster.environment.outside.monotonic())
     now_ms = cluster.clock.now_ms()
     queues, members = queue_rows(cluster, view, topic), member_rows(cluster, view, topic)
     for key, row in queues.items():

@@ -1,0 +1,43 @@
+"""`manage.py replay DIR`: execute a sandbox's actions again, and say whether its journal comes out the same."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from sandbox.kernel.errors import SandboxError
+from sandbox.simulation.replay import Replayed, replay
+
+
+class Command(BaseCommand):
+    help = "Execute the actions of a recorded sandbox again and compare the journals, byte for byte."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("directory", type=Path, help="of the sandbox: QUEUEVIZ_HOME/sandboxes/<slug>")
+        parser.add_argument("--until", type=int, metavar="N", help="only up to event N")
+        parser.add_argument("--check", action="store_true", help="end with 1 also when nothing could be compared")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of sentences")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            found = replay(options["directory"].resolve(), until=options["until"])
+        except (SandboxError, OSError) as why:
+            raise CommandError(f"It cannot be executed again: {why}") from why
+        self.stdout.write(json.dumps(found.row()) if options["json"] else "\n".join(_sentences(found)))
+        if found.first_difference is not None or (options["check"] and not found.events):
+            sys.exit(1)
+
+
+def _sentences(found: Replayed) -> list[str]:
+    said = [f"events {stretch.from_seq} to {stretch.to_seq}: "
+            + ("can be executed again" if stretch.reproducible else "cannot be executed again")
+            + (f" ({stretch.why})" if stretch.why else "") for stretch in found.stretches]
+    said.append(f"{found.events} events are equal, at {found.speed:.0f} times real time")
+    if (first := found.first_difference) is not None:
+        said += [f"event {first.seq} differs:", f"  recorded {json.dumps(first.recorded)}",
+                 f"  again    {json.dumps(first.again)}"]
+    return said

@@ -1,0 +1,47 @@
+"""What a repeatable sandbox was made of: `origin.json`, written once."""
+
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.record import FILE_NAME, replace_file
+from sandbox.control.limits import SandboxLimits
+from sandbox.kernel.errors import CorruptRecord
+from sandbox.store.config import physical_memory_bytes
+
+ORIGIN_NAME = "origin.json"
+FORMAT = 1
+OF_THE_RUN = ("keyframe_s", "remember_s", "journal_write_s")  # of a host's configuration
+
+
+class Origin(NamedTuple):
+    """`record`: the first `sandbox.json`, as it was."""
+
+    record: dict[str, Any]
+    config: HostConfig
+    memory_bytes: int
+
+
+def save_origin(directory: Path, config: HostConfig) -> None:
+    """To be called when `sandbox.json` was written for the first time."""
+    values = {"format": FORMAT, "memory_bytes": physical_memory_bytes(),
+              "config": {name: getattr(config, name) for name in OF_THE_RUN},
+              "limits": asdict(config.sandbox_limits), "record": orjson.loads((directory / FILE_NAME).read_bytes())}
+    replace_file(directory / ORIGIN_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
+
+
+def load_origin(directory: Path) -> Origin:
+    """Raises CorruptRecord when it cannot be read, FileNotFoundError when there is none."""
+    try:
+        values = orjson.loads((directory / ORIGIN_NAME).read_bytes())
+        if values["format"] != FORMAT:
+            raise CorruptRecord(f"{ORIGIN_NAME} was written by another version")
+        known = {field.name for field in fields(SandboxLimits)}
+        limits = SandboxLimits(**{name: value for name, value in values["limits"].items() if name in known})
+        config = HostConfig(sandbox_limits=limits, **values["config"])
+        return Origin(values["record"], config, int(values["memory_bytes"]))
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as why:
+        raise CorruptRecord(f"{ORIGIN_NAME} of {directory.name} cannot be read: {why}") from why

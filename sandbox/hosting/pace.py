@@ -1,0 +1,153 @@
+"""Runs the virtual loop of one sandbox forward with the machine's time, a slice at a time.
+
+Slices are callbacks of the engine's loop, which runs them in the order in which they were asked for: a sandbox that has
+more to do than fits a slice asks again, behind all others and what readers asked for.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar
+
+from sandbox.cluster.environment import Environment
+from sandbox.cluster.paced import PacedEnvironment
+from sandbox.kernel.clock import TimerHandle
+from sandbox.sim.loop import Stuck
+
+T = TypeVar("T")
+
+BEHIND_S = 0.25  # more than this is not made up: virtual time falls behind
+MEASURED_S = 2.0  # of the machine's time, for the share that was reached
+WHOLE = 0.95  # a share from here on counts as all
+
+
+class Hurried(NamedTuple):
+    """Does not wait for the machine's time: opening, closing."""
+
+    task: "asyncio.Task[Any]"
+    answer: "asyncio.Future[Any]"
+
+
+class Pace:
+    """`machine` is the engine's environment.  The loop of `paced` stands at 0 s until the first `run`."""
+
+    def __init__(self, paced: PacedEnvironment, machine: Environment, *, slice_ms: float) -> None:
+        self._paced = paced
+        self._machine = machine
+        self._slice_s = slice_ms / 1000
+        self._began_s = machine.wall.monotonic()  # moved on by what is not made up
+        self._alarm: TimerHandle | None = None
+        self._asked = False
+        self._waits = False  # for a thread
+        self._over = False
+        self._begun = False
+        self._hurried: Hurried | None = None
+        self._measured = self._began_s, 0.0
+        paced.on_late = self._on_late
+
+    def turn(self, fn: Callable[[], T]) -> T:
+        """Call `fn` between two turns of the loop, at the machine's time unless the loop is behind."""
+        if self._paced.sim.is_running():
+            return fn()
+        self.catch_up()
+        try:
+            with self._paced.sim.entered():
+                return fn()
+        finally:
+            if self._begun:
+                self._ask()
+
+    async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine on the loop to its end, as fast as it can, and return its value."""
+        task = self.turn(lambda: self._paced.sim.create_task(make()))
+        answer: asyncio.Future[T] = self._machine.loop.create_future()
+        self._hurried, self._begun = Hurried(task, answer), True
+        self._ask()
+        return await answer
+
+    def catch_up(self) -> None:
+        """Let the clock show the machine's time, where nothing happens before that."""
+        if self._begun and not self._over and self._hurried is None and not self._paced.sim.is_running():
+            self._paced.move_to(self._target_ms())
+
+    def stop(self) -> None:
+        """Nothing runs any more."""
+        self._over = True
+        self._disarm()
+        self._machine.loop.call_soon(self._paced.close)  # not here: it runs tasks, and the caller may be one
+
+    def _target_ms(self) -> int:
+        return int((self._machine.wall.monotonic() - self._began_s) * 1000) + 1
+
+    def _disarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _ask(self) -> None:
+        """For a slice, behind all others."""
+        self._disarm()
+        if not self._asked and not self._over:
+            self._asked = True
+            self._machine.loop.call_soon(self._slice)
+
+    def _on_late(self) -> None:
+        """A thread's work is done."""
+        if self._waits:
+            try:
+                self._machine.loop.call_soon_threadsafe(self._ask)
+            except RuntimeError:  # the engine has stopped
+                return
+
+    def _slice(self) -> None:
+        self._asked = self._waits = False
+        if self._over:
+            return
+        wall = self._machine.wall
+        until_s = wall.monotonic() + self._slice_s
+        if self._hurried is not None:
+            done = self._hurry(self._hurried, lambda: wall.monotonic() < until_s)
+        else:
+            done = self._paced.run_some(self._target_ms(), lambda: wall.monotonic() < until_s)
+            self._measure(reached=done)
+        if not done:
+            self._waits = True
+            if not self._paced.waits:  # asked after the flag is set: a thread may end in between
+                self._waits = False
+                self._ask()
+        elif not self._over and (due_s := self._paced.sim.next_time()) is not None:
+            self._alarm = wall.call_later(max(0.0, self._began_s + due_s - wall.monotonic()), self._ask)
+
+    def _hurry(self, hurried: Hurried, may_go_on: Callable[[], bool]) -> bool:
+        task, answer = hurried
+        while not task.done():
+            if self._paced.sim.next_time() is None:
+                self._hurried = None
+                if not answer.done():
+                    answer.set_exception(Stuck("nothing can happen any more"))
+                return True
+            if self._paced.waits or not may_go_on():
+                return False
+            self._paced.sim.run_turn()
+        self._hurried = None
+        self._began_s = self._machine.wall.monotonic() - self._paced.sim.time()
+        self._measured = self._machine.wall.monotonic(), self._paced.sim.time()
+        if not answer.done():
+            if task.cancelled():
+                answer.cancel()
+            elif (why := task.exception()) is not None:
+                answer.set_exception(why)
+            else:
+                answer.set_result(task.result())
+        return True
+
+    def _measure(self, *, reached: bool) -> None:
+        """Note the share that was reached; what is too far behind is not made up."""
+        now_s, virtual_s = self._machine.wall.monotonic(), self._paced.sim.time()
+        behind_s = now_s - self._began_s - virtual_s
+        if not reached and behind_s > BEHIND_S:
+            self._began_s += behind_s - BEHIND_S
+        since_s, from_s = self._measured
+        if now_s - since_s >= MEASURED_S:
+            share = (virtual_s - from_s) / (now_s - since_s)
+            self._paced.share = share if share < WHOLE else None
+            self._measured = now_s, virtual_s

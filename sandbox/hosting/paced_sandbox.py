@@ -1,0 +1,74 @@
+"""A sandbox whose run can be executed again: it has a virtual loop of its own, paced by the machine's time."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.environment import Environment
+from sandbox.cluster.notices import Notice
+from sandbox.cluster.origin import OF_THE_RUN, load_origin
+from sandbox.cluster.paced import PacedEnvironment
+from sandbox.control.access_keys import Keys
+from sandbox.control.actions import Action
+from sandbox.control.questions import Question
+from sandbox.control.readings import Reading
+from sandbox.hosting.pace import Pace
+from sandbox.hosting.sandbox import Sandbox
+from sandbox.journal.events import Position
+from sandbox.queries.rows.snapshot import Snapshot
+
+
+class PacedSandbox(Sandbox):
+    """What changes it happens between two turns of its loop, and the journal keeps where; reading changes nothing."""
+
+    def __init__(self, directory: Path, config: HostConfig, machine: Environment, *, home: Path) -> None:
+        origin = load_origin(directory)
+        kept = {name: getattr(origin.config, name) for name in OF_THE_RUN}
+        self._paced = PacedEnvironment(records.load(directory).seed, wall_ms=machine.wall.now_ms(),
+                                       memory_bytes=origin.memory_bytes, workers=machine.workers, outside=machine.wall)
+        self._pace = Pace(self._paced, machine, slice_ms=config.limits.slice_ms)
+        with self._paced.sim.entered():
+            super().__init__(directory, replace(config, sandbox_limits=origin.config.sandbox_limits, **kept),
+                             self._paced, home=home)
+
+    async def open(self) -> None:
+        try:
+            await self._pace.run(super().open)
+        except BaseException:
+            self._pace.stop()
+            raise
+
+    async def close(self, reason: str, *, came: Position | None = None) -> None:
+        def begin() -> Any:
+            return Sandbox.close(self, reason, came=self._paced.position())
+
+        await self._pace.run(begin)
+        self._pace.stop()
+
+    def crash(self) -> None:
+        self._pace.turn(super().crash)
+        if not self._paced.sim.in_turn:
+            self._pace.stop()
+
+    def act(self, action: Action, by: str) -> int:
+        return self._pace.turn(lambda: Sandbox.act(self, action, by))
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        self._pace.catch_up()
+        return super().ask(question)
+
+    def read(self, kind: str, rest: list[str]) -> Reading:
+        self._pace.catch_up()
+        return super().read(kind, rest)
+
+    def snapshot(self) -> Snapshot:
+        self._pace.catch_up()
+        return super().snapshot()
+
+    def set_home_full(self, full: Notice | None) -> None:
+        self._pace.turn(lambda: Sandbox.set_home_full(self, full))
+
+    def set_keys(self, keys: Keys | None) -> None:
+        self._pace.turn(lambda: Sandbox.set_keys(self, keys))
