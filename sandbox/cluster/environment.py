@@ -63,11 +63,11 @@ class InlineWorkers:
 
 
 class Environment(Protocol):
-    """One per host, or per sandbox.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop can open ports.
+    """One per host, or per sandbox.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop opens ports.
 
-    `repeatable`: its run can be executed again; `position()`: where an action would come to it now.  `outside` is the clock
-    of those who look: nothing of what it times may change a repeatable run.  `share`: of the machine's time, how much passed on the
-    wall; None: all.  `memory_bytes`: of the machine.
+    `repeatable`: its run can be executed again; `position()`: where an action would come to it now.  `outside` is the
+    clock of those who look: nothing of what it times may change a repeatable run.  `share`: how much of the machine's
+    time passed on the wall; None: all.  `memory_bytes`: of the machine.
     `cut_power` takes from a `disk` what was not flushed; `flushed`: path of a mapped file → bytes that survive.
     """
 

@@ -113,7 +113,7 @@ class Watched:
 class FrameRecorder:
     """`name_of` returns the node at an address; None: no node, and its frames are not recorded.
 
-    In a repeatable run no frame is written to the journal, which must not depend on who looks; readers are only called.
+    In a repeatable run no frame is written to the journal, which must not depend on who looks.
 
     A tap set by another part is still called.  At most `wire_links` links of `wire_frames` frames of `wire_frame_bytes`
     bytes are kept, twice that on a busy link.
@@ -239,7 +239,6 @@ class FrameRecorder:
         self._next_no += 1
         watched.note(frame, sender, receiver, self._wall.monotonic())
         if self._repeatable:
-            self._journal.ring()
             return
         self._journal.write(CommandExchanged(
             link=watched.link.name, request_code=frame.request_code, opaque=frame.opaque,

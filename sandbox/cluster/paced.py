@@ -110,7 +110,7 @@ class PacedEnvironment:
         return LoopbackNetwork(self.sim, clock=clock)
 
     def submit(self, work: Callable[[], None], done: Done) -> None:
-        """Flush: `work` only names what to write through, a thread does it, and `done` is called at its virtual time."""
+        """A flush: `work` only names the files, a thread writes them through, `done` is called at its virtual time."""
         self._collected = collected = []
         work()
         self._collected = None

@@ -1,4 +1,4 @@
-"""The disk of a machine in a repeatable run: what a power cut takes follows from the run, not from when a thread ran."""
+"""The disk of a machine in a repeatable run: what a power cut takes does not depend on when a thread ran."""
 
 from collections import deque
 from collections.abc import Callable

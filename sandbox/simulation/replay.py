@@ -194,8 +194,8 @@ class Rerun:
 
     def _end(self, environment: PacedEnvironment, sandbox: Sandbox) -> None:
         self.virtual_s += environment.sim.time()
+        sandbox.cluster.journal.unsubscribe(self._compare)  # what ends with the process is not written
         if not sandbox.ended:
-            sandbox.cluster.journal.unsubscribe(self._compare)
             with environment.sim.entered():
                 sandbox.crash()
         environment.close()
