@@ -6,6 +6,7 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.presets import preset_of
 from sandbox.cluster.record import NodeRecord, SandboxRecord
 from sandbox.cluster.templates import template_of
+from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
 
 PORT_STEP = 4  # RocketMQ derives the fast listener (-2) and the HA port (+1) from a broker's port
@@ -32,7 +33,7 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
     nodes += [NodeRecord("name_server", f"ns-{number}", 0, address()) for number in range(1, chosen.name_servers + 1)]
     return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
                          seed=str(seed) if seed is not None else f"{slug} {now_ms}", nodes=nodes,
-                         limits=dict(limits or {}), repeatable=config.repeatable)
+                         limits=dict(limits or {}), repeatable=config.repeatable, engine=ENGINE)
 
 
 def _name_and_id(node: str) -> tuple[str, int]:

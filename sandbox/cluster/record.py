@@ -72,6 +72,7 @@ class SandboxRecord:
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed
     listening: bool = False  # its ports are open while the sandbox is
     repeatable: bool = False  # its run was recorded from the beginning (`origin.json`)
+    engine: str = ""  # the release that opened it last
     stretch_ended: str = ""  # why it can be executed again only up to some event
     failed: str | None = None
 

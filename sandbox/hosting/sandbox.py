@@ -17,6 +17,7 @@ from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
+from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.questions import answer
 from sandbox.queries.recent_lag import RecentLag
@@ -234,5 +235,10 @@ class Sandbox:
             reason = "after a kill" if cluster.crashed else "visit"
             cluster.journal.write(SandboxWoken(reason, max(0, wall_ms - record.wall_ms), record.epoch))
         cluster.journal.write(ClockChanged(record.rate, "wake", wall_ms))
-        if cluster.crashed or not cluster.environment.repeatable:
-            cluster.end_stretch("kill" if cluster.crashed else "ports")
+        before, record.engine = record.engine, ENGINE
+        if cluster.crashed:
+            cluster.end_stretch("kill")
+        elif not cluster.environment.repeatable:
+            cluster.end_stretch("ports")
+        elif before != ENGINE:
+            cluster.end_stretch("engine")

@@ -18,6 +18,7 @@ from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
 from sandbox.journal.schema import CAME, Row, from_row
 from sandbox.journal.segments import line_of, lines
+from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
 from sandbox.sim.loop import Stuck
 
@@ -47,18 +48,20 @@ class Difference(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """`events`: compared and equal; `speed`: virtual seconds per second."""
+    """`events`: compared and equal; `engine`: the release that recorded them; `speed`: virtual seconds per second."""
 
     events: int
     first_difference: Difference | None
     stretches: tuple[Stretch, ...]
+    engine: str
     speed: float
 
     def row(self) -> Row:
         found = self.first_difference
         return {"equal": found is None, "events": self.events,
                 "first_difference": None if found is None else found._asdict(),
-                "stretches": [stretch.row() for stretch in self.stretches], "speed": round(self.speed, 1)}
+                "stretches": [stretch.row() for stretch in self.stretches], "engine": self.engine,
+                "speed": round(self.speed, 1)}
 
 
 def replay(directory: Path, *, until: int | None = None) -> Replayed:
@@ -69,14 +72,15 @@ def replay(directory: Path, *, until: int | None = None) -> Replayed:
     rows = [orjson.loads(line) for line in recorded]
     stretches = stretches_of(rows, recorded_whole=(directory / ORIGIN_NAME).exists())
     if not stretches[0].reproducible:
-        return Replayed(0, None, stretches, 0.0)
+        return Replayed(0, None, stretches, "", 0.0)
     last = stretches[0].to_seq if until is None else min(until, stretches[0].to_seq)
     count = next((place for place, row in enumerate(rows) if row["seq"] > last), len(rows))
     began_s = time.monotonic()
-    with Rerun(load_origin(directory), recorded[:count], rows[:count], home=directory.parents[1]) as rerun:
+    origin = load_origin(directory)
+    with Rerun(origin, recorded[:count], rows[:count], home=directory.parents[1]) as rerun:
         rerun.run()
     speed = rerun.virtual_s / max(time.monotonic() - began_s, 1e-6)
-    return Replayed(rerun.compared, rerun.difference, stretches, speed)
+    return Replayed(rerun.compared, rerun.difference, stretches, origin.record["engine"], speed)
 
 
 def stretches_of(rows: list[Row], *, recorded_whole: bool) -> tuple[Stretch, ...]:
@@ -105,7 +109,7 @@ class Rerun:
         self._scratch = tempfile.TemporaryDirectory(prefix="replay-")
         self._directory = Path(self._scratch.name) / "sandboxes" / origin.record["slug"]
         self._directory.mkdir(parents=True)
-        (self._directory / FILE_NAME).write_bytes(orjson.dumps(origin.record))
+        (self._directory / FILE_NAME).write_bytes(orjson.dumps({**origin.record, "engine": ENGINE}))
         self._environment: PacedEnvironment | None = None
         self.sandbox: Sandbox | None = None
         self._seen = 0

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from queueviz import __version__
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.chance import Chance
+from sandbox.kernel.engine_version import ENGINE
 from sandbox.simulation.replay import MADE_BEFORE, NOT_KEPT, Replayed, replay
 from tests.sim.recorded_stage import SLUG, Recorded, played
 
@@ -90,6 +92,7 @@ played(Path(sys.argv[1]), "cluster", 11)
 
 SETS_DECIDE = """
 from sandbox.kernel.chance import Chance
+from sandbox.kernel.engine_version import ENGINE
 Chance.choice = lambda self, items: items[int(next(iter({str(place) for place in range(len(items))})))]
 """
 
@@ -235,6 +238,21 @@ def test_a_kill_ends_the_stretch(tmp_path: Path) -> None:
     found = equal(stage.directory)
     assert found.events == before
     assert [(stretch.reproducible, stretch.why) for stretch in found.stretches] == [(True, "kill"), (False, NOT_KEPT)]
+
+
+def test_another_release_ends_the_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert __version__ == ENGINE
+    stage = Recorded(tmp_path, "orders", seed=2, luck=2)
+    stage.run(3)
+    stage.sleep()
+    before = len(list(rows_since(stage.directory / "journal", 0)))
+    with monkeypatch.context() as later:
+        later.setattr("sandbox.hosting.sandbox.ENGINE", "9.9")
+        stage.wake()
+        stage.run(3)
+    stage.close()
+    assert [row["why"] for row in rows(stage.directory, "StretchEnded")] == ["engine"]
+    assert (equal(stage.directory).events, replay(stage.directory).engine) == (before, ENGINE)
 
 
 def test_a_home_that_takes_no_more_ends_the_stretch(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
+from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import SandboxError
 from sandbox.simulation.replay import Replayed, replay
 
@@ -40,4 +41,6 @@ def _sentences(found: Replayed) -> list[str]:
     if (first := found.first_difference) is not None:
         said += [f"event {first.seq} differs:", f"  recorded {json.dumps(first.recorded)}",
                  f"  again    {json.dumps(first.again)}"]
+        if found.engine != ENGINE:
+            said.append(f"It was recorded by release {found.engine}; this is {ENGINE}.")
     return said

@@ -40,7 +40,7 @@ def name_of(action: Action) -> str:
 
 
 def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
-    """The journal's fields of an action: every field, as JSON values.  Unless `whole`, of long lists only the length."""
+    """The journal's fields of an action, as JSON values; unless `whole`, of a long list only its length."""
     values = asdict(action)
     if isinstance(action, SendMessages) and len(action.rows) > 10 and not whole:
         values["rows"] = len(action.rows)
