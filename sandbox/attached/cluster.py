@@ -115,7 +115,7 @@ class AttachedCluster:
                         "trouble_why": None, "seen_ms": self.picture.seen_ms,
                         "troubles": [{"pattern": one.pattern, "values": one.values} for one in found]},
             "epoch": self.epoch, "seq": str(self.journal.next_seq - 1), "at_ms": now_ms, "wall_ms": now_ms,
-            "rate": RATE, "rate_pinned": True, **drawn,
+            "rate": RATE, "reached_rate": None, "rate_pinned": True, **drawn,
         }
 
     def read(self, kind: str, rest: list[str]) -> Reading:

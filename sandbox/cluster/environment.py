@@ -100,7 +100,7 @@ class LiveEnvironment:
     def __init__(self, loop: asyncio.AbstractEventLoop, *, worker_threads: int) -> None:
         self.loop = loop
         self.wall: Clock = ScaledClock(loop, start_ms=wall_ms())
-        self.outside = self.wall
+        self.outside: Clock = self.wall
         self.memory_bytes = physical_memory_bytes()
         self._flushers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-flush")
         self._workers = ThreadPoolExecutor(worker_threads, thread_name_prefix="queueviz-worker")

@@ -85,6 +85,7 @@ class PacedEnvironment:
                 return False
             self.sim.run_turn()
         self.move_to(position.ms)
+        self._moved_ms = position.ms
         return True
 
     @property
@@ -111,7 +112,8 @@ class PacedEnvironment:
 
     def submit(self, work: Callable[[], None], done: Done) -> None:
         """A flush: `work` only names the files, a thread writes them through, `done` is called at its virtual time."""
-        self._collected = collected = []
+        collected: list[Synced] = []
+        self._collected = collected
         work()
         self._collected = None
 

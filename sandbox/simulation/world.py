@@ -50,7 +50,7 @@ class SimulatedEnvironment:
         self.sim = SimLoop()
         self.loop: Any = self.sim
         self.wall: Clock = ScaledClock(self.sim, start_ms=BEGIN_MS)
-        self.outside = self.wall
+        self.outside: Clock = self.wall
         self.memory_bytes = physical_memory_bytes()
         self.flusher: Flusher = InlineFlusher()
         self.workers: Workers = InlineWorkers()

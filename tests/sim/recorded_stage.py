@@ -43,13 +43,18 @@ class BusyClock(ScaledClock):
 
     def __init__(self, loop: SimLoop, chance: random.Random, look_s: float) -> None:
         self._chance = chance
-        self._look_s = look_s
+        self.look_s = look_s
         self._taken_s = 0.0
         super().__init__(loop, start_ms=BEGIN_MS)
 
     def monotonic(self) -> float:
-        self._taken_s += self._chance.random() * self._look_s
+        self._taken_s += self._chance.random() * self.look_s
         return super().monotonic() + self._taken_s
+
+
+class SilentBell:
+    def ring(self) -> None:
+        return None
 
 
 class LateWorkers:
@@ -84,7 +89,8 @@ class Recorded:
 
     def _start(self) -> None:
         self.machine = SimulatedEnvironment(1, (0, 0))
-        self.machine.wall = self.machine.outside = BusyClock(self.machine.sim, self._chance, self._look_s)
+        self._clock = BusyClock(self.machine.sim, self._chance, self._look_s)
+        self.machine.wall = self.machine.outside = self._clock
         self.machine.workers = LateWorkers(self.machine.sim, self._chance)
         self.host = Host(self._home, self._config, self.machine)
         self._on_loop(self.host.start)
@@ -99,6 +105,10 @@ class Recorded:
             self._on_loop(lambda: self.host.awake(SLUG).act(typed, "owner test"))
             return True
         return False
+
+    def watch(self) -> None:
+        """Keep it from falling asleep."""
+        self._on_loop(lambda: self.host.subscribe(SLUG, SilentBell()))
 
     def look(self) -> None:
         """As pages do: some channels, some questions, the journal."""
@@ -132,6 +142,10 @@ class Recorded:
         self.machine.sim.run_until_idle()
         self.machine.close()
         self._start()
+
+    def calm(self) -> None:
+        """From now on the machine has nothing else to do."""
+        self._clock.look_s = 0.0
 
     def fill_home(self) -> None:
         sandbox = self.host.awake(SLUG)
@@ -167,7 +181,7 @@ def drawn_action(chance: random.Random, snapshot: Any) -> Drawn:
         ("DelayLink", {**link, "delay_ms": 200}), ("SkewClock", {**node, "skew_ms": chance.choice((-90_000, 60_000))}),
         ("FillDisk", {"broker": broker[0]}), ("FreeDisk", {"broker": broker[0]}),
         ("SetRate", {"rate": chance.choice(RATES)}), ("SetRate", {"rate": 1}),
-        ("Step", {"until": "ms", "ms": chance.randrange(1, 3_000)}), ("Step", {"until": "fact"}),
+        ("Step", {"until": "ms", "ms": chance.randrange(1, 3_000)}), ("Step", {"until": "fact", "ms": 5_000}),
         ("SendMessages", {"topic": topic, "count": chance.randrange(1, 40)}),
         ("SendMessages", {"topic": topic, "rows": [{"body": f"row {n}", "key": f"k{n}"} for n in range(15)]}),
         ("CreateTopic", {"topic": f"made-{chance.randrange(3)}", "write_queues": 2, "read_queues": 2}),
