@@ -120,7 +120,7 @@ class Cluster:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Inside, companions are others: what a keyframe of a repeatable run shows does not depend on who looks."""
+        """Inside, companions are others: what a keyframe of a repeatable run shows does not depend on its readers."""
         self._companions, self._apart = self._apart, self._companions
         try:
             yield

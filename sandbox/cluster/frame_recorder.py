@@ -113,7 +113,7 @@ class Watched:
 class FrameRecorder:
     """`name_of` returns the node at an address; None: no node, and its frames are not recorded.
 
-    In a repeatable run no frame is written to the journal, which must not depend on who looks.
+    In a repeatable run no frame is written to the journal, which must not depend on its readers.
 
     A tap set by another part is still called.  At most `wire_links` links of `wire_frames` frames of `wire_frame_bytes`
     bytes are kept, twice that on a busy link.

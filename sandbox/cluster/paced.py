@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 FLUSH_S = (0.0005, 0.004)  # of an fsync on a solid-state disk
-FEED_S = 0.001  # seconds of sorting, in which virtual time stands still
+FEED_S = 0.001  # of the loop, after which the result of long work is due
 NEVER_S = float("inf")
 
 

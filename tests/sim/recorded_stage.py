@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 SLUG = "recorded"
 LATE_S = 0.03
-RATES = (0, 0.1, 1, 1, 5, 20)
+RATES = (0, 0.1, 1, 1, 5)
 
 
 class BusyClock(ScaledClock):
