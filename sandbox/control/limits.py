@@ -90,6 +90,19 @@ class SocketLimits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordingLimits:
+    """Of one recording (docs/recording.md), when written and when read."""
+
+    file_bytes: int = 64 * MIB
+    line_bytes: int = 8 * 1024  # the first line
+    head_bytes: int = 32 * 1024  # the first line and the directory: what a player asks for first
+    chunks: int = 1_440  # a day of them
+    chunk_frames: int = 6_000
+    unpacked_bytes: int = 16 * MIB  # of one part of a chunk
+    channels: int = 64
+
+
+@dataclass(frozen=True, kw_only=True)
 class AttachedLimits:
     """Of one attached cluster: how much of it is shown, and how often it is polled.  The rest is named, not shown."""
 

@@ -15,6 +15,7 @@ SandboxError
 │   └── Locked               another process holds this directory
 ├── ProtocolViolation        bytes on the wire are not RocketMQ's protocol; end the connection
 │   └── FrameTooLarge        a frame or a header over its limit
+├── BadRecording             a file that is no recording, or a damaged one; the message says what to do
 ├── BadExpression            a filter expression that does not compile; `at` is the position
 ├── ActionRefused            an action cannot be carried out now; `hint` says what to do
 └── EngineBusy               the engine did not answer in time; try again
@@ -93,6 +94,10 @@ class ProtocolViolation(SandboxError):
 
 class FrameTooLarge(ProtocolViolation):
     """A frame, or the header of one, that is longer than the limit allows."""
+
+
+class BadRecording(SandboxError):
+    """A file that is not a recording, one of another version, damaged, or larger than a named limit."""
 
 
 class BadExpression(SandboxError):

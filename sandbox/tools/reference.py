@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from sandbox.control import actions, questions
 from sandbox.control.fields import INT64_MAX, Between, TextUpTo, hints_of
-from sandbox.control.limits import AttachedLimits, HostLimits, SandboxLimits, SocketLimits
+from sandbox.control.limits import AttachedLimits, HostLimits, RecordingLimits, SandboxLimits, SocketLimits
 from sandbox.journal import events
 from sandbox.journal.schema import describe
 from sandbox.tools.codes_page import ABOUT, codes_rows
@@ -52,7 +52,7 @@ def actions_page() -> str:
 
 def limits_page() -> str:
     lines = ["# Limits", "", MADE]
-    for kind in (SandboxLimits, HostLimits, SocketLimits, TcpLimits, AttachedLimits):
+    for kind in (SandboxLimits, HostLimits, SocketLimits, TcpLimits, AttachedLimits, RecordingLimits):
         lines += [f"## {kind.__name__}", "", own_doc(kind), ""]
         lines += table(("limit", "default"), ((f"`{spec.name}`", str(spec.default)) for spec in fields(kind)))
     return "\n".join(lines)

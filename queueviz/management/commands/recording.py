@@ -1,0 +1,99 @@
+"""`manage.py recording export|import|check`: recordings as files (docs/recording.md)."""
+
+import argparse
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError
+
+from queueviz import __version__
+from sandbox.cluster.templates import TEMPLATES
+from sandbox.journal.schema import Row, to_row
+from sandbox.kernel.errors import BadRecording, CorruptRecord
+from sandbox.recording import folder, journal_range
+from sandbox.recording.frame import About, Frame, in_range
+from sandbox.recording.reader import Recording
+from sandbox.recording.writer import write_recording
+from sandbox.simulation.recorded import PACE_MS, recorded_frames
+from sandbox.simulation.world import World
+
+END = 2**53
+
+
+class Command(BaseCommand):
+    help = "Write, unpack or check a recording: a file with the frames and facts of a sandbox."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        kinds = parser.add_subparsers(dest="what", required=True)
+        export = kinds.add_parser("export", help="write a recording")
+        export.add_argument("file", type=Path, help="the recording to write")
+        source = export.add_mutually_exclusive_group(required=True)
+        source.add_argument("--directory", type=Path, help="of a sandbox, or one that import made")
+        source.add_argument("--play", choices=list(TEMPLATES), help="a template, in virtual time")
+        export.add_argument("--seed", default="0", help="with --play (default 0)")
+        export.add_argument("--minutes", type=float, default=1.0, help="with --play (default 1)")
+        export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"with --play (default {PACE_MS})")
+        export.add_argument("--from", dest="first", type=int, default=0, help="event to begin at")
+        export.add_argument("--to", dest="last", type=int, default=END, help="event to end at")
+        unpack = kinds.add_parser("import", help="unpack a recording into a directory of plain JSON")
+        unpack.add_argument("file", type=Path)
+        unpack.add_argument("directory", type=Path, help="a new one")
+        check = kinds.add_parser("check", help="read all of a recording")
+        check.add_argument("file", type=Path)
+
+    def handle(self, *args: Any, what: str, file: Path, **options: Any) -> None:
+        try:
+            if what == "export":
+                self._export(file, options)
+            else:
+                with file.open("rb") as data:
+                    recording = Recording(data)
+                    if what == "import":
+                        folder.unpack(recording, options["directory"])
+                    else:
+                        recording.check()
+                    self._print(file, recording)
+        except (BadRecording, CorruptRecord) as why:
+            raise CommandError(str(why)) from why
+        except OSError as why:
+            raise CommandError(f"{why.filename}: {why.strerror}. Choose another path.") from why
+
+    def _export(self, file: Path, options: dict[str, Any]) -> None:
+        if options["minutes"] <= 0 or options["pace_ms"] <= 0:
+            raise CommandError("--minutes and --pace-ms are above 0.")
+        with _source(options) as (about, frames, facts):
+            kept = in_range(frames, options["first"], options["last"])
+            data = write_recording(about, kept, facts)
+        file.write_bytes(data)
+        with file.open("rb") as written:
+            self._print(file, Recording(written))
+
+    def _print(self, file: Path, recording: Recording) -> None:
+        head = recording.head
+        self.stdout.write(f"{file}: {head.file_bytes} bytes, {head.frames} frames and {head.facts} facts in "
+                          f"{len(head.chunks)} chunks, events {head.seq[0]} to {head.seq[1]}, "
+                          f"{(head.at_ms[1] - head.at_ms[0]) / 1000:.1f} s")
+
+
+Source = tuple[About, Iterable[Frame], Iterable[Row]]
+
+
+@contextmanager
+def _source(options: dict[str, Any]) -> Iterator[Source]:
+    directory: Path | None = options["directory"]
+    if directory is None:
+        with tempfile.TemporaryDirectory() as home, World(Path(home), options["play"], seed=options["seed"]) as world:
+            about = About(__version__, options["play"], "sandbox", options["seed"], options["pace_ms"])
+            frames = list(recorded_frames(world, options["minutes"] * 60, pace_ms=options["pace_ms"]))
+            world.cluster.journal.settle()
+            world.sleep("recorded")
+            yield about, frames, journal_range.facts_of(Path(home) / "sandboxes" / "world")
+    elif folder.is_folder(directory):
+        yield folder.about_of(directory), folder.frames_of(directory), folder.facts_of(directory)
+    else:
+        yield (journal_range.about_sandbox(directory, __version__), journal_range.frames_of(directory),
+               journal_range.facts_of(directory))

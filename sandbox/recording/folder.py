@@ -1,0 +1,59 @@
+"""A recording as a directory of plain JSON: what `import` makes and `export` packs again, to the same bytes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.journal.schema import Row
+from sandbox.kernel.errors import BadRecording
+from sandbox.recording.frame import About, Frame
+from sandbox.recording.part import map_of
+from sandbox.recording.reader import Recording
+
+ABOUT, FRAMES, FACTS = "recording.json", "frames.ndjson", "facts.ndjson"
+
+
+def unpack(recording: Recording, directory: Path) -> None:
+    """Into a new directory.  Raises BadRecording, and FileExistsError."""
+    recording.check()
+    directory.mkdir(parents=True)
+    with (directory / FRAMES).open("wb") as frames:
+        for frame in recording.frames():
+            frames.write(_line(frame._asdict()))
+    with (directory / FACTS).open("wb") as facts:
+        for row in recording.facts(*recording.head.seq):
+            facts.write(_line(row))
+    (directory / ABOUT).write_bytes(_line(recording.head.about._asdict()))
+
+
+def is_folder(directory: Path) -> bool:
+    return (directory / ABOUT).is_file()
+
+
+def about_of(directory: Path) -> About:
+    return About(**map_of(_loaded((directory / ABOUT).read_bytes(), ABOUT), set(About._fields), ABOUT))
+
+
+def frames_of(directory: Path) -> Iterator[Frame]:
+    with (directory / FRAMES).open("rb") as lines:
+        for line in lines:
+            yield Frame(**map_of(_loaded(line, FRAMES), set(Frame._fields), f"line of {FRAMES}"))
+
+
+def facts_of(directory: Path) -> Iterator[Row]:
+    with (directory / FACTS).open("rb") as lines:
+        for line in lines:
+            yield _loaded(line, FACTS)
+
+
+def _line(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SORT_KEYS)
+
+
+def _loaded(line: bytes, name: str) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as why:
+        raise BadRecording(f"{name} has a line that is not JSON. Import the recording again.") from why

@@ -1,0 +1,38 @@
+"""What a sandbox's directory holds of itself: the journal's facts, and its keyframes as frames."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sandbox.cluster import record as records
+from sandbox.cluster.journal_backwards import for_browser
+from sandbox.journal.events import BY_NAME, FLOW
+from sandbox.journal.schema import Row
+from sandbox.journal.segments import rows_since
+from sandbox.recording.frame import About, Frame, state_of
+
+FACT_NAMES = BY_NAME.keys() - {event.__name__ for event in FLOW} - {"Keyframe"}  # a recording has those as frames
+SNAPSHOT = "snapshot"  # the channel of whole snapshots
+
+
+def about_sandbox(directory: Path, engine: str) -> About:
+    record = records.load(directory)
+    return About(engine, record.template, record.preset, record.seed, None)
+
+
+def frames_of(directory: Path) -> Iterator[Frame]:
+    """A frame at each keyframe of the journal."""
+    for row in rows_since(directory / "journal", 0):
+        if row["type"] == "Keyframe":
+            snapshot = row["snapshot"]
+            yield Frame(row["seq"], row["at_ms"], state_of(snapshot["rate"], snapshot["epoch"], {SNAPSHOT: snapshot}))
+
+
+def facts_of(directory: Path) -> Iterator[Row]:
+    return facts(for_browser(row) for row in rows_since(directory / "journal", 0) if row["type"] in FACT_NAMES)
+
+
+def facts(rows: Iterable[Row]) -> Iterator[Row]:
+    """Facts as a recording keeps them; of who acted only the role."""
+    for row in rows:
+        if row["type"] in FACT_NAMES:
+            yield row | {"by": row["by"].partition(" ")[0]} if row["type"] == "ActionTaken" else row

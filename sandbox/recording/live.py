@@ -1,0 +1,29 @@
+"""Frames of a running cluster, read by the same queries as the live boards."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from sandbox.cluster.cluster import Cluster
+from sandbox.control.channel_names import ChannelUnknown, split_channel
+from sandbox.queries.snapshot.channels import read_channel
+from sandbox.recording.frame import Frame, state_of
+from sandbox.recording.tree import Tree
+
+
+def boards_of(cluster: Cluster) -> list[str]:
+    """The board of every group on every topic it subscribes to."""
+    return sorted({f"board/{quote(actor.settings.group, safe='')}/{quote(subscription.topic, safe='')}"
+                   for actor in cluster.actors.consumers() for subscription in actor.settings.subscriptions})
+
+
+def frame_of(cluster: Cluster, channels: Sequence[str]) -> Frame:
+    """All in one turn.  A channel that is not there now is left out."""
+    found: Tree = {}
+    for name in channels:
+        kind, _, rest = name.partition("/")
+        try:
+            _, _, parts = split_channel(f"{kind}/-/{rest}" if rest else f"{kind}/-")
+            found[name] = read_channel(cluster, kind, parts).data
+        except ChannelUnknown:
+            continue
+    return Frame(cluster.journal.next_seq - 1, cluster.clock.now_ms(), state_of(cluster.clock.rate, cluster.epoch, found))

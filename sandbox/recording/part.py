@@ -1,0 +1,41 @@
+"""A part of a recording: one JSON value, compressed by gzip."""
+
+import zlib
+from typing import Any
+
+import orjson
+
+from sandbox.kernel.errors import BadRecording
+
+GZIP = 31  # zlib's window bits for gzip, without a time in its header
+BEST = 9
+
+
+def pack_part(value: Any) -> bytes:
+    """Equal values have equal bytes (of one zlib)."""
+    packer = zlib.compressobj(BEST, zlib.DEFLATED, GZIP, 9)
+    return packer.compress(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)) + packer.flush()
+
+
+def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
+    """Raises BadRecording."""
+    unpacker = zlib.decompressobj(GZIP)
+    try:
+        text = unpacker.decompress(data, most_bytes + 1)
+    except zlib.error as why:
+        raise BadRecording(f"The {name} cannot be unpacked ({why}). Copy the file again.") from why
+    if len(text) > most_bytes:
+        raise BadRecording(f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). Export a shorter range.")
+    if not unpacker.eof or unpacker.unused_data:
+        raise BadRecording(f"The {name} does not end where it should. Copy the file again.")
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as why:
+        raise BadRecording(f"The {name} is not JSON. Export the recording again.") from why
+
+
+def map_of(value: Any, keys: set[str], name: str) -> dict[str, Any]:
+    """A map with exactly these keys.  Raises BadRecording."""
+    if not isinstance(value, dict) or value.keys() != keys:
+        raise BadRecording(f"The {name} does not have the fields {', '.join(sorted(keys))}. Export the recording again.")
+    return value

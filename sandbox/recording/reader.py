@@ -1,0 +1,93 @@
+"""Reads a recording: the state at an event, the facts of a range, all of it."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from sandbox.control.limits import RecordingLimits
+from sandbox.journal.schema import Row
+from sandbox.kernel.errors import BadRecording
+from sandbox.recording import columns
+from sandbox.recording.chunk import Chunk, unpack_facts, unpack_keyframe
+from sandbox.recording.frame import Frame
+from sandbox.recording.head import ChunkPlace, read_head
+from sandbox.recording.part import map_of, unpack_part
+
+
+class Mark(NamedTuple):
+    """A fact as the index has it."""
+
+    seq: int
+    at_ms: int
+    type: str
+
+
+class Recording:
+    """An open file.  Every method raises BadRecording where the file is damaged."""
+
+    def __init__(self, file: BinaryIO, limits: RecordingLimits | None = None) -> None:
+        self._file = file
+        self._limits = limits or RecordingLimits()
+        file_bytes = file.seek(0, 2)
+        self.head = read_head(self._bytes(0, self._limits.head_bytes, at_most=True), file_bytes, self._limits)
+        self._begins = [place.seq for place in self.head.chunks]
+
+    def at(self, seq: int) -> Frame:
+        """The newest frame at or before event `seq`.  Raises BadRecording before the first."""
+        return self._chunk(self._place(seq)).at(seq)
+
+    def facts(self, first: int, last: int) -> Iterator[Row]:
+        """Facts with `first` <= seq <= `last`."""
+        for place in self.head.chunks[max(0, bisect_right(self._begins, first) - 1):]:
+            if place.seq > last:
+                return
+            found = unpack_facts(self._bytes(place.facts_begin, place.facts_bytes), self._limits)
+            yield from (row for row in found if first <= int(row["seq"]) <= last)
+
+    def frames(self) -> Iterator[Frame]:
+        for place in self.head.chunks:
+            yield from self._chunk(place).frames()
+
+    def index(self) -> list[Mark]:
+        data = self._bytes(self.head.index_begins, self.head.file_bytes - self.head.index_begins)
+        fields = map_of(unpack_part(data, "index", self._limits.unpacked_bytes), {"types", "type", "seq", "at_ms"}, "index")
+        types, kinds = fields["types"], fields["type"]
+        seqs = columns.increasing(fields["seq"], self.head.facts)
+        times_ms = columns.increasing(fields["at_ms"], self.head.facts)
+        if not isinstance(types, list) or not isinstance(kinds, list) or not (
+                len(kinds) == len(seqs) == len(times_ms) == self.head.facts):
+            raise BadRecording("The index does not have a number, a time and a type for each fact. Export again.")
+        if not all(type(kind) is int and 0 <= kind < len(types) and type(types[kind]) is str for kind in kinds):
+            raise BadRecording("The index names a type that is not there. Export the recording again.")
+        return [Mark(seq, at_ms, types[kind]) for seq, at_ms, kind in zip(seqs, times_ms, kinds, strict=True)]
+
+    def check(self) -> None:
+        """Read everything and compare with what the first line says.  Raises BadRecording."""
+        frames = [(frame.seq, frame.at_ms) for frame in self.frames()]
+        if len(frames) != self.head.frames or frames != sorted(frames):
+            raise BadRecording("The frames are not as many as the first line says, or not in order. Copy the file again.")
+        if (frames[0], frames[-1]) != tuple(zip(self.head.seq, self.head.at_ms, strict=True)):
+            raise BadRecording("The frames do not begin or end where the first line says. Export the recording again.")
+        facts = [Mark(int(row["seq"]), row["at_ms"], row["type"]) for row in self.facts(*self.head.seq)]
+        if facts != self.index():
+            raise BadRecording("The index is not that of the facts. Export the recording again.")
+
+    def _place(self, seq: int) -> ChunkPlace:
+        at = bisect_right(self._begins, seq) - 1
+        if at < 0:
+            raise BadRecording(f"Event {seq} is before the recording, which begins at {self.head.seq[0]}. "
+                               "Choose a later event.")
+        return self.head.chunks[at]
+
+    def _chunk(self, place: ChunkPlace) -> Chunk:
+        keyframe = unpack_keyframe(self._bytes(place.begins, place.keyframe_bytes), self._limits)
+        if (keyframe.seq, keyframe.at_ms) != (place.seq, place.at_ms):
+            raise BadRecording("A chunk does not begin where the directory says. Export the recording again.")
+        return Chunk(keyframe, self._bytes(place.deltas_begin, place.deltas_bytes), self._limits)
+
+    def _bytes(self, begins: int, count: int, *, at_most: bool = False) -> bytes:
+        self._file.seek(begins)
+        data = self._file.read(count)
+        if len(data) < count and not at_most:
+            raise BadRecording("The file ends early. Copy it again.")
+        return data

@@ -1,0 +1,61 @@
+"""States as trees of JSON: what changed between two, and how to apply it.
+
+A leaf is what is no map, and an empty map.  A list is one leaf.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sandbox.kernel.errors import BadRecording
+
+Path = tuple[str, ...]
+Tree = dict[str, Any]
+
+GONE = object()
+DEEPEST = 12  # keys of a path
+
+
+def changes(old: Mapping[str, Any], new: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Leaves that differ, with their new values or GONE."""
+    for key in sorted(old.keys() - new.keys()):
+        yield (*path, key), GONE
+    for key in sorted(new):
+        before, value = old.get(key, GONE), new[key]
+        if isinstance(value, Mapping) and (value or isinstance(before, Mapping)):
+            yield from changes(before if isinstance(before, Mapping) else {}, value, (*path, key))
+        elif type(value) is not type(before) or value != before:
+            yield (*path, key), value
+
+
+def put(tree: Tree, path: Path, value: Any) -> None:
+    """Set a leaf; what is on the way and no map becomes one."""
+    for key in path[:-1]:
+        inner = tree.get(key)
+        if not isinstance(inner, dict):
+            inner = tree[key] = {}
+        tree = inner
+    tree[path[-1]] = value
+
+
+def remove(tree: Tree, path: Path) -> None:
+    """Remove what is at `path`.  Raises BadRecording where nothing is."""
+    inner: Any = tree
+    for key in path[:-1]:
+        inner = inner.get(key) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict) or path[-1] not in inner:
+        raise BadRecording("A change removes what is not there. Export the recording again.")
+    del inner[path[-1]]
+
+
+def copied(value: Any) -> Any:
+    """A copy of its maps; leaves are never changed in place."""
+    return {key: copied(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+
+
+def path_of(value: Any) -> Path:
+    """As read from a file.  Raises BadRecording."""
+    if not isinstance(value, list) or not 0 < len(value) <= DEEPEST or not all(type(key) is str for key in value):
+        raise BadRecording("A path is not a list of keys. Export the recording again.")
+    if "__proto__" in value:  # in a browser it is no key
+        raise BadRecording("A path has the key __proto__, which no board has. Do not use this file.")
+    return tuple(value)

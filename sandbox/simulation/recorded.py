@@ -1,0 +1,17 @@
+"""Frames of a world at a fixed pace of its own time."""
+
+from collections.abc import Iterator, Sequence
+
+from sandbox.recording.frame import Frame
+from sandbox.recording.live import boards_of, frame_of
+from sandbox.simulation.world import World
+
+PACE_MS = 100
+
+
+def recorded_frames(world: World, seconds: float, channels: Sequence[str] = (), pace_ms: int = PACE_MS) -> Iterator[Frame]:
+    """Runs the world on.  Without channels: the boards there are at each moment."""
+    yield frame_of(world.cluster, channels or boards_of(world.cluster))
+    for _ in range(round(seconds * 1000 / pace_ms)):
+        world.run(pace_ms / 1000)
+        yield frame_of(world.cluster, channels or boards_of(world.cluster))
