@@ -8,7 +8,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   let answer;
   try {
     const module = await import(new URL(`../../static/queueviz/js/${name}.js`, import.meta.url).href);
-    answer = { value: (0, eval)(script)(module, ...values) ?? null };
+    answer = { value: (await (0, eval)(script)(module, ...values)) ?? null };
   } catch (error) {
     answer = { error: error.stack };
   }

@@ -1,0 +1,174 @@
+/* Reads a recording by HTTP range requests (docs/recording.md): the state at an event, the facts of a range, the index.
+   Two requests to the first picture: the head, and one chunk. The twin of sandbox/recording/reader.py. */
+
+const HEAD_BYTES = 32 * 1024;
+const PART_BYTES = 16 * 1024 * 1024; // unpacked
+const VERSION = 1;
+const GONE = Symbol("gone");
+
+export class BadRecording extends Error {}
+
+/** Bytes `from` to `to` (excluded), and how long the file is. A server without ranges sends the whole file. */
+async function overHttp(url, from, to) {
+  const answer = await fetch(url, { headers: { Range: `bytes=${from}-${to - 1}` } });
+  if (!answer.ok) throw new BadRecording(`The recording cannot be read: the server answered ${answer.status}.`);
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  if (answer.status === 200) return { bytes: bytes.subarray(from, to), total: bytes.length };
+  return { bytes, total: Number(answer.headers.get("Content-Range").split("/")[1]) };
+}
+
+async function unpackPart(bytes) {
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  const pieces = [];
+  let size = 0;
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      size += piece.value.length;
+      if (size > PART_BYTES) throw new BadRecording("A part of the recording is too long.");
+      pieces.push(piece.value);
+    }
+    return JSON.parse(await new Blob(pieces).text());
+  } catch (error) {
+    throw error instanceof BadRecording ? error : new BadRecording("A part of the recording is damaged.");
+  }
+}
+
+function sums(values) {
+  let before = 0;
+  return values.map((value) => (value === null ? null : (before += value)));
+}
+
+function unpackColumn([kind, values]) {
+  if (kind === "v") return values;
+  if (kind === "d") return sums(values);
+  if (kind === "t") return sums(values).map((value) => (value === null ? null : String(value)));
+  throw new BadRecording(`The recording has an unknown column: ${kind}.`);
+}
+
+const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const copied = (value) => (isMap(value) ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copied(inner)])) : value);
+
+function put(tree, path, value) {
+  if (path.includes("__proto__")) throw new BadRecording("The recording has a key that no board has.");
+  for (const key of path.slice(0, -1)) {
+    if (!Object.hasOwn(tree, key) || !isMap(tree[key])) tree[key] = {};
+    tree = tree[key];
+  }
+  if (value === GONE) delete tree[path.at(-1)];
+  else tree[path.at(-1)] = copied(value);
+}
+
+/** The last of rising numbers that is not above `value`; -1: none is. */
+function lastUpTo(numbers, value) {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+class Chunk {
+  constructor(keyframe, { seq, at_ms, columns, gone }) {
+    this.state = keyframe.state;
+    this.seqs = [keyframe.seq, ...sums(seq).map((one) => keyframe.seq + one)];
+    this.times = [keyframe.at_ms, ...sums(at_ms).map((one) => keyframe.at_ms + one)];
+    this.changes = this.seqs.map(() => []);
+    for (const [path, numbers] of gone) for (const number of sums(numbers)) this.changes[number].push([path, GONE]);
+    for (const [path, numbers, kind, packed] of columns) {
+      const values = unpackColumn([kind, packed]);
+      sums(numbers).forEach((number, at) => this.changes[number].push([path, values[at]]));
+    }
+  }
+
+  at(seq) {
+    const last = Math.max(0, lastUpTo(this.seqs, seq));
+    const state = copied(this.state);
+    for (const changes of this.changes.slice(0, last + 1)) for (const [path, value] of changes) put(state, path, value);
+    return { seq: this.seqs[last], at_ms: this.times[last], state };
+  }
+}
+
+export class Recording {
+  /** `read(from, to)` gives `{bytes, total}`; without it the address is read by ranges. */
+  static async open(url, read = (from, to) => overHttp(url, from, to)) {
+    const { bytes, total } = await read(0, HEAD_BYTES);
+    const end = bytes.indexOf(10);
+    let line = null;
+    try {
+      line = JSON.parse(new TextDecoder().decode(bytes.subarray(0, end)));
+    } catch { /* said below */ }
+    if (end < 0 || line?.format !== "queueviz recording") throw new BadRecording("This is not a recording.");
+    if (line.version !== VERSION) throw new BadRecording(`This recording has version ${line.version}, and version ${VERSION} is read here.`);
+    const begins = end + 1 + line.directory_bytes;
+    if (begins > bytes.length) throw new BadRecording("The recording ends early.");
+    const directory = await unpackPart(bytes.subarray(end + 1, begins));
+    return new Recording(read, bytes, total, line, directory, begins);
+  }
+
+  constructor(read, head, total, line, directory, begins) {
+    this.about = line;
+    this.read = read;
+    this.head = head;
+    this.seqs = sums(directory.seq);
+    this.chunks = new Map();
+    this.places = this.seqs.map((_, at) => {
+      const keyframe = begins;
+      const deltas = keyframe + directory.keyframe_bytes[at];
+      const facts = deltas + directory.deltas_bytes[at];
+      begins = facts + directory.facts_bytes[at];
+      return { keyframe, deltas, facts, end: begins };
+    });
+    this.indexBegins = begins;
+    if (begins + line.index_bytes !== total) throw new BadRecording("The recording ends early, or goes on after its end.");
+  }
+
+  /** The newest frame at or before event `seq`: `{seq, at_ms, state}`. */
+  async at(seq) {
+    return (await this.chunk(this.chunkOf(seq))).at(seq);
+  }
+
+  /** Facts with `first` <= seq <= `last`, in their order. */
+  async facts(first, last) {
+    const rows = [];
+    for (let at = Math.max(0, lastUpTo(this.seqs, first)); at < this.seqs.length && this.seqs[at] <= last; at++) {
+      const { facts, end } = this.places[at];
+      for (const [type, fields] of await unpackPart(await this.bytes(facts, end))) {
+        const columns = Object.entries(fields).map(([name, column]) => [name, unpackColumn(column)]);
+        const count = columns[0][1].length;
+        for (let row = 0; row < count; row++) rows.push({ type, ...Object.fromEntries(columns.map(([name, values]) => [name, values[row]])) });
+      }
+    }
+    return rows.filter((row) => first <= Number(row.seq) && Number(row.seq) <= last).sort((a, b) => Number(a.seq) - Number(b.seq));
+  }
+
+  /** Number, time and type of every fact: `[{seq, at_ms, type}]`. */
+  async index() {
+    const { types, type, seq, at_ms } = await unpackPart(await this.bytes(this.indexBegins, this.indexBegins + this.about.index_bytes));
+    const times = sums(at_ms);
+    return sums(seq).map((one, at) => ({ seq: one, at_ms: times[at], type: types[type[at]] }));
+  }
+
+  chunkOf(seq) {
+    const at = lastUpTo(this.seqs, seq);
+    if (at < 0) throw new BadRecording(`Event ${seq} is before the recording, which begins at ${this.about.seq[0]}.`);
+    return at;
+  }
+
+  async chunk(at) {
+    if (!this.chunks.has(at)) {
+      const { keyframe, deltas, facts } = this.places[at];
+      const bytes = await this.bytes(keyframe, facts);
+      this.chunks.set(at, new Chunk(await unpackPart(bytes.subarray(0, deltas - keyframe)), await unpackPart(bytes.subarray(deltas - keyframe))));
+    }
+    return this.chunks.get(at);
+  }
+
+  async bytes(from, to) {
+    if (to <= this.head.length) return this.head.subarray(from, to);
+    const { bytes } = await this.read(from, to);
+    if (bytes.length !== to - from) throw new BadRecording("The recording ends early.");
+    return bytes;
+  }
+}

@@ -1,0 +1,94 @@
+"""`recording.js` reads by ranges what sandbox.recording reads from the file."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from sandbox.recording.reader import Recording
+from tests.drawings.modules import Modules
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "recordings" / "0.1.0.qvr"
+AT = "async ({ Recording }, url, seqs) => { const found = await Recording.open(url); const all = [];" \
+     " for (const seq of seqs) all.push(await found.at(seq)); return all; }"
+FACTS = "async ({ Recording }, url, first, last) => (await Recording.open(url)).facts(first, last)"
+INDEX = "async ({ Recording }, url) => (await Recording.open(url)).index()"
+WRONG = "async ({ Recording }, url, seq) => { try { await (await Recording.open(url)).at(seq); return null; }" \
+        " catch (error) { return `${error.constructor.name}: ${error.message}`; } }"
+
+
+class Ranges:
+    """A server of one file; `asked`: the bytes of each answer."""
+
+    def __init__(self, data: bytes) -> None:
+        self.asked: list[int] = []
+        asked = self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+                part = data[int(first):int(last) + 1]
+                asked.append(len(part))
+                self.send_response(206)
+                self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}")
+                self.send_header("Content-Length", str(len(part)))
+                self.end_headers()
+                self.wfile.write(part)
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/a.qvr"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def served() -> Iterator[Ranges]:
+    served = Ranges(GOLDEN.read_bytes())
+    yield served
+    served.close()
+
+
+def test_at_every_event_both_readers_have_the_same_state(modules: Modules, served: Ranges) -> None:
+    with GOLDEN.open("rb") as file:
+        found = Recording(file)
+        first, last = found.head.seq
+        seqs = [*range(first, last, max(1, (last - first) // 60)), last, last + 5]
+        assert modules("recording", AT, served.url, seqs) == [found.at(seq)._asdict() for seq in seqs]
+
+
+def test_both_readers_have_the_same_facts_and_index(modules: Modules, served: Ranges) -> None:
+    with GOLDEN.open("rb") as file:
+        found = Recording(file)
+        middle = sum(found.head.seq) // 2
+        assert modules("recording", FACTS, served.url, middle, found.head.seq[1]) == [
+            *found.facts(middle, found.head.seq[1])]
+        assert modules("recording", INDEX, served.url) == [mark._asdict() for mark in found.index()]
+
+
+def test_the_first_picture_takes_two_requests(modules: Modules, served: Ranges) -> None:
+    with GOLDEN.open("rb") as file:
+        last = Recording(file).head.seq[1]
+    modules("recording", AT, served.url, [last])
+    assert len(served.asked) <= 2
+    assert sum(served.asked) <= 60_000
+
+
+@pytest.mark.parametrize(("damage", "sentence"), [
+    (lambda data: b"x" + data, "This is not a recording"),
+    (lambda data: data.replace(b'"version":1', b'"version":9', 1), "version 9"),
+    (lambda data: data[:-1], "ends early"),
+    (lambda data: data[:1_500] + b"\0" * 60 + data[1_560:], "damaged")])  # fmt: skip
+def test_a_damaged_file_is_refused_with_a_sentence(modules: Modules, damage, sentence: str) -> None:
+    served = Ranges(damage(GOLDEN.read_bytes()))
+    said = modules("recording", WRONG, served.url, 10**9)
+    served.close()
+    assert said.startswith("BadRecording: ")
+    assert sentence in said
