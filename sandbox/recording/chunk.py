@@ -4,6 +4,7 @@ A column is a path, the numbers of the frames at which its leaf changed (as diff
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from sandbox.control.limits import RecordingLimits
@@ -24,7 +25,7 @@ def pack_keyframe(frame: Frame) -> bytes:
 def unpack_keyframe(data: bytes, limits: RecordingLimits) -> Frame:
     fields = map_of(unpack_part(data, "keyframe", limits.unpacked_bytes), {"seq", "at_ms", "state"}, "keyframe")
     if type(fields["seq"]) is not int or type(fields["at_ms"]) is not int or not isinstance(fields["state"], dict):
-        raise BadRecording("A keyframe has no number, no time or no state. Export the recording again.")
+        raise BadRecording("A keyframe has no number, no time or no state. Export it again.")
     return Frame(fields["seq"], fields["at_ms"], fields["state"])
 
 
@@ -32,7 +33,7 @@ def pack_deltas(frames: Sequence[Frame]) -> bytes:
     """Of a chunk's frames, the keyframe first."""
     changed: dict[Path, tuple[list[int], list[Any]]] = {}
     gone: dict[Path, list[int]] = {}
-    for number, (before, frame) in enumerate(zip(frames, frames[1:], strict=False), 1):
+    for number, (before, frame) in enumerate(pairwise(frames), 1):
         for path, value in changes(before.state, frame.state):
             if value is GONE:
                 gone.setdefault(path, []).append(number)
@@ -57,8 +58,9 @@ class Chunk:
                         {"seq", "at_ms", "columns", "gone"}, "chunk of changes")
         seqs = columns.increasing(fields["seq"], limits.chunk_frames)
         times_ms = columns.increasing(fields["at_ms"], limits.chunk_frames)
-        if len(seqs) != len(times_ms) or not isinstance(fields["columns"], list) or not isinstance(fields["gone"], list):
-            raise BadRecording("A chunk of changes has frames without a time. Export the recording again.")
+        are_lists = isinstance(fields["columns"], list) and isinstance(fields["gone"], list)
+        if len(seqs) != len(times_ms) or not are_lists:
+            raise BadRecording("A chunk of changes has frames without a time. Export it again.")
         self._keyframe = keyframe
         self.seqs = [keyframe.seq, *(keyframe.seq + seq for seq in seqs)]
         self.times_ms = [keyframe.at_ms, *(keyframe.at_ms + at_ms for at_ms in times_ms)]
@@ -75,10 +77,10 @@ class Chunk:
 
     def _column(self, row: Any, length: int) -> tuple[Path, list[int], list[Any]]:
         if not isinstance(row, list) or len(row) != length:
-            raise BadRecording("A column has too few or too many parts. Export the recording again.")
+            raise BadRecording("A column has too few or too many parts. Export it again.")
         numbers = columns.increasing(row[1], len(self.seqs))
         if numbers and not 0 < numbers[0] <= numbers[-1] < len(self.seqs):
-            raise BadRecording("A column changes at a frame that is not there. Export the recording again.")
+            raise BadRecording("A column changes at a frame that is not there. Export it again.")
         return path_of(row[0]), numbers, row[2:]
 
     def frames(self) -> Iterator[Frame]:
@@ -117,14 +119,14 @@ def unpack_facts(data: bytes, limits: RecordingLimits) -> list[Row]:
     tables = unpack_part(data, "facts", limits.unpacked_bytes)
     rows: list[Row] = []
     if not isinstance(tables, list):
-        raise BadRecording("The facts are not a list. Export the recording again.")
+        raise BadRecording("The facts are not a list. Export it again.")
     for table in tables:
         match table:
             case [str(kind), {"seq": [_, list(seqs)], "at_ms": _, "cause": _} as fields]:
                 values = {name: columns.unpack(column, len(seqs)) for name, column in fields.items()}
                 rows += [{"type": kind} | {name: values[name][at] for name in values} for at in range(len(seqs))]
             case _:
-                raise BadRecording("A table of facts has no numbers, times or causes. Export the recording again.")
+                raise BadRecording("A table of facts has no numbers, times or causes. Export it again.")
     if not all(isinstance(row["seq"], str) and row["seq"].isdecimal() and type(row["at_ms"]) is int for row in rows):
-        raise BadRecording("A fact has no number or no time. Export the recording again.")
+        raise BadRecording("A fact has no number or no time. Export it again.")
     return sorted(rows, key=lambda row: int(row["seq"]))

@@ -1,7 +1,7 @@
 """Columns: the values of one field, one after the other, as JSON that compresses well.
 
-`["d", …]` are integers and `["t", …]` decimal texts (offsets), each as the difference to the one before, the first to 0;
-null stays null and does not count as the one before.  `["v", …]` are values as they are.
+`["d", …]` are integers and `["t", …]` decimal texts (offsets), each less the one before, the first less 0; null
+ stays null and does not count as the one before.  `["v", …]` are values as they are.
 """
 
 import re
@@ -29,14 +29,14 @@ def pack(values: Sequence[Any]) -> Column:
 def unpack(column: Any, count: int) -> list[Any]:
     """`count` values.  Raises BadRecording."""
     if not isinstance(column, list) or len(column) != 2 or not isinstance(column[1], list):
-        raise BadRecording("A column is not a kind and a list of values. Export the recording again.")
+        raise BadRecording("A column is not a kind and a list of values. Export it again.")
     kind, values = column
     if len(values) != count:
-        raise BadRecording(f"A column has {len(values)} values instead of {count}. Export the recording again.")
+        raise BadRecording(f"A column has {len(values)} values instead of {count}. Export it again.")
     if kind == "v":
-        return values
+        return list(values)
     if kind not in ("d", "t"):
-        raise BadRecording(f"There is no column kind {kind!r:.20}. Export the recording again.")
+        raise BadRecording(f"There is no column kind {kind!r:.20}. Export it again.")
     sums = _sums(values)
     return sums if kind == "d" else [None if value is None else str(value) for value in sums]
 
@@ -44,10 +44,10 @@ def unpack(column: Any, count: int) -> list[Any]:
 def increasing(values: Any, most: int) -> list[int]:
     """A plain list of differences, none below 0, as the numbers they stand for.  Raises BadRecording."""
     if not isinstance(values, list) or len(values) > most:
-        raise BadRecording(f"A list of numbers is missing, or longer than {most}. Export the recording again.")
+        raise BadRecording(f"A list of numbers is missing, or longer than {most}. Export it again.")
     sums = _sums(values)
     if None in sums or any(value < 0 for value in values):
-        raise BadRecording("A list of numbers does not rise. Export the recording again.")
+        raise BadRecording("A list of numbers does not rise. Export it again.")
     return sums
 
 
@@ -72,7 +72,7 @@ def _sums(values: list[Any]) -> list[Any]:
             found.append(None)
             continue
         if type(value) is not int or abs(before + value) >= LARGEST:
-            raise BadRecording("A column of numbers holds something else, or too large ones. Export the recording again.")
+            raise BadRecording("A column of numbers holds something else, or too large ones. Export it again.")
         before += value
         found.append(before)
     return found

@@ -82,11 +82,11 @@ def read_line(data: bytes, limits: RecordingLimits) -> tuple[dict[str, Any], int
     except orjson.JSONDecodeError:
         line = None
     if not isinstance(line, dict) or line.get("format") != FORMAT:
-        raise BadRecording("This is not a recording: its first line does not say so. Choose a file that was exported by "
-                           "manage.py recording.")
+        raise BadRecording("This is not a recording: its first line does not say so. Choose a file that "
+                           "manage.py recording exported.")
     if line.get("version") != VERSION:
-        raise BadRecording(f"This recording has version {line.get('version')!r:.20}, and version {VERSION} is read here. "
-                           "Open it with the release that wrote it, or a newer one.")
+        raise BadRecording(f"This recording has version {line.get('version')!r:.20}, and version {VERSION} is read "
+                           "here. Open it with the release that wrote it, or a newer one.")
     return map_of(line, {"format", "version", *ABOUT, *SUMS}, "first line"), end + 1
 
 
@@ -103,7 +103,8 @@ def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
         raise BadRecording("The directory is too long (limit head_bytes). Export a shorter range.")
     if directory_end > len(data):
         raise _ends_early(file_bytes, directory_end)
-    directory = map_of(unpack_part(data[body:directory_end], "directory", limits.unpacked_bytes), DIRECTORY, "directory")
+    columns_of = unpack_part(data[body:directory_end], "directory", limits.unpacked_bytes)
+    directory = map_of(columns_of, DIRECTORY, "directory")
     places = _places(directory, directory_end, limits)
     index_begins = places[-1].facts_begin + places[-1].facts_bytes
     if index_begins + line["index_bytes"] > file_bytes:
@@ -120,7 +121,7 @@ def _places(directory: dict[str, Any], begins: int, limits: RecordingLimits) -> 
     lengths = [directory[name] for name in LENGTHS]
     if not seqs or not all(isinstance(column, list) for column in lengths) or {
             len(times_ms), *map(len, lengths)} != {len(seqs)}:  # fmt: skip
-        raise BadRecording("The directory has columns of different lengths, or no chunk. Export the recording again.")
+        raise BadRecording("The directory has columns of different lengths, or no chunk. Export it again.")
     for column in lengths:
         for length in column:
             _whole_number(length, "a length")
@@ -131,7 +132,7 @@ def _places(directory: dict[str, Any], begins: int, limits: RecordingLimits) -> 
 def _about(line: dict[str, Any]) -> About:
     if type(line["engine"]) is not str or not all(
             line[name] is None or type(line[name]) is str for name in ("template", "preset", "seed")):
-        raise BadRecording("The first line does not say what was recorded. Export the recording again.")
+        raise BadRecording("The first line does not say what was recorded. Export it again.")
     if line["pace_ms"] is not None:
         _whole_number(line["pace_ms"], "pace_ms")
     return About(**{name: line[name] for name in About._fields})
@@ -154,7 +155,7 @@ def _pair(value: Any) -> tuple[int, int]:
 
 def _whole_number(value: Any, name: str) -> None:
     if type(value) is not int or not 0 <= value < columns.LARGEST:
-        raise BadRecording(f"In the first line or the directory {name} is not a whole number. Export the recording again.")
+        raise BadRecording(f"In the first line or the directory {name} is not a whole number. Export it again.")
 
 
 def _ends_early(found: int, wanted: int) -> BadRecording:

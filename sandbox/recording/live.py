@@ -26,4 +26,5 @@ def frame_of(cluster: Cluster, channels: Sequence[str]) -> Frame:
             found[name] = read_channel(cluster, kind, parts).data
         except ChannelUnknown:
             continue
-    return Frame(cluster.journal.next_seq - 1, cluster.clock.now_ms(), state_of(cluster.clock.rate, cluster.epoch, found))
+    state = state_of(cluster.clock.rate, cluster.epoch, found)
+    return Frame(cluster.journal.next_seq - 1, cluster.clock.now_ms(), state)

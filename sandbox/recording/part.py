@@ -23,19 +23,20 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
     try:
         text = unpacker.decompress(data, most_bytes + 1)
     except zlib.error as why:
-        raise BadRecording(f"The {name} cannot be unpacked ({why}). Copy the file again.") from why
+        raise BadRecording(f"The {name} cannot be unpacked ({why}). Copy it again.") from why
     if len(text) > most_bytes:
-        raise BadRecording(f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). Export a shorter range.")
+        raise BadRecording(f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). "
+                           "Export a shorter range.")
     if not unpacker.eof or unpacker.unused_data:
-        raise BadRecording(f"The {name} does not end where it should. Copy the file again.")
+        raise BadRecording(f"The {name} does not end where it should. Copy it again.")
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as why:
-        raise BadRecording(f"The {name} is not JSON. Export the recording again.") from why
+        raise BadRecording(f"The {name} is not JSON. Export it again.") from why
 
 
 def map_of(value: Any, keys: set[str], name: str) -> dict[str, Any]:
     """A map with exactly these keys.  Raises BadRecording."""
     if not isinstance(value, dict) or value.keys() != keys:
-        raise BadRecording(f"The {name} does not have the fields {', '.join(sorted(keys))}. Export the recording again.")
+        raise BadRecording(f"The {name} does not have the fields {', '.join(sorted(keys))}. Export it again.")
     return value

@@ -50,7 +50,8 @@ class Recording:
 
     def index(self) -> list[Mark]:
         data = self._bytes(self.head.index_begins, self.head.file_bytes - self.head.index_begins)
-        fields = map_of(unpack_part(data, "index", self._limits.unpacked_bytes), {"types", "type", "seq", "at_ms"}, "index")
+        fields = map_of(unpack_part(data, "index", self._limits.unpacked_bytes),
+                        {"types", "type", "seq", "at_ms"}, "index")
         types, kinds = fields["types"], fields["type"]
         seqs = columns.increasing(fields["seq"], self.head.facts)
         times_ms = columns.increasing(fields["at_ms"], self.head.facts)
@@ -58,19 +59,19 @@ class Recording:
                 len(kinds) == len(seqs) == len(times_ms) == self.head.facts):
             raise BadRecording("The index does not have a number, a time and a type for each fact. Export again.")
         if not all(type(kind) is int and 0 <= kind < len(types) and type(types[kind]) is str for kind in kinds):
-            raise BadRecording("The index names a type that is not there. Export the recording again.")
+            raise BadRecording("The index names a type that is not there. Export it again.")
         return [Mark(seq, at_ms, types[kind]) for seq, at_ms, kind in zip(seqs, times_ms, kinds, strict=True)]
 
     def check(self) -> None:
         """Read everything and compare with what the first line says.  Raises BadRecording."""
         frames = [(frame.seq, frame.at_ms) for frame in self.frames()]
         if len(frames) != self.head.frames or frames != sorted(frames):
-            raise BadRecording("The frames are not as many as the first line says, or not in order. Copy the file again.")
+            raise BadRecording("The frames are not as many as the first line says, or not in order. Copy it again.")
         if (frames[0], frames[-1]) != tuple(zip(self.head.seq, self.head.at_ms, strict=True)):
-            raise BadRecording("The frames do not begin or end where the first line says. Export the recording again.")
+            raise BadRecording("The frames do not begin or end where the first line says. Export it again.")
         facts = [Mark(int(row["seq"]), row["at_ms"], row["type"]) for row in self.facts(*self.head.seq)]
         if facts != self.index():
-            raise BadRecording("The index is not that of the facts. Export the recording again.")
+            raise BadRecording("The index is not that of the facts. Export it again.")
 
     def _place(self, seq: int) -> ChunkPlace:
         at = bisect_right(self._begins, seq) - 1
@@ -82,7 +83,7 @@ class Recording:
     def _chunk(self, place: ChunkPlace) -> Chunk:
         keyframe = unpack_keyframe(self._bytes(place.begins, place.keyframe_bytes), self._limits)
         if (keyframe.seq, keyframe.at_ms) != (place.seq, place.at_ms):
-            raise BadRecording("A chunk does not begin where the directory says. Export the recording again.")
+            raise BadRecording("A chunk does not begin where the directory says. Export it again.")
         return Chunk(keyframe, self._bytes(place.deltas_begin, place.deltas_bytes), self._limits)
 
     def _bytes(self, begins: int, count: int, *, at_most: bool = False) -> bytes:

@@ -43,7 +43,7 @@ def remove(tree: Tree, path: Path) -> None:
     for key in path[:-1]:
         inner = inner.get(key) if isinstance(inner, dict) else None
     if not isinstance(inner, dict) or path[-1] not in inner:
-        raise BadRecording("A change removes what is not there. Export the recording again.")
+        raise BadRecording("A change removes what is not there. Export it again.")
     del inner[path[-1]]
 
 
@@ -55,7 +55,7 @@ def copied(value: Any) -> Any:
 def path_of(value: Any) -> Path:
     """As read from a file.  Raises BadRecording."""
     if not isinstance(value, list) or not 0 < len(value) <= DEEPEST or not all(type(key) is str for key in value):
-        raise BadRecording("A path is not a list of keys. Export the recording again.")
+        raise BadRecording("A path is not a list of keys. Export it again.")
     if "__proto__" in value:  # in a browser it is no key
         raise BadRecording("A path has the key __proto__, which no board has. Do not use this file.")
     return tuple(value)

@@ -36,8 +36,8 @@ def write_recording(about: About, frames: Iterable[Frame], facts: Iterable[Row],
         "at_ms": [first.at_ms, last.at_ms]}  # fmt: skip
     data = b"".join([pack_head(about, sums, places, len(index), limits), *body, index])
     if len(data) > limits.file_bytes:
-        raise BadRecording(f"The recording has {len(data)} bytes, and {limits.file_bytes} are allowed (limit file_bytes). "
-                           "Export a shorter range.")
+        raise BadRecording(f"The recording has {len(data)} bytes, and {limits.file_bytes} are allowed "
+                           "(limit file_bytes). Export a shorter range.")
     return data
 
 

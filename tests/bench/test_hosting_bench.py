@@ -1,6 +1,6 @@
 """The benchmarks of sandboxes measure what they say, on a small scale; `manage.py bench` compares with the budgets."""
 
-from tests.bench import board, idle
+from tests.bench import board, idle, recording
 
 
 def test_a_watched_board_costs_little_time_and_few_bytes() -> None:
@@ -18,3 +18,10 @@ def test_an_idle_sandbox_stays_within_memory_and_descriptors() -> None:
     assert figures["memory_bytes"] < 4 * 1024 * 1024
     assert figures["descriptors"] <= 40
     assert figures["wake_s"] < 3
+
+
+def test_a_minute_of_a_recording_is_small_and_its_first_picture_too() -> None:
+    figures = recording.run(2)
+    assert 0 < figures["orders"]["bytes_per_minute"] <= 8_000
+    assert 0 < figures["payments"]["bytes_per_minute"] <= 25_000
+    assert all(found["first_picture_bytes"] <= 60_000 for found in figures.values())

@@ -1,13 +1,15 @@
 """`recording.js` reads by ranges what sandbox.recording reads from the file."""
 
+import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from sandbox.recording.reader import Recording
+from sandbox.recording.writer import write_recording
 from tests.drawings.modules import Modules
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "recordings" / "0.1.0.qvr"
@@ -73,11 +75,21 @@ def test_both_readers_have_the_same_facts_and_index(modules: Modules, served: Ra
         assert modules("recording", INDEX, served.url) == [mark._asdict() for mark in found.index()]
 
 
-def test_the_first_picture_takes_two_requests(modules: Modules, served: Ranges) -> None:
+def test_the_first_picture_of_ten_hours_takes_two_requests_and_60_kb(modules: Modules) -> None:
     with GOLDEN.open("rb") as file:
-        last = Recording(file).head.seq[1]
-    modules("recording", AT, served.url, [last])
-    assert len(served.asked) <= 2
+        found = Recording(file)
+        once = list(found.frames())
+        about = found.head.about
+    span, length_ms = once[-1].seq - once[0].seq, 180_000
+    frames = [frame._replace(seq=frame.seq + n * span, at_ms=frame.at_ms + n * length_ms)
+              for n in range(200) for frame in once[::20]]
+    data = write_recording(about, frames, [])
+    served = Ranges(data)
+    seqs = [frames[len(frames) // 2].seq]
+    [state] = modules("recording", AT, served.url, seqs)
+    served.close()
+    assert state == Recording(io.BytesIO(data)).at(seqs[0])._asdict()
+    assert len(served.asked) == 2, "the head, and the chunk"
     assert sum(served.asked) <= 60_000
 
 
@@ -86,9 +98,10 @@ def test_the_first_picture_takes_two_requests(modules: Modules, served: Ranges) 
     (lambda data: data.replace(b'"version":1', b'"version":9', 1), "version 9"),
     (lambda data: data[:-1], "ends early"),
     (lambda data: data[:1_500] + b"\0" * 60 + data[1_560:], "damaged")])  # fmt: skip
-def test_a_damaged_file_is_refused_with_a_sentence(modules: Modules, damage, sentence: str) -> None:
+def test_a_damaged_file_is_refused_with_a_sentence(
+        modules: Modules, damage: Callable[[bytes], bytes], sentence: str) -> None:
     served = Ranges(damage(GOLDEN.read_bytes()))
-    said = modules("recording", WRONG, served.url, 10**9)
+    said = modules("recording", WRONG, served.url, 13)
     served.close()
     assert said.startswith("BadRecording: ")
     assert sentence in said

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_frames_come_back_without_those_that_showed_nothing_new(recorded: Record
 def test_chunks_are_a_minute_long_and_each_begins_with_a_keyframe(recorded: Recorded) -> None:
     begins_ms = [place.at_ms for place in recorded.recording.head.chunks]
     assert len(begins_ms) == 3
-    assert all(60_000 <= later - earlier < 61_000 for earlier, later in zip(begins_ms, begins_ms[1:], strict=False))
+    assert all(60_000 <= later - earlier < 61_000 for earlier, later in pairwise(begins_ms))
 
 
 def test_a_board_that_comes_later_is_there_from_then_on(recorded: Recorded) -> None:
@@ -140,7 +141,8 @@ def test_a_sandboxs_directory_is_recorded_by_its_keyframes(tmp_path: Path) -> No
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     files = [tmp_path / "one.qvr", tmp_path / "two.qvr"]
     for file in files:
-        call_command("recording", "export", str(file), "--play=orders", "--seed=3", "--minutes=0.2", stdout=io.StringIO())
+        call_command("recording", "export", str(file), "--play=orders", "--seed=3", "--minutes=0.2",
+                     stdout=io.StringIO())
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
@@ -156,7 +158,8 @@ def test_what_is_too_large_names_its_limit(recorded: Recorded, limits: Recording
     (b"", "This is not a recording"), (b"hello\nworld", "This is not a recording"),
     (b"[" * 9_000, "This is not a recording"),
     (b'{"format":"queueviz recording","version":2}\n', "version 2, and version 1 is read here"),
-    (b'{"format":"queueviz recording","version":1}\n', "does not have the fields"), (None, "No such file")])  # fmt: skip
+    (b'{"format":"queueviz recording","version":1}\n', "does not have the fields"),
+    (None, "No such file")])  # fmt: skip
 def test_a_file_that_is_no_recording_is_named_so(tmp_path: Path, content: bytes | None, sentence: str) -> None:
     file = tmp_path / "odd.qvr"
     if content is not None:

@@ -2,8 +2,12 @@
 
 import pytest
 
+from sandbox.control.limits import RecordingLimits
+from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import BadRecording
 from sandbox.recording import columns
+from sandbox.recording.frame import About
+from sandbox.recording.head import pack_head, read_head
 from sandbox.recording.tree import GONE, changes, path_of, put, remove
 
 
@@ -29,7 +33,7 @@ def test_a_column_is_written_in_the_shortest_kind_that_keeps_its_values(values: 
     (["d", [1, "2"]], 2), (["d", [True]], 1), (["t", [10**15]], 1), (["d", [10**14] * 20], 20), (["x", [1]], 1),
     (["d", [1]], 2), (["d"], 1), ({}, 0), (["v", 3], 1), ([["d"], [1]], 1)])  # fmt: skip
 def test_a_column_of_another_shape_is_refused(column: object, count: int) -> None:
-    with pytest.raises(BadRecording, match="Export the recording again"):
+    with pytest.raises(BadRecording, match="Export it again"):
         columns.unpack(column, count)
 
 
@@ -64,3 +68,15 @@ def test_a_path_that_no_state_has_is_refused(path: object) -> None:
 def test_only_what_is_there_can_be_removed() -> None:
     with pytest.raises(BadRecording, match="not there"):
         remove({"a": 1}, ("a", "b"))
+
+
+def test_the_head_of_a_day_is_one_request() -> None:
+    chance, limits = Chance(1), RecordingLimits()
+    places = [[n * 2_000 + chance.below(99), n * 60_000, 900 + chance.below(99),
+               5_000 + chance.below(2_000), 400 + chance.below(200)] for n in range(limits.chunks)]  # fmt: skip
+    sums = {"channels": [], "frames": 1, "facts": 0, "seq": [0, 1], "at_ms": [0, 1]}
+    head = pack_head(About("0", None, None, None, None), sums, places, 20, limits)
+    assert len(head) <= limits.head_bytes
+    file_bytes = len(head) + sum(sum(place[2:]) for place in places) + 20
+    found = read_head(head, file_bytes, limits)
+    assert [[place.seq, place.at_ms, *place[3:]] for place in found.chunks] == places

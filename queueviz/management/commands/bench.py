@@ -1,4 +1,4 @@
-"""`manage.py bench append|send|tcp|wire|pull|live|idle|board|pipeline`: measure; prints figures as a table or JSON."""
+"""`manage.py bench WHAT`: measure; prints figures as a table or JSON."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "idle", "board", "pipeline")
+BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "idle", "board", "recording", "pipeline")
 QUICK = ("wire", "pipeline")
 
 
@@ -16,7 +16,8 @@ class Command(BaseCommand):
 
     help = ("Measure one part: append (the store), send and pull (the wire), tcp (the wire with sockets), wire "
             "(Apache's benchmark against our broker and Apache's; needs Java, Maven), live (event to browser frame), "
-            "idle (a sandbox nobody looks at), board (one reading), pipeline (a store in Spark, beside Parquet).")
+            "idle (a sandbox nobody looks at), board (one reading), recording (its bytes), "
+            "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from django.core.management import BaseCommand, CommandError
 
 from queueviz import __version__
 from sandbox.cluster.templates import TEMPLATES
-from sandbox.journal.schema import Row, to_row
+from sandbox.journal.schema import Row
 from sandbox.kernel.errors import BadRecording, CorruptRecord
 from sandbox.recording import folder, journal_range
 from sandbox.recording.frame import About, Frame, in_range
