@@ -39,13 +39,21 @@ def about_of(directory: Path) -> About:
 def frames_of(directory: Path) -> Iterator[Frame]:
     with (directory / FRAMES).open("rb") as lines:
         for line in lines:
-            yield Frame(**map_of(_loaded(line, FRAMES), set(Frame._fields), f"line of {FRAMES}"))
+            match map_of(_loaded(line, FRAMES), set(Frame._fields), f"line of {FRAMES}"):
+                case {"seq": int(seq), "at_ms": int(at_ms), "state": {"channels": dict()} as state}:
+                    yield Frame(seq, at_ms, state)
+                case _:
+                    raise BadRecording(f"{FRAMES} has a line without a number, a time or channels. Import it again.")
 
 
 def facts_of(directory: Path) -> Iterator[Row]:
     with (directory / FACTS).open("rb") as lines:
         for line in lines:
-            yield _loaded(line, FACTS)
+            match _loaded(line, FACTS):
+                case {"seq": str(seq), "at_ms": int(), "type": str(), "cause": _} as row if seq.isdecimal():
+                    yield row
+                case _:
+                    raise BadRecording(f"{FACTS} has a line without a number, a time or a type. Import it again.")
 
 
 def _line(value: Any) -> bytes:

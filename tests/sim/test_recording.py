@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from sandbox.control.limits import RecordingLimits
 from sandbox.kernel.errors import BadRecording
-from sandbox.recording import journal_range
+from sandbox.recording import folder, journal_range
 from sandbox.recording.frame import About, Frame, in_range, state_of
 from sandbox.recording.reader import Recording
 from sandbox.recording.writer import write_recording
@@ -144,6 +144,17 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
         call_command("recording", "export", str(file), "--play=orders", "--seed=3", "--minutes=0.2",
                      stdout=io.StringIO())
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize(("name", "line"), [
+    ("frames.ndjson", '{"at_ms": "x", "seq": 1, "state": {}}'), ("frames.ndjson", "no JSON"), ("frames.ndjson", "[]"),
+    ("facts.ndjson", '{"seq": 1}'), ("facts.ndjson", "7")])  # fmt: skip
+def test_a_directory_that_import_did_not_make_so_is_refused(recorded: Recorded, tmp_path: Path, name: str,
+                                                            line: str) -> None:
+    folder.unpack(recorded.recording, tmp_path / "folder")
+    (tmp_path / "folder" / name).write_text(line)
+    with pytest.raises(CommandError, match=r"again\.$"):
+        call_command("recording", "export", str(tmp_path / "x.qvr"), f"--directory={tmp_path / 'folder'}")
 
 
 @pytest.mark.parametrize(("limits", "name"), [

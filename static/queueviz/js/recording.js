@@ -14,7 +14,7 @@ async function overHttp(url, from, to) {
   if (!answer.ok) throw new BadRecording(`The recording cannot be read: the server answered ${answer.status}.`);
   const bytes = new Uint8Array(await answer.arrayBuffer());
   if (answer.status === 200) return { bytes: bytes.subarray(from, to), total: bytes.length };
-  return { bytes, total: Number(answer.headers.get("Content-Range").split("/")[1]) };
+  return { bytes, total: Number(answer.headers.get("Content-Range")?.split("/")[1]) };
 }
 
 async function unpackPart(bytes) {
@@ -74,6 +74,7 @@ class Chunk {
     this.state = keyframe.state;
     this.seqs = [keyframe.seq, ...sums(seq).map((one) => keyframe.seq + one)];
     this.times = [keyframe.at_ms, ...sums(at_ms).map((one) => keyframe.at_ms + one)];
+    /** @type {any[][]} of each frame: paths and values */
     this.changes = this.seqs.map(() => []);
     for (const [path, numbers] of gone) for (const number of sums(numbers)) this.changes[number].push([path, GONE]);
     for (const [path, numbers, kind, packed] of columns) {
