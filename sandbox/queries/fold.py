@@ -1,0 +1,166 @@
+"""The state at an event: the keyframe before it, and what the events since then changed.
+
+| field | changed by |
+|---|---|
+| `seq`, `at_ms` | every entry |
+| `rate` | ClockChanged |
+| `topics[].queues[].max`, `min` | MessagesStored, MinOffsetMoved |
+| `groups[].queues[].committed` | OffsetCommitted (clustering) |
+| `groups[].queues[].owner` | QueueTaken, QueueDropped, MemberStateChanged |
+| `groups[].queues[].flow_control` | FlowControlChanged, and every change of owner |
+| `groups[].queues[].cause` | every fact that names the queue |
+
+No event carries the rest: it is the keyframe's.  `Folded.carried` names the fields that hold at the event, so that
+a reader marks all others as the keyframe's.
+"""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from sandbox.journal.events import (
+    FLOW,
+    BrokerStarted,
+    BrokerStopped,
+    ClockChanged,
+    Entry,
+    FlowControlChanged,
+    FlowSkipped,
+    GroupChanged,
+    MemberStateChanged,
+    MessagesStored,
+    MinOffsetMoved,
+    OffsetCommitted,
+    OffsetsReset,
+    PullAnswered,
+    PullSuspended,
+    QueueDropped,
+    QueueTaken,
+    SandboxSlept,
+    SandboxWoken,
+    TopicChanged,
+    UnflushedLost,
+)
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.snapshot import Snapshot
+
+TOPIC_FIELDS = frozenset({"min", "max"})
+GROUP_FIELDS = frozenset({"committed", "owner", "flow_control", "cause"})
+SKIPPED = {"max", "committed"}  # carried by flow events only
+ENDED = {"stopped", "crashed", "refused"}
+BREAKS = (BrokerStarted, BrokerStopped, GroupChanged, SandboxSlept, SandboxWoken, TopicChanged, UnflushedLost)
+"""After these, rows come and go and values change in ways that no event carries."""
+
+
+class Folded(NamedTuple):
+    """`carried`: by `topics` and `groups/<name>`, the fields of their queues that hold at the event."""
+
+    snapshot: Snapshot
+    carried: dict[str, frozenset[str]]
+
+
+def fold(keyframe: Snapshot, entries: Iterable[Entry], at: int) -> Folded:
+    """The state at event `at`.  `entries` begin after the keyframe's `seq`, and go on to the next keyframe.
+
+    Those after `at` are needed for what the valve held back: it is written late, and may have been stored before `at`.
+    """
+    state = _Fold(keyframe)
+    for entry in entries:
+        if entry.seq <= at:
+            state.apply(entry)
+        elif isinstance(entry.event, FlowSkipped) and entry.event.from_ms <= state.at_ms:
+            state.lose(SKIPPED)
+    return state.folded()
+
+
+class _Fold:
+    def __init__(self, keyframe: Snapshot) -> None:
+        self._keyframe = keyframe
+        self._snapshot: Any = deepcopy(keyframe)
+        self.at_ms: int = self._snapshot["at_ms"]
+        self._ends = {MessageQueue(topic["topic"], row["broker"], row["queue_id"]): row
+                      for topic in self._snapshot["topics"] for row in topic["queues"]}
+        groups = [group for group in self._snapshot["groups"] if group["model"] == "CLUSTERING"]
+        self._queues = {(group["group"], MessageQueue(row["topic"], row["broker"], row["queue_id"])): row
+                        for group in groups for row in group["queues"]}
+        self._ours = {(group["group"], member["client_id"]) for group in groups for member in group["members"]
+                      if member["transport"] == "loopback"}
+        self._carried = {"topics": TOPIC_FIELDS} | {f"groups/{group['group']}": GROUP_FIELDS for group in groups}
+
+    def apply(self, entry: Entry) -> None:
+        event = entry.event
+        self._snapshot["seq"], self._snapshot["at_ms"], self.at_ms = str(entry.seq), entry.at_ms, entry.at_ms
+        if isinstance(event, BREAKS):
+            self.lose(TOPIC_FIELDS | GROUP_FIELDS)
+        self._note_cause(entry)
+        match event:
+            case ClockChanged():
+                self._snapshot["rate"] = event.rate
+            case FlowSkipped():
+                self.lose(SKIPPED)
+            case MessagesStored():
+                self._end(event, "max", event.first_offset + event.count)
+            case MinOffsetMoved():
+                self._end(event, "min", event.offset)
+            case OffsetCommitted():
+                self._row(event, committed=str(event.offset))
+            case QueueTaken():
+                self._ours.add((event.group, event.client_id))
+                self._row(event, owner=event.client_id, flow_control=None)
+            case QueueDropped():
+                self._leave(event.group, event.client_id, MessageQueue(event.topic, event.broker, event.queue_id))
+            case MemberStateChanged() if event.state in ENDED:
+                self._leave(event.group, event.client_id, None)
+            case FlowControlChanged():
+                self._row(event, flow_control=event.limit)
+            case PullAnswered() | PullSuspended() if (event.group, event.client_id) not in self._ours:
+                self.lose({"owner"}, f"groups/{event.group}")  # of a wire client, the one that pulled last
+
+    def lose(self, fields: Iterable[str], place: str | None = None) -> None:
+        """From here on the keyframe's value stands for these fields."""
+        for name in [place] if place is not None else list(self._carried):
+            if name in self._carried:
+                self._carried[name] -= frozenset(fields)
+
+    def folded(self) -> Folded:
+        """What was lost on the way is given back as the keyframe had it."""
+        before: Any = self._keyframe
+        for now, then in zip(self._snapshot["topics"], before["topics"], strict=True):
+            self._restore(now, then, TOPIC_FIELDS - self._carried["topics"])
+        for now, then in zip(self._snapshot["groups"], before["groups"], strict=True):
+            self._restore(now, then, GROUP_FIELDS - self._carried.get(f"groups/{now['group']}", frozenset()))
+        return Folded(self._snapshot, self._carried)
+
+    def _restore(self, now: Any, then: Any, fields: Iterable[str]) -> None:
+        for row, row_then in zip(now["queues"], then["queues"], strict=True):
+            row.update({name: row_then[name] for name in fields})
+
+    def _end(self, event: MessagesStored | MinOffsetMoved, field: str, offset: int) -> None:
+        row = self._ends.get(MessageQueue(event.topic, event.broker, event.queue_id))
+        if row is not None:  # others are queues of the system's topics
+            row[field] = str(offset)
+
+    def _row(self, event: OffsetCommitted | QueueTaken | FlowControlChanged, **fields: str | None) -> None:
+        row = self._queues.get((event.group, MessageQueue(event.topic, event.broker, event.queue_id)))
+        if row is not None:
+            row.update(fields)
+
+    def _leave(self, group: str, client_id: str, mq: MessageQueue | None) -> None:
+        for (name, queue), row in self._queues.items():
+            if name == group and row["owner"] == client_id and mq in (None, queue):
+                row.update(owner=None, flow_control=None)
+
+    def _note_cause(self, entry: Entry) -> None:
+        event: Any = entry.event
+        if type(event) in FLOW:
+            return
+        if isinstance(event, OffsetsReset):
+            named = [(event.group, MessageQueue.from_key(row[0])) for row in event.rows]
+        elif getattr(event, "queue_id", None) is not None:
+            mq = MessageQueue(event.topic, event.broker, event.queue_id)
+            named = [key for key in self._queues if key[1] == mq and key[0] == getattr(event, "group", key[0])]
+        else:
+            return
+        for key in named:
+            if key in self._queues:
+                self._queues[key]["cause"] = str(entry.seq)
