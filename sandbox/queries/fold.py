@@ -78,11 +78,12 @@ class _Fold:
         self._keyframe = keyframe
         self._snapshot: Any = deepcopy(keyframe)
         self.at_ms: int = self._snapshot["at_ms"]
-        self._ends = {MessageQueue(topic["topic"], row["broker"], row["queue_id"]): row
+        self._ends: dict[MessageQueue, Any] = {MessageQueue(topic["topic"], row["broker"], row["queue_id"]): row
                       for topic in self._snapshot["topics"] for row in topic["queues"]}
-        groups = [group for group in self._snapshot["groups"] if group["model"] == "CLUSTERING"]
-        self._queues = {(group["group"], MessageQueue(row["topic"], row["broker"], row["queue_id"])): row
-                        for group in groups for row in group["queues"]}
+        groups: list[Any] = [group for group in self._snapshot["groups"] if group["model"] == "CLUSTERING"]
+        self._queues: dict[tuple[str, MessageQueue], Any] = {
+            (group["group"], MessageQueue(row["topic"], row["broker"], row["queue_id"])): row
+            for group in groups for row in group["queues"]}
         self._ours = {(group["group"], member["client_id"]) for group in groups for member in group["members"]
                       if member["transport"] == "loopback"}
         self._carried = {"topics": TOPIC_FIELDS} | {f"groups/{group['group']}": GROUP_FIELDS for group in groups}
