@@ -15,7 +15,7 @@ from ninja.parser import Parser
 from ninja.utils import check_csrf
 from pydantic import ConfigDict, Field
 
-from queueviz import access, acting, attaching, engine, owners, refusals, visitor
+from queueviz import access, acting, attaching, branching, engine, owners, refusals, visitor
 from queueviz.boards.journal_search import terms_of
 from queueviz.pages import errors
 from queueviz.visitor import Visitor
@@ -57,6 +57,25 @@ class Made(Schema):
     slug: str
     url: str
     token: str
+
+
+class Instead(Schema):
+    """Another action at the moment of the one with this number."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seq: int
+    action: dict[str, Any]
+
+
+class NewBranch(Schema):
+    """`at`: the event up to which it is the same run; `without`, `instead`: actions left out and replaced."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    at: int = Field(ge=0)
+    without: list[int] = []
+    instead: list[Instead] = []
 
 
 class Acted(Schema):
@@ -113,6 +132,15 @@ REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
 def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
     """The token is shown this once."""
     made = owners.create(writer(request), new.template, preset=new.preset, name=new.name)
+    url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
+    return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
+
+
+@api.post("/sandboxes/{slug:slug}/branch", response={201: Made} | REFUSALS, summary="Branch from an event")
+def branch(request: HttpRequest, slug: str, new: NewBranch) -> Status[Any]:
+    """A sandbox of one's own, made by executing this one's run again; it is `branching` until it goes on."""
+    instead = {change.seq: change.action for change in new.instead}
+    made = branching.branch(writer(request), slug, at=new.at, without=new.without, instead=instead)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 

@@ -28,6 +28,8 @@ class Sandbox(models.Model):
     seed = models.BigIntegerField(null=True, blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     visibility = models.CharField(max_length=8, choices=Visibility, default=Visibility.LINK)
+    branch_of = models.CharField(max_length=SLUG_LENGTH, blank=True, default="")  # slug of its parent
+    branch_at = models.BigIntegerField(null=True, blank=True)  # up to which of its events
     of_host = models.BooleanField(default=False)  # the demo: everyone may watch, no one owns it
     created_at = models.DateTimeField(auto_now_add=True)
     visited_at = models.DateTimeField()

@@ -1,6 +1,8 @@
 """Making, sharing and ending sandboxes: the rows beside the engine's directories (catalogue 7 and 8)."""
 
 import secrets
+from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -15,12 +17,15 @@ from queueviz.turns import one_at_a_time
 from queueviz.visitor import Visitor, digest
 from sandbox.control.access_keys import Keys
 from sandbox.control.limits import HostLimits
+from sandbox.hosting.branching import BranchOrder
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 TOKEN_PREFIX = "qv_"
 TOKEN_BYTES = 32
 CLAIM_LIFE = timedelta(hours=24)
 RESTORABLE = timedelta(days=7)  # after expiry; then the directory goes
+NAME_LENGTH = 80
+BRANCH_SIGN = 22  # of a branch's name: where it begins
 KEY_PREFIX = "qv-"
 ACCESS_KEY_BYTES = 8
 DEMO_SLUG = "landing"
@@ -43,16 +48,34 @@ class Created(NamedTuple):
 
 def create(visitor: Visitor, template: str, *, preset: str = "sandbox", name: str = "") -> Created:
     """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template."""
+    sandbox = Sandbox(name=name, template=template, preset=preset)
+    return _make(visitor, sandbox, lambda slug: engine.port().create(slug, template, preset=preset))
+
+
+def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
+    """A new sandbox of the visitor's, made of the parent's run; its making has begun.
+
+    Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`.
+    """
+    name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
+    sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset, seed=parent.seed,
+                      branch_of=parent.slug, branch_at=order.at)  # fmt: skip
+    return _make(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
+
+
+def _make(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]]) -> Created:
     slug, now = new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         _demand_room(visitor)
-        place = record(visitor, "create", slug, template=template, preset=preset)
-        sandbox = Sandbox.objects.create(slug=slug, name=name or slug, template=template, preset=preset, visited_at=now,
-                                         expires_at=now + access.ANONYMOUS_LIFE)  # fmt: skip
+        place = record(visitor, "create", slug, template=sandbox.template, preset=sandbox.preset,
+                       **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}))
+        sandbox.slug, sandbox.name = slug, sandbox.name or slug
+        sandbox.visited_at, sandbox.expires_at = now, now + access.ANONYMOUS_LIFE
+        sandbox.save()
         access.remember(visitor, sandbox)
     try:
         _sweep()
-        _open(slug, template, preset)
+        _open(slug, begin)
     except BaseException:
         place.delete()
         sandbox.delete()
@@ -227,13 +250,12 @@ def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
                             allowed=LIMITS.tokens_per_sandbox, what=GIVEN_OUT[kind])  # fmt: skip
 
 
-def _open(slug: str, template: str, preset: str) -> None:
+def _open(slug: str, begin: Callable[[str], Future[dict[str, Any]]]) -> None:
     """Its directory and its actors; nothing stays behind where that fails."""
-    port = engine.port()
     try:
-        engine.answer(port.create(slug, template, preset=preset), engine.OPENING_PATIENCE_S)
+        engine.answer(begin(slug), engine.OPENING_PATIENCE_S)
     except SandboxError:
-        port.delete(slug)  # unknown to the engine or half made: either way no one waits for it
+        engine.port().delete(slug)  # unknown to the engine or half made: either way no one waits for it
         raise
 
 

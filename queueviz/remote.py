@@ -48,6 +48,11 @@ class RemoteSandbox:
     def sleep(self) -> None:
         self._call("POST", "/sleep", {})
 
+    def branch(self, at: int) -> dict[str, Any]:
+        """`slug`, `url` and `token` of the branch, whose making has begun."""
+        made: dict[str, Any] = self._call("POST", "/branch", {"at": at})
+        return made
+
     def snapshot(self) -> Snapshot:
         found: Snapshot = self._call("GET", "")
         return found

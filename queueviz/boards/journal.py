@@ -25,6 +25,7 @@ WORDS: dict[str, Any] = {
     "journal.older": _("Older"),
     "journal.further": _("Look further back"),
     "journal.nothing_fits": _("No event fits: {filters}."),
+    "journal.branch": _("branch"),
     "journal.f_search": _("search “{text}”"),
     "journal.f_causes": _("only causes"),
     "journal.f_steps": _("without steps"),

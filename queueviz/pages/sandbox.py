@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template import TemplateDoesNotExist
 from django.views.decorators.http import require_GET, require_POST
 
@@ -34,6 +34,8 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     board = _shown(BOARDS.get(tab), visit)
     access.note_visit(visit)
     context = shell(request, visit, tab)
+    if context["snapshot"]["sandbox"]["state"] == "branching":
+        return redirect("branching", slug)
     context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
         context["records"] = owners.records_of(slug)

@@ -73,6 +73,7 @@ class SandboxRecord:
     listening: bool = False  # its ports are open while the sandbox is
     repeatable: bool = False  # its run was recorded from the beginning (`origin.json`)
     engine: str = ""  # the release that opened it last
+    branch_of: dict[str, Any] = field(default_factory=dict)  # slug, at: of the parent; run: where the run began
     stretch_ended: str = ""  # why it can be executed again only up to some event
     failed: str | None = None
 

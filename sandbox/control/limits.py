@@ -64,6 +64,9 @@ class HostLimits:
     disk_share: float = 0.8
     read_turn_ms: float = 5.0  # reading of channels for live sockets; the rest is read in the next turn
     slice_ms: float = 5.0  # one sandbox's turn of the engine's time, while others wait
+    branches_at_once: int = 2  # made by executing their parents' runs again
+    branch_events: int = 300_000  # of the parent, up to where it is branched
+    branch_changes: int = 50  # actions left out or replaced
     read_share: float = 0.5  # of the engine's time for them
     rights_share: float = 0.3  # of the time: database checks of the rights of live sockets when they open channels
     unpacked_bytes: int = 4 * MIB  # of a compressed body when shown; of a longer one only the beginning is shown

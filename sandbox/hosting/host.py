@@ -25,6 +25,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
+from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.paced_sandbox import PacedSandbox
 from sandbox.hosting.registry import Registry, Slot
@@ -52,6 +53,7 @@ class Host:
         self._data_home = DataHome(home / "sandboxes", config.limits)
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
+        self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)
         self._tasks: set[asyncio.Task[None]] = set()
         self.cap = awake_cap(config)
         self._closing = False
@@ -97,15 +99,7 @@ class Host:
 
     async def create(self, slug: str, template: str, *, preset: str, seed: str | int | None,
                      changes: dict[str, object] | None, limits: dict[str, Any] | None) -> dict[str, Any]:
-        if not _SLUG.fullmatch(slug):
-            raise ActionRefused(422, "{slug} cannot be an address.", "Use lower case letters, digits and dashes.",
-                                field="slug", slug=slug)
-        if slug in self._registry:
-            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
-        await self._measure()
-        if (full := self._data_home.full) is not None:
-            raise ActionRefused(503, "All sandboxes of this server together take {used} MiB of the {allowed} MiB they "
-                                "may.", "Delete one you no longer need, or come back later.", **full.values)
+        await self._demand_room(slug)
         record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
                             config=self._config, ports_taken=self._registry.ports(),
                             now_ms=self._environment.wall.now_ms())
@@ -122,6 +116,18 @@ class Host:
         self._registry.add(slug, record)
         return await self.wake(slug)
 
+    async def _demand_room(self, slug: str) -> None:
+        """For another sandbox of this name."""
+        if not _SLUG.fullmatch(slug):
+            raise ActionRefused(422, "{slug} cannot be an address.", "Use lower case letters, digits and dashes.",
+                                field="slug", slug=slug)
+        if slug in self._registry:
+            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
+        await self._measure()
+        if (full := self._data_home.full) is not None:
+            raise ActionRefused(503, "All sandboxes of this server together take {used} MiB of the {allowed} MiB they "
+                                "may.", "Delete one you no longer need, or come back later.", **full.values)
+
     async def _measure(self) -> None:
         """Measure the disk use of all sandboxes and pass the result to those that are open."""
         async with self._measuring:
@@ -136,6 +142,7 @@ class Host:
         if is_attached(slug):
             return self.clusters.get(slug).row()
         slot = self._registry.get(slug)
+        demand_complete(slot, self._registry.directory(slug))
         while slot.change is not None:  # being opened or closed: wait for that first
             await asyncio.shield(slot.change)
         self._registry.get(slug)  # it may have been deleted meanwhile
@@ -237,6 +244,7 @@ class Host:
 
     async def delete(self, slug: str) -> None:
         slot = self._registry.get(slug)
+        self.branches.cancel(slug)
         while slot.sandbox is not None or slot.change is not None:  # another caller may have opened it
             await self.sleep(slug, "deleted")
         self._registry.remove(slug)

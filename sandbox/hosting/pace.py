@@ -64,6 +64,12 @@ class Pace:
         self._ask()
         return await answer
 
+    def go_on(self) -> None:
+        """Without opening: from where the loop stands."""
+        self._begun = True
+        self._begin()
+        self._ask()
+
     def catch_up(self) -> None:
         """Let the clock show the machine's time, where nothing happens before that."""
         if self._begun and not self._over and self._hurried is None and not self._paced.sim.is_running():
@@ -129,8 +135,7 @@ class Pace:
                 return False
             self._paced.sim.run_turn()
         self._hurried = None
-        self._began_s = self._machine.wall.monotonic() - self._paced.sim.time()
-        self._measured = self._machine.wall.monotonic(), self._paced.sim.time()
+        self._begin()
         if not answer.done():
             if task.cancelled():
                 answer.cancel()
@@ -139,6 +144,11 @@ class Pace:
             else:
                 answer.set_result(task.result())
         return True
+
+    def _begin(self) -> None:
+        """The loop stands where the machine's time is."""
+        self._began_s = self._machine.wall.monotonic() - self._paced.sim.time()
+        self._measured = self._machine.wall.monotonic(), self._paced.sim.time()
 
     def _measure(self, *, reached: bool) -> None:
         """Note the share that was reached; what is too far behind is not made up."""

@@ -23,11 +23,13 @@ from sandbox.queries.rows.snapshot import Snapshot
 class PacedSandbox(Sandbox):
     """What changes it happens between two turns of its loop, and the journal keeps where; reading changes nothing."""
 
-    def __init__(self, directory: Path, config: HostConfig, machine: Environment, *, home: Path) -> None:
+    def __init__(self, directory: Path, config: HostConfig, machine: Environment, *, home: Path,
+                 paced: PacedEnvironment | None = None) -> None:
         origin = load_origin(directory)
         kept = {name: getattr(origin.config, name) for name in OF_THE_RUN}
-        self._paced = PacedEnvironment(records.load(directory).seed, wall_ms=machine.wall.now_ms(),
-                                       memory_bytes=origin.memory_bytes, workers=machine.workers, outside=machine.wall)
+        self._paced = paced or PacedEnvironment(
+            records.load(directory).seed, wall_ms=machine.wall.now_ms(), memory_bytes=origin.memory_bytes,
+            workers=machine.workers, outside=machine.wall)
         self._pace = Pace(self._paced, machine, slice_ms=config.limits.slice_ms)
         with self._paced.sim.entered():
             super().__init__(directory, replace(config, sandbox_limits=origin.config.sandbox_limits, **kept),
@@ -39,6 +41,10 @@ class PacedSandbox(Sandbox):
         except BaseException:
             self._pace.stop()
             raise
+
+    def go_on(self) -> None:
+        """With the machine's time from now on: it was run by another owner of its loop so far."""
+        self._pace.go_on()
 
     async def close(self, reason: str, *, came: Position | None = None) -> None:
         def begin() -> Any:

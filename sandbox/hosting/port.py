@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sandbox.attached.settings import AttachedSettings
     from sandbox.commands.reset.undo import UndoPoint
     from sandbox.control.access_keys import Keys
+    from sandbox.hosting.branching import BranchOrder
     from sandbox.hosting.host import Host
     from sandbox.queries.rows.snapshot import Snapshot
 
@@ -40,6 +41,17 @@ class EnginePort:
         """Create a sandbox and open it; the value is its `status` row.  409 when the slug is taken."""
         return self._run(lambda: self._host.create(slug, template, preset=preset, seed=seed, changes=changes,
                                                      limits=limits))
+
+    def branch(self, slug: str, order: "BranchOrder") -> "Future[dict[str, Any]]":
+        """Begin to make a sandbox of another one's run; the value is its `status` row, with `progress`.
+
+        404 no such sandbox or event, 409 that run cannot be executed again, 422 no such action, 503 no room.
+        """
+        return self._run(lambda: self._host.branches.begin(slug, order))
+
+    def cancel_branch(self, slug: str) -> "Future[None]":
+        """What is made of it so far stays until it is deleted; one that is complete goes on."""
+        return self._turn(lambda: self._host.branches.cancel(slug))
 
     def wake(self, slug: str) -> "Future[dict[str, Any]]":
         """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 409 it cannot be opened."""

@@ -13,13 +13,14 @@ from sandbox.queries.rows.snapshot import SandboxRow
 if TYPE_CHECKING:
     import asyncio
 
+    from sandbox.hosting.branching import Branching
     from sandbox.hosting.sandbox import Sandbox
 
 log = logging.getLogger(__name__)
 
 
 class Slot:
-    """One sandbox as the host sees it.  `state`: asleep, waking, live, going to sleep, failed."""
+    """One sandbox as the host sees it.  `state`: asleep, branching, waking, live, going to sleep, failed."""
 
     def __init__(self, slug: str, record: SandboxRecord | None, why_failed: str | None = None) -> None:
         self.slug = slug
@@ -27,6 +28,7 @@ class Slot:
         self.why_failed = why_failed
         self.sandbox: Sandbox | None = None
         self.change: asyncio.Task[None] | None = None  # a task that is opening or closing it
+        self.branching: Branching | None = None  # how it is being made of another one's run
         self.looked_s = 0.0
         self.with_ports = False  # its ports are to be opened
         self._record = record
@@ -93,7 +95,8 @@ class Slot:
                 "preset": record.preset if record else None, "state": self.state}
 
     def row(self) -> dict[str, Any]:
-        return {**self.identity(), "watched": self.watched, "failed": self.why_failed,
+        return {**self.identity(), "progress": self.branching.progress if self.branching is not None else None,
+                "watched": self.watched, "failed": self.why_failed,
                 "epoch": self.sandbox.record.epoch if self.sandbox is not None else None,
                 "trouble": self.sandbox.trouble if self.sandbox is not None else None}
 

@@ -169,11 +169,16 @@ class Sandbox:
         return read_channel(self.cluster, kind, rest)
 
     def _draw_keyframe(self) -> Snapshot:
-        """Without what the machine's speed or its viewers change, where the run can be repeated."""
+        """Without what the machine's speed or its viewers change, where the run can be repeated.
+
+        A branch has the slug of its run in them, which began as another sandbox's.
+        """
         if not self.cluster.environment.repeatable:
             return self.snapshot()
+        run = self.record.branch_of.get("run", self.slug)
         with self.cluster.apart():
-            return {**draw_snapshot(self.cluster), "reached_rate": None}
+            drawn = draw_snapshot(self.cluster)
+        return {**drawn, "sandbox": {**drawn["sandbox"], "slug": run, "name": run}, "reached_rate": None}
 
     @property
     def trouble(self) -> str | None:

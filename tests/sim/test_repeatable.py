@@ -17,10 +17,11 @@ from django.core.management import CommandError, call_command
 from queueviz import __version__
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.templates import TEMPLATES
+from sandbox.hosting.stretches import MADE_BEFORE, NOT_KEPT
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.engine_version import ENGINE
-from sandbox.simulation.replay import MADE_BEFORE, NOT_KEPT, Replayed, replay
+from sandbox.simulation.replay import Replayed, replay
 from tests.sim.recorded_stage import SLUG, Recorded, played
 
 ROOT = Path(__file__).resolve().parents[2]

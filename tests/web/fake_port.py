@@ -54,6 +54,7 @@ class FakePort:
         self.rows: list[dict[str, Any]] = []
         self.first_seq = 0
         self.acted: list[tuple[str, Action, Actor]] = []
+        self.branched: list[Any] = []  # the order of each
         self.undone: list[Any] = []  # the undo point of each
         self.asked: list[Question] = []
         self.answers: dict[str, Any] = {}
@@ -73,6 +74,15 @@ class FakePort:
             return {"slug": slug}
 
         return self._do("create", work)
+
+    def branch(self, slug: str, order: Any) -> "Future[Any]":
+        def work() -> dict[str, Any]:
+            self._known(order.parent)
+            self.branched.append(order)
+            self.sandboxes[slug] = "branching"
+            return {"slug": slug}
+
+        return self._do("branch", work)
 
     def wake(self, slug: str) -> "Future[Any]":
         return self._do("wake", lambda: self.sandboxes.__setitem__(self._known(slug), "live"))

@@ -1,4 +1,4 @@
-"""`manage.py sandboxes list|wake|sleep`: who is there, and waking or putting to sleep by the API."""
+"""`manage.py sandboxes list|wake|sleep|branch`: who is there, and waking, putting to sleep or branching by the API."""
 
 import argparse
 from typing import Any
@@ -12,15 +12,18 @@ from queueviz.remote import RemoteRefused, RemoteSandbox
 
 
 class Command(BaseCommand):
-    help = "List the sandboxes of this data home, or wake or put to sleep one on a running server."
+    help = "List the sandboxes of this data home, or wake, put to sleep or branch one on a running server."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        commands = parser.add_subparsers(dest="command", required=True, metavar="list|wake|sleep")
+        commands = parser.add_subparsers(dest="command", required=True, metavar="list|wake|sleep|branch")
         commands.add_parser("list", help="address, template, owner and dates of every sandbox")
-        for name, what in (("wake", "open it, as a visit does"), ("sleep", "stop it cleanly until the next visit")):
+        for name, what in (("wake", "open it, as a visit does"), ("sleep", "stop it cleanly until the next visit"),
+                           ("branch", "make another one that was the same run up to an event")):  # fmt: skip
             command = commands.add_parser(name, help=what)
             command.add_argument("slug")
+            if name == "branch":
+                command.add_argument("at", type=int, help="number of the event")
             command.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
             command.add_argument("--token", default=environment.text("QUEUEVIZ_TOKEN"),
                               help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)")  # fmt: skip
@@ -31,6 +34,9 @@ class Command(BaseCommand):
             return
         sandbox = RemoteSandbox(options["url"], options["slug"], options["token"])
         try:
+            if options["command"] == "branch":
+                self.stdout.write("{url}\n{token}".format(**sandbox.branch(options["at"])))
+                return
             (sandbox.wake if options["command"] == "wake" else sandbox.sleep)()
         except RemoteRefused as refused:
             raise CommandError(str(refused)) from refused

@@ -6,7 +6,7 @@ import { JournalList } from "./journal_list.js";
 const KEEP = 2000; // of what arrives, unless somebody asked for more; the oldest go
 
 export class LongJournal extends JournalList {
-  /** `more(row)`: the last cell of a line. */
+  /** `more(row)`: the last cells of a line. */
   constructor(root, options) {
     super(root, { ...options, keep: KEEP });
     this.more = options.more;
@@ -18,7 +18,7 @@ export class LongJournal extends JournalList {
     if (row.gap) return line;
     line.id = `e${row.seq}`;
     line.firstChild?.after(el("time", { class: "num muted" }, clock(Number(row.at_ms))));
-    line.append(row.cause ? el("a", { class: "num", href: `#e${row.cause}` }, `← #${number(row.cause)}`) : el("span"), this.more(row));
+    line.append(row.cause ? el("a", { class: "num", href: `#e${row.cause}` }, `← #${number(row.cause)}`) : el("span"), ...this.more(row));
     return line;
   }
 

@@ -13,7 +13,8 @@ const PAGE = 100, AROUND = 60, TYPED_MS = 300, SEARCHED_MS = 1000;
 const { names, at, api, attached } = json("live");
 const short = (id) => names[id] ?? String(id).split("#")[0];
 /** A fact about a client leads to its page; an event without a sentence shows its fields. */
-const more = (row) => (!isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
+const more = (row) => (attached ? [seen(row)] : [seen(row), el("a", { class: "small fork", href: `../branch/?at=${row.seq}` }, t("journal.branch"))]);
+const seen = (row) => (!isTold(row.type) ? el("code", { class: "small fields" }, fields(row)) : row.client_id && !attached ? el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id)) : el("span"));
 const field = ([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`;
 const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(field).join(" · ").slice(0, 400);
 const list = new LongJournal($("#journal"), { who: short, queue: (key) => key, more });

@@ -1,0 +1,33 @@
+"""Branches of a sandbox: a sandbox of one's own that was the same run up to an event (docs/branches.md)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from queueviz import access, acting, engine, owners
+from queueviz.visitor import Visitor
+from sandbox.control.actions import Action, parse_action
+from sandbox.control.rights import allows
+from sandbox.hosting.branching import BranchOrder
+from sandbox.kernel.errors import ActionRefused
+
+
+def branch(visitor: Visitor, slug: str, *, at: int, without: Iterable[int] = (),
+           instead: Mapping[int, Mapping[str, Any]] | None = None) -> owners.Created:
+    """Begin to make one of what the visitor sees.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
+    visit = access.visit_at(visitor, slug, "see")
+    parent = access.ours(visit)
+    acting.ACTIONS.demand(access.counted_as(visitor))
+    changes: dict[int, Action | None] = dict.fromkeys(without)
+    for seq, given in (instead or {}).items():
+        changes[seq] = action = parse_action(given)
+        if not allows("owner", action):
+            raise access.forbidden(visitor, visit)
+    return owners.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
+
+
+def state(slug: str) -> dict[str, Any]:
+    """How far its making is: `state`, `progress` from 0 to 1, `failed`."""
+    row: dict[str, Any] | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
+    if row is None:
+        raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
+    return row

@@ -1,0 +1,67 @@
+"""Branch from an event: what is kept of the run, how far the branch is, and the way to it."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods
+
+from queueviz import access, engine, owners, visitor
+from queueviz import branching as branches
+from queueviz.boards.js_texts import texts
+from queueviz.slugs import root_of
+from sandbox.journal.event_filter import EventFilter
+from sandbox.kernel.errors import ActionRefused
+
+MOST_ACTIONS = 50  # of the newest before the event that are offered
+POLLED = "queueviz/partials/branching.html"
+
+
+@require_http_methods(["GET", "POST"])
+def branch(request: HttpRequest, slug: str) -> HttpResponse:
+    """The event and the actions before it, each of which may be left out; POST makes the branch."""
+    who = visitor.of_request(request)
+    sandbox = access.sandbox_for(who, slug, "see")
+    if request.method == "POST":
+        made = branches.branch(who, slug, at=_seq(request.POST.get("at", "")),
+                               without=[_seq(seq) for seq in request.POST.getlist("without")])
+        return redirect("branching", made.sandbox.slug)
+    at = _seq(request.GET.get("at", ""))
+    found = engine.answer(engine.port().look_back(slug, EventFilter("actions", ()), before=at + 1, most=MOST_ACTIONS))
+    actions = [row for row in found.rows if row["by"] != "template"]
+    return render(request, "queueviz/pages/branch.html",
+                  {"sandbox": sandbox, "root": root_of(slug), "at": at, "actions": actions, "texts": texts()})
+
+
+@require_http_methods(["GET", "POST"])
+def branching(request: HttpRequest, slug: str) -> HttpResponse:
+    """How far it is; then its Board.  POST cancels and deletes it."""
+    who = visitor.of_request(request)
+    sandbox = access.sandbox_for(who, slug, "share" if request.method == "POST" else "see")
+    back = reverse("sandbox-page", args=[sandbox.branch_of, "journal"]) if sandbox.branch_of else reverse("home")
+    if request.method == "POST":
+        owners.delete(who, sandbox)
+        return redirect(back)
+    state = branches.state(slug)
+    if state["state"] not in ("branching", "failed"):
+        return _go(request, reverse("sandbox", args=[slug]))
+    why = gettext(state["failed"]) if state.get("failed") else ""
+    context: dict[str, Any] = {"sandbox": sandbox, "state": state, "back": back, "why": why,
+                               "percent": int((state.get("progress") or 0) * 100)}
+    return render(request, POLLED if getattr(request, "htmx", False) else "queueviz/pages/branching.html", context)
+
+
+def _seq(given: str) -> int:
+    if not (given.isascii() and given.isdigit() and len(given) <= 18):
+        raise ActionRefused(422, "An event has a number.", "Open the Journal and choose an event there.")
+    return int(given)
+
+
+def _go(request: HttpRequest, url: str) -> HttpResponse:
+    if getattr(request, "htmx", False):
+        answer = HttpResponse(status=204)
+        answer["HX-Redirect"] = url
+        return answer
+    return redirect(url)

@@ -1,0 +1,83 @@
+"""The branches that are being made: each a task of the engine's loop, in slices."""
+
+import logging
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.disk_full import said_by
+from sandbox.cluster.environment import Environment
+from sandbox.hosting.branching import MARK, Branching, BranchOrder, prepare, read_run
+from sandbox.hosting.registry import Registry, Slot
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+log = logging.getLogger(__name__)
+
+
+class Branches:
+    """`demand_room` and `make_room` raise ActionRefused where no other sandbox of that name may be made, or opened."""
+
+    def __init__(self, home: Path, config: HostConfig, environment: Environment, registry: Registry,
+                 demand_room: Callable[[str], Awaitable[None]], make_room: Callable[[], Awaitable[None]]) -> None:
+        self._home = home
+        self._config = config
+        self._environment = environment
+        self._registry = registry
+        self._demand_room = demand_room
+        self._make_room = make_room
+
+    async def begin(self, slug: str, order: BranchOrder) -> dict[str, Any]:
+        """Begin to make a sandbox of another one's run; its state is `branching` until it goes on."""
+        parent, directory = self._registry.get(order.parent), self._registry.directory(order.parent)
+        if sum(slot.branching is not None for slot in self._registry.all()) >= self._config.limits.branches_at_once:
+            raise ActionRefused(503, "Other branches are being made.", "Try again in a minute.")
+        await self._demand_room(slug)
+        await self._make_room()
+        if parent.sandbox is not None:
+            parent.sandbox.cluster.journal_files.show()
+        run = await self._environment.run_blocking(lambda: read_run(directory, order, self._config.limits))
+        place = self._registry.directory(slug)
+        try:
+            record = prepare(place, directory, run, slug, order)
+        except OSError as why:
+            shutil.rmtree(place, ignore_errors=True)
+            raise ActionRefused(503, "The data home takes nothing more: {why}.", "Free some space on the server.",
+                                why=said_by(why)) from why
+        self._registry.add(slug, record)
+        slot = self._registry.get(slug)
+        branching = Branching(place, run, order, self._config, self._environment, home=self._home)
+        slot.state, slot.branching = "branching", branching
+        slot.change = self._environment.loop.create_task(self._make(slot, branching))
+        return slot.row()
+
+    def cancel(self, slug: str) -> None:
+        """One that is complete stays."""
+        if (branching := self._registry.get(slug).branching) is not None:
+            branching.cancelled = True
+
+    async def _make(self, slot: Slot, branching: Branching) -> None:
+        try:
+            sandbox = await branching.make()
+            if sandbox is None:
+                slot.closed(records.load(self._registry.directory(slot.slug)))
+            else:
+                slot.opened(sandbox)
+        except Exception as why:
+            if not isinstance(why, SandboxError):
+                log.exception("branching %s failed", slot.slug)
+            slot.failed(str(why))
+        finally:
+            slot.change = slot.branching = None
+            slot.ring()
+
+
+def demand_complete(slot: Slot, directory: Path) -> None:
+    """Raises ActionRefused (409) for a branch that is being made, or never was to its end."""
+    if slot.branching is not None:
+        raise ActionRefused(409, "This branch is being made: {percent} %.", "Wait for its end, or delete it.",
+                            percent=int(slot.branching.progress * 100))
+    if (directory / MARK).exists():
+        raise ActionRefused(409, "This branch was not made to its end.", "Delete it, and branch again.")

@@ -1,0 +1,141 @@
+"""Makes a sandbox from another one's recorded run: it is executed again up to an event, and goes on from there."""
+
+import asyncio
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from sandbox.cluster import record as records
+from sandbox.cluster.config import HostConfig
+from sandbox.cluster.environment import Environment
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.origin import ORIGIN_NAME, Origin, load_origin
+from sandbox.cluster.paced import PacedEnvironment
+from sandbox.cluster.record import SandboxRecord
+from sandbox.control.actions import Action
+from sandbox.control.limits import HostLimits
+from sandbox.hosting.paced_sandbox import PacedSandbox
+from sandbox.hosting.rerun import Rerun
+from sandbox.hosting.stretches import stretches_of
+from sandbox.journal.schema import CAME, Row
+from sandbox.journal.segments import lines
+from sandbox.kernel.engine_version import ENGINE
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+THREAD_S = 0.001  # until a thread is asked again whether it is done
+MARK = "branching"  # a file: the directory is not complete
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchOrder:
+    """The run of `parent` up to event `at`; `changes`: seq of an action → what is done instead, None: nothing."""
+
+    parent: str
+    at: int
+    changes: Mapping[int, Action | None] = field(default_factory=dict)
+
+
+class Run(NamedTuple):
+    """What a branch is made of: the lines of a journal up to an event."""
+
+    origin: Origin
+    lines: list[bytes]
+    rows: list[Row]
+
+
+def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
+    """Raises ActionRefused: 404 there is no such event, 409 its stretch cannot be executed again, 422."""
+    if len(order.changes) > limits.branch_changes:
+        raise ActionRefused(422, "A branch changes at most {most} actions.", "Change fewer of them.",
+                            most=limits.branch_changes)
+    kept: list[bytes] = []
+    rows: list[Row] = []
+    for line in lines(directory / DIRECTORY) if (directory / DIRECTORY).exists() else ():
+        row = orjson.loads(line)
+        if row["seq"] > order.at:
+            break
+        kept.append(line)
+        rows.append(row)
+    if not rows or rows[-1]["seq"] != order.at:
+        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=order.at)
+    first = stretches_of(rows, recorded_whole=(directory / ORIGIN_NAME).exists())[0]
+    if not first.reproducible or order.at > first.to_seq:
+        raise ActionRefused(409, "At event {seq} this run cannot be executed again.",
+                            "The stretches on the time bar say why. Branch from an event before that.", seq=order.at)
+    if len(rows) > limits.branch_events:
+        raise ActionRefused(422, "A branch executes at most {most} events again.", "Branch from an earlier event.",
+                            most=limits.branch_events)
+    _demand_actions(rows, order.changes)
+    try:
+        return Run(load_origin(directory), kept, rows)
+    except (SandboxError, OSError) as why:
+        raise ActionRefused(409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.",
+                            why=str(why)) from why
+
+
+def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
+    found = {row["seq"] for row in rows if row["type"] == "ActionTaken" and CAME in row}
+    for seq in sorted(changed):
+        if seq not in found:
+            raise ActionRefused(422, "Event {seq} is no action that can be changed.",
+                                "Choose an action of this run that comes before the event and is not part of the "
+                                "template.", seq=seq)
+
+
+def prepare(directory: Path, parent: Path, run: Run, slug: str, order: BranchOrder) -> SandboxRecord:
+    """Its first files; the record names the parent, the origin is the parent's own."""
+    branch_of = {"slug": order.parent, "at": order.at, "run": run.origin.record["slug"]}
+    directory.mkdir(parents=True)
+    (directory / MARK).touch()
+    shutil.copyfile(parent / ORIGIN_NAME, directory / ORIGIN_NAME)
+    values = {**run.origin.record, "slug": slug, "engine": ENGINE, "branch_of": branch_of}
+    records.replace_file(directory / records.FILE_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
+    return records.load(directory)
+
+
+class Branching(Rerun):
+    """Of one branch, in slices; `cancelled` ends it.  The last of its sandboxes goes on with the machine's time."""
+
+    def __init__(self, directory: Path, run: Run, order: BranchOrder, config: HostConfig, machine: Environment, *,
+                 home: Path) -> None:
+        super().__init__(run.origin, run.lines, run.rows, home=home, directory=directory, changes=order.changes)
+        self._config = config
+        self._machine = machine
+        self.cancelled = False
+
+    @property
+    def progress(self) -> float:
+        """0 to 1; of a changed run, up to the first change."""
+        return self.compared / len(self._rows)
+
+    def make_environment(self, wall_ms: int) -> PacedEnvironment:
+        return PacedEnvironment(self._origin.record["seed"], wall_ms=wall_ms, memory_bytes=self._origin.memory_bytes,
+                                workers=self._machine.workers, outside=self._machine.wall)
+
+    def make_sandbox(self, environment: PacedEnvironment) -> PacedSandbox:
+        return PacedSandbox(self._directory, self._config, self._machine, home=self._home, paced=environment)
+
+    async def make(self) -> PacedSandbox | None:
+        """In slices, behind all others; None: where it was branched, it slept.  Raises ActionRefused (409)."""
+        wall, slice_s = self._machine.wall, self._config.limits.slice_ms / 1000
+        with self:
+            until_s = wall.monotonic() + slice_s
+            for _ in self.turns():
+                if self.cancelled:
+                    raise ActionRefused(409, "This branch was cancelled.", "Delete it, and branch again.")
+                if self.waits or wall.monotonic() >= until_s:
+                    await asyncio.sleep(THREAD_S if self.waits else 0)
+                    until_s = wall.monotonic() + slice_s
+            if self.difference is not None:
+                raise ActionRefused(409, "Executed again, this run differs from event {seq} on.",
+                                    "Branch from an event before that.", seq=self.difference.seq)
+            (self._directory / MARK).unlink()
+            sandbox = self.let_go()
+        assert isinstance(sandbox, PacedSandbox | None)
+        if sandbox is not None:
+            sandbox.go_on()
+        return sandbox

@@ -1,0 +1,220 @@
+"""Executes the actions of a recorded sandbox again, as they were or some of them changed."""
+
+import tempfile
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.cluster.origin import Origin
+from sandbox.cluster.paced import PacedEnvironment
+from sandbox.cluster.record import FILE_NAME
+from sandbox.control.actions import Action, parse_action
+from sandbox.hosting.sandbox import Sandbox
+from sandbox.journal.events import Position
+from sandbox.journal.schema import CAME, Row, from_row
+from sandbox.journal.segments import line_of
+from sandbox.kernel.engine_version import ENGINE
+from sandbox.kernel.errors import ActionRefused
+from sandbox.sim.loop import Stuck
+
+NO_CHANGES: Mapping[int, Action | None] = MappingProxyType({})
+
+
+class Difference(NamedTuple):
+    """The first event that is not the same; None where one of both has none."""
+
+    seq: int
+    recorded: Row | None
+    again: Row | None
+
+
+class Rerun:
+    """One stretch, from creation through every sleep; `sandbox` is the one that runs last.
+
+    `changes`: seq of an action → what is done instead, None: nothing.  From the first of them on nothing is compared,
+    and what came later comes at the same millisecond of the loop, until the sandbox's clock shows the last row's time.
+    Without a `directory` it has one of its own, which goes when the context is left.
+    """
+
+    def __init__(self, origin: Origin, recorded: list[bytes], rows: list[Row], *, home: Path,
+                 directory: Path | None = None, changes: Mapping[int, Action | None] = NO_CHANGES) -> None:
+        self._origin = origin
+        self._same = next((place for place, row in enumerate(rows) if row["seq"] in changes), len(rows))
+        self._recorded = recorded[: self._same]
+        self._rows = rows
+        self._home = home
+        self._changes = changes
+        self._scratch = tempfile.TemporaryDirectory(prefix="replay-") if directory is None else None
+        if self._scratch is not None:
+            directory = Path(self._scratch.name) / "sandboxes" / origin.record["slug"]
+            directory.mkdir(parents=True)
+            (directory / FILE_NAME).write_bytes(orjson.dumps({**origin.record, "engine": ENGINE}))
+        assert directory is not None
+        self._directory = directory
+        self._environment: PacedEnvironment | None = None
+        self.sandbox: Sandbox | None = None
+        self._seen = 0
+        self._changed = False  # by one of the changes
+        self.compared = 0
+        self.difference: Difference | None = None
+        self.refused: list[tuple[int, ActionRefused]] = []  # actions that could not be carried out in a changed run
+        self.virtual_s = 0.0
+
+    def __enter__(self) -> "Rerun":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, why: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._environment is not None and self.sandbox is not None:
+            self._end(self._environment, self.sandbox)
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def run(self) -> None:
+        """Until everything recorded was written again, or something else was."""
+        for _ in self.turns():
+            pass
+
+    def turns(self) -> Iterator[None]:
+        """As `run`; stops after each turn, and where the result of a thread is waited for."""
+        for opening in _openings(self._rows):
+            try:
+                yield from self._open_again(opening)
+            except Stuck:
+                self._differ(None)
+            if not self._goes_on():
+                return
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next turn needs the result of a thread."""
+        return self._environment is not None and self._environment.waits
+
+    def let_go(self) -> Sandbox | None:
+        """The sandbox, no longer ended with this; None where it sleeps."""
+        sandbox = self.sandbox
+        if sandbox is None or sandbox.ended:
+            return None
+        sandbox.cluster.journal.unsubscribe(self._compare)
+        self._environment = self.sandbox = None
+        return sandbox
+
+    def make_environment(self, wall_ms: int) -> PacedEnvironment:
+        return PacedEnvironment(self._origin.record["seed"], wall_ms=wall_ms, memory_bytes=self._origin.memory_bytes)
+
+    def make_sandbox(self, environment: PacedEnvironment) -> Sandbox:
+        with environment.sim.entered():
+            return Sandbox(self._directory, self._origin.config, environment, home=self._home)
+
+    def _open_again(self, opening: list[Row]) -> Iterator[None]:
+        if self._environment is not None and self.sandbox is not None:
+            self._end(self._environment, self.sandbox)
+        environment = self._environment = self.make_environment(_woken_ms(opening))
+        sandbox = self.sandbox = self.make_sandbox(environment)
+        self._seen = sandbox.cluster.journal.next_seq
+        sandbox.cluster.journal.subscribe(self._compare)
+        yield from self._to_its_end(environment, lambda: Sandbox.open(sandbox))
+        for row in opening:
+            if CAME in row:
+                came = Position(*row[CAME])
+                yield from self._to(environment, came)
+                if not self._goes_on():
+                    return
+                self._changed = self._changed or row["seq"] in self._changes
+                yield from self._repeat(environment, sandbox, row, came)
+        while self._goes_on() and not (sandbox.ended or self._is_late_enough(sandbox)):
+            yield from self._turn(environment)
+
+    def _to(self, environment: PacedEnvironment, came: Position) -> Iterator[None]:
+        """To where something came from outside: the same turn, or in a changed run the same millisecond."""
+        if self._changed:
+            while not environment.run_some(came.ms, lambda: False):
+                yield from self._turn(environment)
+            return
+        while environment.sim.turns < came.turn and self._goes_on():
+            yield from self._turn(environment)
+        if self._goes_on():
+            environment.run_to(came, self._goes_on)
+
+    def _turn(self, environment: PacedEnvironment) -> Iterator[None]:
+        while environment.waits:
+            yield
+        environment.sim.run_turn()
+        yield
+
+    def _repeat(self, environment: PacedEnvironment, sandbox: Sandbox, row: Row, came: Position) -> Iterator[None]:
+        """What came from outside: an action, one that a limit refused, or sleep."""
+        if row["type"] == "SandboxSlept":
+            came = environment.position() or came
+            yield from self._to_its_end(environment, lambda: Sandbox.close(sandbox, row["reason"], came=came))
+            return
+        with environment.sim.entered():
+            if row["type"] == "ActionTaken":
+                action = (self._changes[row["seq"]] if row["seq"] in self._changes else
+                          parse_action({"action": row["action"], **row["fields"]}))
+                try:
+                    if action is not None:
+                        Sandbox.act(sandbox, action, row["by"])
+                except ActionRefused as why:  # as it was when it was recorded; otherwise the next event differs
+                    self.refused.append((row["seq"], why))
+            elif not self._changed:
+                sandbox.cluster.journal.write(from_row(row).event, came=came)
+
+    def _to_its_end(self, environment: PacedEnvironment,
+                    make: Callable[[], Coroutine[Any, Any, None]]) -> Iterator[None]:
+        with environment.sim.entered():
+            task = environment.sim.create_task(make())
+        while not task.done() and self.difference is None:
+            yield from self._turn(environment)
+        if task.done():
+            task.result()
+
+    def _goes_on(self) -> bool:
+        return self.difference is None and (self._changed or self.compared < len(self._recorded)
+                                            or self._same < len(self._rows))
+
+    def _is_late_enough(self, sandbox: Sandbox) -> bool:
+        """Of a changed run in which nothing more comes: the last row's time, or its clock stands."""
+        clock = sandbox.cluster.clock
+        return self._changed and (clock.now_ms() >= self._rows[-1]["at_ms"] or not (clock.rate or clock.stepping))
+
+    def _compare(self) -> None:
+        assert self.sandbox is not None
+        journal = self.sandbox.cluster.journal
+        for entry in journal.since(self._seen):
+            if self._changed or not self._goes_on():
+                break
+            line = line_of(entry)
+            if self.compared == len(self._recorded) or line != self._recorded[self.compared]:
+                self._differ(orjson.loads(line))
+                break
+            self.compared += 1
+        self._seen = journal.next_seq
+
+    def _differ(self, again: Row | None) -> None:
+        row = self._rows[self.compared] if self.compared < len(self._rows) else None
+        self.difference = Difference(row["seq"] if row is not None else (again or {})["seq"], row, again)
+
+    def _end(self, environment: PacedEnvironment, sandbox: Sandbox) -> None:
+        self.virtual_s += environment.sim.time()
+        sandbox.cluster.journal.unsubscribe(self._compare)  # what ends with the process is not written
+        if not sandbox.ended:
+            with environment.sim.entered():
+                Sandbox.crash(sandbox)
+        environment.close()
+        self._environment = self.sandbox = None
+
+
+def _openings(rows: list[Row]) -> Iterator[list[Row]]:
+    """The rows of each time it was awake."""
+    begins = [place for place, row in enumerate(rows) if row["type"] in ("SandboxOpened", "SandboxWoken")]
+    for place, end in zip(begins, [*begins[1:], len(rows)], strict=True):
+        yield rows[place:end]
+
+
+def _woken_ms(opening: list[Row]) -> int:
+    """The machine's time when it was opened."""
+    return next(int(row["wall_ms"]) for row in opening if row["type"] == "ClockChanged" and row["reason"] == "wake")

@@ -1,0 +1,36 @@
+"""Which parts of a journal can be executed again."""
+
+from typing import NamedTuple
+
+from sandbox.journal.schema import Row
+
+MADE_BEFORE = "made before"  # this sandbox was made by a release that recorded nothing
+TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
+NOT_KEPT = "beginning not kept"  # a stretch that begins from files, which went on since
+
+
+class Stretch(NamedTuple):
+    """Rows of the journal from one seq to another; `why`: it ended, or it cannot be executed again."""
+
+    from_seq: int
+    to_seq: int
+    reproducible: bool
+    why: str | None
+
+    def row(self) -> Row:
+        return {"from": self.from_seq, "to": self.to_seq, "reproducible": self.reproducible, "why": self.why}
+
+
+def stretches_of(rows: list[Row], *, recorded_whole: bool) -> tuple[Stretch, ...]:
+    first, last = rows[0]["seq"], rows[-1]["seq"]
+    if not recorded_whole:
+        return (Stretch(first, last, False, MADE_BEFORE),)
+    if first > 0:
+        return (Stretch(first, last, False, TRIMMED),)
+    place = next((place for place, row in enumerate(rows) if row["type"] == "StretchEnded"), None)
+    if place is None:
+        return (Stretch(first, last, True, None),)
+    why = rows[place]["why"]
+    if why != "disk":  # said when it was woken after the end
+        place = next(before for before in range(place, -1, -1) if rows[before]["type"] == "SandboxWoken")
+    return (Stretch(first, rows[place - 1]["seq"], True, why), Stretch(rows[place]["seq"], last, False, NOT_KEPT))

@@ -1,0 +1,89 @@
+"""Branches: the page that asks, the page that waits, and the engine itself by the API."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz import engine
+from queueviz.models import Sandbox
+from sandbox.cluster.config import HostConfig
+from sandbox.control.actions import CrashActor
+from sandbox.kernel.errors import ActionRefused
+from tests.web.fake_port import FakePort
+from tests.web.test_with_the_engine import act, events, start
+
+JSON = "application/json"
+
+
+def test_the_branch_page_offers_the_actions_before_the_event(visitor: Client, mine: str, port: FakePort) -> None:
+    port.rows = [{"seq": str(seq), "at_ms": seq, "type": "ActionTaken", "cause": None, "action": "CrashActor",
+                  "fields": {"actor": "A"}, "by": by} for seq, by in ((3, "template"), (7, "owner"), (9, "owner"))]
+    page = visitor.get(f"/s/{mine}/branch/?at=8").content.decode()
+    assert "Event #8 of" in page
+    assert [seq for seq in (3, 7, 9) if f'name="without" value="{seq}"' in page] == [7]
+
+
+def test_the_button_makes_a_branch_that_names_its_parent(visitor: Client, mine: str, port: FakePort) -> None:
+    answer = visitor.post(f"/s/{mine}/branch/", {"at": "8", "without": ["7"]})
+    made = Sandbox.objects.get(branch_of=mine)
+    assert (answer.status_code, answer["Location"]) == (302, f"/s/{made.slug}/branching/")
+    assert (made.branch_at, made.template, port.branched[0].changes) == (8, "orders", {7: None})
+    assert b"executed again up to event" in visitor.get(f"/s/{made.slug}/branching/").content
+    port.sandboxes[made.slug] = "live"
+    answer = visitor.get(f"/s/{made.slug}/branching/", headers={"HX-Request": "true"})
+    assert answer["HX-Redirect"] == f"/s/{made.slug}/"
+    assert f"branch of {mine} at #8" in visitor.get(f"/s/{made.slug}/").content.decode()
+
+
+def test_a_branch_that_is_cancelled_leaves_nothing(visitor: Client, mine: str) -> None:
+    visitor.post(f"/s/{mine}/branch/", {"at": "8"})
+    made = Sandbox.objects.get(branch_of=mine).slug
+    assert visitor.post(f"/s/{made}/branching/")["Location"] == f"/s/{mine}/journal/"
+    assert not Sandbox.objects.filter(slug=made).exists()
+
+
+def test_what_the_engine_refuses_leaves_no_row_and_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
+    port.refuse["branch"] = ActionRefused(409, "At event {seq} this run cannot be executed again.", "Branch before it.",
+                                          seq=8)
+    answer = visitor.post(f"/s/{mine}/branch/", {"at": "8"})
+    assert (answer.status_code, Sandbox.objects.filter(branch_of=mine).count()) == (409, 0)
+    assert b"At event 8 this run cannot be executed again." in answer.content
+
+
+@pytest.mark.parametrize("at", ["", "x", "-1", "\u0663", "9" * 19])
+def test_what_is_no_event_is_a_sentence(visitor: Client, mine: str, at: str) -> None:
+    assert visitor.get(f"/s/{mine}/branch/", {"at": at}).status_code == 422
+
+
+def test_a_program_leaves_out_and_replaces_actions(visitor: Client, mine: str, port: FakePort) -> None:
+    body = {"at": 8, "without": [5], "instead": [{"seq": 7, "action": {"action": "CrashActor", "actor": "B"}}]}
+    answer = visitor.post(f"/api/sandboxes/{mine}/branch", body, content_type=JSON)
+    assert (answer.status_code, set(answer.json())) == (201, {"slug", "url", "token"})
+    assert port.branched[0].changes == {5: None, 7: CrashActor(actor="B")}
+    body["instead"] = [{"seq": 7, "action": {"action": "Nonsense"}}]
+    assert visitor.post(f"/api/sandboxes/{mine}/branch", body, content_type=JSON).status_code == 422
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_branch_on_the_engine_has_its_parent_s_events(real_engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HostConfig, "__init__", _repeatable(HostConfig.__init__))
+    engine.stop()
+    client = Client()
+    slug = start(client, "orders")
+    seq = act(client, slug, action="CrashActor", actor="A")
+    answer = client.post(f"/api/sandboxes/{slug}/branch", {"at": seq}, content_type=JSON)
+    assert answer.status_code == 201, answer.content
+    made = answer.json()["slug"]
+    while client.get(f"/s/{made}/branching/").status_code == 200:
+        pass
+    parent, child = ([row for row in events(client, of) if int(row["seq"]) <= seq] for of in (slug, made))
+    assert child == parent
+    assert client.get(f"/s/{made}/").status_code == 200
+
+
+def _repeatable(made: Any) -> Any:
+    def init(self: HostConfig, **values: Any) -> None:
+        made(self, **{**values, "repeatable": True})
+
+    return init
