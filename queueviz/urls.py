@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import path, register_converter
 from django.views.i18n import set_language
 
-from queueviz import api_clusters, api_runs, slugs  # noqa: F401 both add routes to `api`
+from queueviz import api_clusters, api_replay, api_runs, slugs  # noqa: F401 they add routes to `api`
 from queueviz.api import api
 from queueviz.pages import accounts, audit, branch, fidelity, health, history, home, keep, pipeline, sandbox
 

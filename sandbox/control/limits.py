@@ -70,6 +70,8 @@ class HostLimits:
     read_share: float = 0.5  # of the engine's time for them
     rights_share: float = 0.3  # of the time: database checks of the rights of live sockets when they open channels
     unpacked_bytes: int = 4 * MIB  # of a compressed body when shown; of a longer one only the beginning is shown
+    folded_events: int = 50_000  # between a keyframe and an event whose state is asked for
+    states_per_s: int = 20  # at events, per visitor
     pipeline_runs_waiting: int = 20
     pipeline_runs_per_visitor: int = 2  # waiting or running
     pipeline_run_s: float = 600.0  # then it is cancelled

@@ -17,20 +17,18 @@ from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.disk_full import said_by
 from sandbox.cluster.environment import Environment
-from sandbox.cluster.journal_backwards import look_back
-from sandbox.cluster.journal_files import DIRECTORY, page_of
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.origin import save_origin
 from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
-from sandbox.control.readings import Bell, Entries, LookedBack, Read, Reading, Refusal
+from sandbox.control.readings import Bell, Read, Reading, Refusal
 from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.paced_sandbox import PacedSandbox
+from sandbox.hosting.past import Past
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
-from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
@@ -54,6 +52,7 @@ class Host:
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)
+        self.past = Past(self._registry, self.clusters, environment, config.limits)
         self._tasks: set[asyncio.Task[None]] = set()
         self.cap = awake_cap(config)
         self._closing = False
@@ -329,26 +328,6 @@ class Host:
         if slot.sandbox is not None:
             return slot.sandbox.cluster.journal.next_seq - 1
         return int((records.load_snapshot(self._registry.directory(slug)) or {}).get("seq") or 0)
-
-    async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
-                      longs_as_text: bool = True) -> Entries:
-        if is_attached(slug):
-            return self.clusters.get(slug).entries(after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
-        slot = self._registry.get(slug)
-        kept = slot.sandbox.cluster.journal_files if slot.sandbox is not None else None
-        return await page_of(self._registry.directory(slug), kept, self._environment, after, limit,
-                             facts_only=facts_only, longs_as_text=longs_as_text)
-
-    async def look_back(self, slug: str, wanted: EventFilter, *, before: int | None, after: int,
-                        most: int) -> LookedBack:
-        if is_attached(slug):
-            memory, files = self.clusters.get(slug).tail(), None
-        else:
-            slot = self._registry.get(slug)
-            memory = slot.sandbox.cluster.journal.tail() if slot.sandbox is not None else []
-            files = self._registry.directory(slug) / DIRECTORY
-        return await self._environment.run_blocking(
-            lambda: look_back(memory, files, wanted, before=before, after=after, most=most))
 
     def subscribe(self, slug: str, bell: Bell) -> None:
         if is_attached(slug):

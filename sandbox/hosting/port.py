@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sandbox.hosting.branching import BranchOrder
     from sandbox.hosting.host import Host
     from sandbox.queries.rows.snapshot import Snapshot
+    from sandbox.queries.state_at import StateAt
 
 T = TypeVar("T")
 
@@ -141,13 +142,20 @@ class EnginePort:
         `facts_only` leaves out flow events and keyframes.  64-bit numbers are text, for browsers, unless
         `longs_as_text` is False.
         """
-        return self._run(lambda: self._host.entries(slug, after, limit, facts_only=facts_only,
-                                                      longs_as_text=longs_as_text))
+        return self._run(lambda: self._host.past.entries(slug, after, limit, facts_only=facts_only,
+                                                          longs_as_text=longs_as_text))
 
     def look_back(self, slug: str, wanted: EventFilter, *, before: int | None = None, after: int = -1,
                   most: int = 100) -> "Future[LookedBack]":
         """The newest rows that fit, with `after` < seq < `before`, from memory and then from the journal's files."""
-        return self._run(lambda: self._host.look_back(slug, wanted, before=before, after=after, most=most))
+        return self._run(lambda: self._host.past.look_back(slug, wanted, before=before, after=after, most=most))
+
+    def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
+        """The snapshot at event `at` (without it, at the newest), from the journal's files.
+
+        422 no such event, 410 it is no longer kept.
+        """
+        return self._run(lambda: self._host.past.state_at(slug, at))
 
     def subscribe(self, slug: str, bell: Bell) -> "Future[None]":
         """Ring `bell` (on the engine's thread) at every event.  A sandbox with a bell counts as watched."""

@@ -78,6 +78,11 @@ class Journal:
             raise Overrun(first)
         return list(islice(self._tail, seq - first, None))
 
+    @property
+    def held_from_ms(self) -> int | None:
+        """Since when the valve holds back what no entry names yet."""
+        return self._valve.held_from_ms
+
     def tail(self) -> list[Entry]:
         """All entries in memory, oldest first."""
         return list(self._tail)

@@ -36,15 +36,20 @@ class Valve:
             self._note(event)
         return not self.closed
 
+    @property
+    def held_from_ms(self) -> int | None:
+        """Since when events are held back that no `FlowSkipped` names yet."""
+        return self._from_ms if self._stored or self._pulled or self._consumed or self._others else None
+
     def take_skipped(self, now_ms: int) -> FlowSkipped | None:
         """What was skipped, once the valve is open again; None when nothing was."""
-        if self.closed or not (self._stored or self._pulled or self._consumed or self._others):
+        if self.closed or self.held_from_ms is None:
             return None
         return self.drain(now_ms)
 
     def drain(self, now_ms: int) -> FlowSkipped | None:
         """What was skipped so far, in any state of the valve."""
-        if not (self._stored or self._pulled or self._consumed or self._others):
+        if self.held_from_ms is None:
             return None
         skipped = FlowSkipped(self._from_ms, now_ms, _rows(self._stored), _rows(self._pulled), _rows(self._consumed),
                               self._others)

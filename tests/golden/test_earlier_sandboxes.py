@@ -143,7 +143,7 @@ class Woken:
         return of_snapshot(self._host.snapshot(self.slug))
 
     def rows_after(self, seq: int) -> list[Facts]:
-        return self._environment.sim.run(self._host.entries(self.slug, seq, 1_000, facts_only=False)).rows
+        return self._environment.sim.run(self._host.past.entries(self.slug, seq, 1_000, facts_only=False)).rows
 
     def run(self, seconds: float) -> None:
         self._environment.sim.run_for(seconds)

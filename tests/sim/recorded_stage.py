@@ -128,7 +128,7 @@ class Recorded:
         for question in self._chance.sample(questions, 3):
             with suppress(ActionRefused):
                 self.machine.sim.run(self.host.ask(SLUG, question))
-        self.machine.sim.run(self.host.entries(SLUG, 0, 100, facts_only=True))
+        self.machine.sim.run(self.host.past.entries(SLUG, 0, 100, facts_only=True))
 
     def sleep(self) -> None:
         self.machine.sim.run(self.host.sleep(SLUG, "test"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz import acting, demo, engine
+from queueviz import acting, api_replay, demo, engine
 from queueviz.pages import accounts
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.pipeline.jobs import JOBS
@@ -28,7 +28,7 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_rates() -> None:
     """No one has done anything yet."""
-    for rate in (acting.ACTIONS, acting.QUESTIONS, demo.PRESSES, accounts.ATTEMPTS):
+    for rate in (acting.ACTIONS, acting.QUESTIONS, api_replay.STATES, demo.PRESSES, accounts.ATTEMPTS):
         rate.forget()
 
 

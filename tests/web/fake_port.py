@@ -11,6 +11,7 @@ from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
 from sandbox.journal.event_filter import FLOW_NAMES, EventFilter
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.state_at import StateAt
 
 SNAPSHOT: dict[str, Any] = {
     "epoch": "7f3a", "seq": "18402", "at_ms": 1_795_142_537_350, "wall_ms": 1_795_142_537_350, "rate": 1,
@@ -199,6 +200,13 @@ class FakePort:
             return LookedBack(fitting[:most], rest, None, self.first_seq)
 
         return self._do("look_back", work)
+
+    def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
+        def work() -> StateAt:
+            whole: Any = {**SNAPSHOT, "sandbox": {"slug": self._known(slug), "state": "live"}}
+            return StateAt(whole, 18_402, 18_000, {"topics": ["max"]}, {"topics": ["rate_per_s"]})
+
+        return self._do("state_at", work)
 
     def subscribe(self, slug: str, bell: Any) -> "Future[None]":
         return self._do("subscribe", lambda: self.bells.setdefault(self._known(slug), []).append(bell))

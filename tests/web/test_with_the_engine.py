@@ -193,3 +193,21 @@ def test_the_index_page_reckons_where_a_position_lies(real_engine: Any) -> None:
     assert "第 2 个文件" in chinese.content.decode()
     refused = client.get(f"/s/{slug}/ask/locate/", {**fields, "physical_offset": "here"})
     assert refused.status_code == 422
+
+
+def test_a_sandbox_is_shown_as_it_was_at_an_event(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "orders")
+    before = client.get(f"/api/sandboxes/{slug}/state").json()
+    act(client, slug, action="CrashActor", actor="A")
+    seq = act(client, slug, action="CreateTopic", topic="later")
+    found = client.get(f"/api/sandboxes/{slug}/state?at={before['seq']}").json()
+    assert found == before
+    assert found["snapshot"]["seq"] == before["seq"]
+    assert {"topic": "later"} not in [{"topic": topic["topic"]} for topic in found["snapshot"]["topics"]]
+    engine.answer(engine.port().sleep(slug, "test"))
+    assert client.get(f"/api/sandboxes/{slug}/state?at={seq}").json()["seq"] == str(seq)
+    refused = client.get(f"/api/sandboxes/{slug}/state?at=999999")
+    assert refused.status_code == 422
+    assert refused.json()["error"].startswith("There is no event 999999: the newest is ")
+    assert client.get(f"/api/sandboxes/{slug}/state?at=x").status_code == 422

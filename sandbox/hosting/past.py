@@ -1,0 +1,62 @@
+"""What was: the journals of sandboxes and clusters, read on the engine's loop, and their files by its workers."""
+
+from pathlib import Path
+
+from sandbox.attached.clusters import Clusters
+from sandbox.attached.settings import is_attached
+from sandbox.cluster.environment import Environment
+from sandbox.cluster.journal_backwards import look_back
+from sandbox.cluster.journal_files import DIRECTORY, JournalFiles, page_of
+from sandbox.control.limits import HostLimits
+from sandbox.control.readings import Entries, LookedBack
+from sandbox.hosting.registry import Registry
+from sandbox.journal.event_filter import EventFilter
+from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.state_at import StateAt, state_at
+
+
+class Past:
+    """The engine's side of `EnginePort` where it reads back."""
+
+    def __init__(self, registry: Registry, clusters: Clusters, environment: Environment, limits: HostLimits) -> None:
+        self._registry = registry
+        self._clusters = clusters
+        self._environment = environment
+        self._limits = limits
+
+    async def entries(self, slug: str, after: int, limit: int, *, facts_only: bool,
+                      longs_as_text: bool = True) -> Entries:
+        if is_attached(slug):
+            return self._clusters.get(slug).entries(after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
+        return await page_of(self._registry.directory(slug), self._kept(slug), self._environment, after, limit,
+                             facts_only=facts_only, longs_as_text=longs_as_text)
+
+    async def look_back(self, slug: str, wanted: EventFilter, *, before: int | None, after: int,
+                        most: int) -> LookedBack:
+        if is_attached(slug):
+            memory, files = self._clusters.get(slug).tail(), None
+        else:
+            kept = self._kept(slug)
+            memory = kept.journal.tail() if kept is not None else []
+            files = self._files(slug)
+        return await self._environment.run_blocking(
+            lambda: look_back(memory, files, wanted, before=before, after=after, most=most))
+
+    async def state_at(self, slug: str, at: int | None) -> StateAt:
+        if is_attached(slug):
+            raise ActionRefused(409, "Of an attached cluster only the present is known.", "Look at it as it is now.")
+        kept = self._kept(slug)
+        held_from_ms = None
+        if kept is not None:
+            kept.show()
+            held_from_ms = kept.journal.held_from_ms
+        files, most = self._files(slug), self._limits.folded_events
+        return await self._environment.run_blocking(lambda: state_at(files, at, most=most, held_from_ms=held_from_ms))
+
+    def _files(self, slug: str) -> Path:
+        return self._registry.directory(slug) / DIRECTORY
+
+    def _kept(self, slug: str) -> JournalFiles | None:
+        """Of a sandbox that is open.  Raises ActionRefused: 404 unknown."""
+        sandbox = self._registry.get(slug).sandbox
+        return sandbox.cluster.journal_files if sandbox is not None else None

@@ -1,0 +1,51 @@
+"""The entries of the files from one keyframe to the next."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+from sandbox.journal.events import BY_NAME, Entry
+from sandbox.journal.schema import from_row
+from sandbox.journal.segments import segments
+
+_HEAD = re.compile(rb'\{"seq":(\d+),"at_ms":-?\d+,"type":"(\w+)"')
+
+Line = tuple[int, str, bytes]  # seq, type
+
+
+def around(directory: Path, at: int) -> Iterator[Entry]:
+    """From the newest keyframe at or before event `at` to before the next one; nothing where none is kept.
+
+    Entries of types that this version does not know are left out.
+    """
+    paths = segments(directory)
+    for place in range(len(paths) - 1, -1, -1):
+        if int(paths[place].stem) > at:
+            continue
+        lines = _lines(paths[place])
+        begins = [number for number, (seq, kind, _) in enumerate(lines) if kind == "Keyframe" and seq <= at]
+        if begins:
+            yield from _to_the_next(lines[begins[-1]:], paths[place + 1:])
+            return
+
+
+def _to_the_next(lines: list[Line], paths: list[Path]) -> Iterator[Entry]:
+    first = lines[0][0]
+    for found in (lines, *map(_lines, paths)):
+        for seq, kind, line in found:
+            if kind == "Keyframe" and seq > first:
+                return
+            if kind in BY_NAME:
+                yield from_row(orjson.loads(line))
+
+
+def _lines(path: Path) -> list[Line]:
+    """Complete and readable ones; none of a segment deleted meanwhile."""
+    try:
+        whole = path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+    heads = ((_HEAD.match(line), line) for line in whole)
+    return [(int(head[1]), head[2].decode(), line) for head, line in heads if head is not None]

@@ -1,0 +1,72 @@
+"""The state at an event, out of the journal's files: the keyframe before it and what the events since then changed."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sandbox.journal import segments
+from sandbox.journal.events import Entry, FlowSkipped, Keyframe
+from sandbox.journal.keyframes import around
+from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.fold import Folded, fold
+from sandbox.queries.rows.snapshot import Snapshot
+
+FOLDED_LISTS = {"topics", "groups"}
+FOLDED_FIELDS = {"at_ms", "rate", "seq"}
+
+
+class StateAt(NamedTuple):
+    """`seq`: of the newest event at or before the one asked for; `keyframe`: of the keyframe.
+
+    `carried`: fields of the queues in `topics` and in `groups/<name>` that hold at the event.  `of_keyframe`: all
+    others, and under `snapshot` the lists and fields beside topics and groups; empty at a keyframe.
+    """
+
+    snapshot: Snapshot
+    seq: int
+    keyframe: int
+    carried: dict[str, list[str]]
+    of_keyframe: dict[str, list[str]]
+
+
+def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None = None) -> StateAt:
+    """`at`: None for the newest event; `most`: entries read; `held_from_ms`: since when the valve holds events back.
+
+    Raises ActionRefused: 422 no such event, 410 it is no longer kept.
+    """
+    oldest, newest = segments.first_seq(files), segments.last_seq(files)
+    if oldest is None or newest is None:
+        raise ActionRefused(410, "The journal of this sandbox is empty.", "Wake it first.")
+    at = newest if at is None else at
+    if not 0 <= at <= newest:
+        raise ActionRefused(422, "There is no event {at}: the newest is {newest}.",
+                            "Choose an event between {oldest} and {newest}.", field="at", at=at, oldest=oldest,
+                            newest=newest)
+    entries = list(islice(around(files, at), most + 1))
+    if not entries:
+        raise ActionRefused(410, "The journal holds no keyframe before event {at}, so its state is not known.",
+                            "Choose a later event.", at=at)
+    if len(entries) > most and entries[-1].seq <= at:
+        raise ActionRefused(410, "More than {most} events lie between event {at} and the keyframe before it.",
+                            "Choose an event nearer to event {keyframe}.", at=at, most=most, keyframe=entries[0].seq)
+    if held_from_ms is not None:
+        held = FlowSkipped(held_from_ms, held_from_ms, (), (), (), 0)
+        entries.append(Entry(newest + 1, entries[-1].at_ms, None, held))
+    keyframe = entries[0].event
+    assert isinstance(keyframe, Keyframe)
+    found: Any = keyframe.snapshot
+    folded = fold(found, entries, at)
+    seq = int(folded.snapshot["seq"])
+    return StateAt(folded.snapshot, seq, entries[0].seq,
+                   {place: sorted(fields) for place, fields in folded.carried.items()},
+                   {} if seq == entries[0].seq else _of_keyframe(folded))
+
+
+def _of_keyframe(folded: Folded) -> dict[str, list[str]]:
+    snapshot = folded.snapshot
+    rows: dict[str, list[Any]] = {"topics": [row for topic in snapshot["topics"] for row in topic["queues"]]}
+    rows |= {f"groups/{group['group']}": list(group["queues"]) for group in snapshot["groups"]}
+    found = {place: sorted({name for row in queues for name in row} - folded.carried.get(place, frozenset())
+                           - {"topic", "broker", "queue_id"})
+             for place, queues in rows.items()}
+    return {"snapshot": sorted(snapshot.keys() - FOLDED_LISTS - FOLDED_FIELDS), **found}
