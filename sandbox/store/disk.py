@@ -149,8 +149,10 @@ class MappedBytes:
                 self._map.madvise(what)
 
     def close(self) -> None:
+        """Where a slice is still held (by the frames of an exception, say), the file is unmapped with the last of them."""
         self.view.release()
-        self._map.close()
+        with contextlib.suppress(BufferError):
+            self._map.close()
 
 
 class FileLock:

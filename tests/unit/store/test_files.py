@@ -49,6 +49,17 @@ def test_two_files_of_one_directory_are_mapped_and_the_idle_one_gives_way(tmp_pa
     assert len(pool) == 0
 
 
+def test_a_file_of_which_a_slice_is_held_is_unmapped_with_its_last_slice(tmp_path: Path) -> None:
+    before, file, pool = open_files(), MappedFile("d", 0, 4096), MapPool(FileDisk(tmp_path), 10)
+    view = pool.view(file)
+    view[0] = 7
+    held = view[:8]
+    pool.close()
+    assert (file.view, held[0], open_files()) == (None, 7, before + 1)
+    del held
+    assert open_files() == before
+
+
 def test_a_pool_gives_what_is_used_a_second_chance(tmp_path: Path) -> None:
     pool = MapPool(FileDisk(tmp_path), 3)
     files = [MappedFile(f"d{n}", 0, 64) for n in range(5)]
