@@ -15,7 +15,7 @@ class HostConfig:
     first_port: int = 20_000
     last_port: int = 60_000
     look_around_s: float = 5.0  # how often idle sandboxes are closed
-    repeatable: bool = False  # new sandboxes record their run, so that it can be executed again (decision 15)
+    repeatable: bool = True  # new sandboxes record their run, so that it can be executed again (decision 15)
     keyframe_s: float = 10.0
     remember_s: float = 10.0
     journal_write_s: float = 0.2

@@ -33,7 +33,7 @@ def new_record(slug: str, template: str, *, preset: str, seed: str | int | None,
     nodes += [NodeRecord("name_server", f"ns-{number}", 0, address()) for number in range(1, chosen.name_servers + 1)]
     return SandboxRecord(slug=slug, template=template, preset=preset, changes=all_changes,
                          seed=str(seed) if seed is not None else f"{slug} {now_ms}", nodes=nodes,
-                         limits=dict(limits or {}), repeatable=config.repeatable, engine=ENGINE)
+                         limits=dict(limits or {}), engine=ENGINE)
 
 
 def _name_and_id(node: str) -> tuple[str, int]:

@@ -25,7 +25,7 @@ from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Read, Reading, Refusal
 from sandbox.hosting.branches import Branches, demand_complete
 from sandbox.hosting.data_home import DataHome
-from sandbox.hosting.paced_sandbox import PacedSandbox
+from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
 from sandbox.hosting.past import Past
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
@@ -102,6 +102,7 @@ class Host:
         record = new_record(slug, template, preset=preset, seed=seed, changes=changes, limits=limits,
                             config=self._config, ports_taken=self._registry.ports(),
                             now_ms=self._environment.wall.now_ms())
+        record.repeatable = self._config.repeatable
         directory = self._registry.directory(slug)
         try:
             directory.mkdir(parents=True)
@@ -159,7 +160,7 @@ class Host:
             raise
         try:
             slot.state = "waking"
-            kind = PacedSandbox if slot.is_paced else Sandbox
+            kind = in_virtual_time if slot.is_paced else Sandbox
             sandbox = kind(self._registry.directory(slot.slug), self._config, self._environment, home=self._home)
             sandbox.set_home_full(self._data_home.full)
             await sandbox.open()

@@ -1,5 +1,6 @@
 """A sandbox whose run can be executed again: it has a virtual loop of its own, paced by the machine's time."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from sandbox.control.readings import Reading
 from sandbox.hosting.pace import Pace
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.queries.rows.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
 
 
 class PacedSandbox(Sandbox):
@@ -78,3 +82,13 @@ class PacedSandbox(Sandbox):
 
     def set_keys(self, keys: Keys | None) -> None:
         self._pace.turn(lambda: Sandbox.set_keys(self, keys))
+
+
+def in_virtual_time(directory: Path, config: HostConfig, machine: Environment, *, home: Path) -> Sandbox:
+    """In the machine's time where its origin cannot be read, which must not keep a sandbox from opening."""
+    try:
+        load_origin(directory)
+    except (CorruptRecord, OSError) as why:
+        log.error("%s goes on in the machine's time: %s", directory.name, why)
+        return Sandbox(directory, config, machine, home=home, why_live="origin")
+    return PacedSandbox(directory, config, machine, home=home)

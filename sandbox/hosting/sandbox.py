@@ -34,8 +34,11 @@ HEX = "0123456789abcdef"
 class Sandbox:
     """Open from `open` to `close` (or `crash`).  Everything runs on the engine's loop, without locks."""
 
-    def __init__(self, directory: Path, config: HostConfig, environment: Environment, *, home: Path) -> None:
+    def __init__(self, directory: Path, config: HostConfig, environment: Environment, *, home: Path,
+                 why_live: str = "ports") -> None:
+        """`why_live`: one of STRETCH_ENDS, for a recorded run that goes on where it cannot be repeated."""
         self.directory = directory
+        self._why_live = why_live
         self.config = config
         self.cluster = Cluster(directory, config, environment, home=home)
         self.record = self.cluster.record
@@ -155,6 +158,7 @@ class Sandbox:
             carry_out(seq, by)
         if self.record.built:
             cluster.save()
+            cluster.journal_files.show()  # before the answer: a kill loses no action that was answered
         return seq
 
     def ask(self, question: Question) -> dict[str, Any]:
@@ -244,6 +248,6 @@ class Sandbox:
         if cluster.crashed:
             cluster.end_stretch("kill")
         elif not cluster.environment.repeatable:
-            cluster.end_stretch("ports")
+            cluster.end_stretch(self._why_live)
         elif before != ENGINE:
             cluster.end_stretch("engine")

@@ -81,7 +81,7 @@ class Recorded:
                  look_s: float = 0.001) -> None:
         self.directory = home / "sandboxes" / SLUG
         self._home = home
-        self._config = config or HostConfig(repeatable=True)
+        self._config = config or HostConfig()
         self._chance = random.Random(luck)
         self._look_s = look_s
         self._start()

@@ -256,6 +256,24 @@ def test_another_release_ends_the_stretch(tmp_path: Path, monkeypatch: pytest.Mo
     assert (equal(stage.directory).events, replay(stage.directory).engine) == (before, ENGINE)
 
 
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_text("{"),
+                                    lambda path: path.write_text('{"format": 2}')])
+def test_without_its_origin_a_sandbox_opens_and_says_that_the_stretch_ended(
+        tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    stage = Recorded(tmp_path, "orders", seed=2, luck=2)
+    stage.run(3)
+    stage.sleep()
+    damage(stage.directory / "origin.json")
+    for _ in range(2):
+        stage.wake()
+        before = stage.host.newest_seq(SLUG)
+        stage.run(3)
+        assert stage.host.newest_seq(SLUG) > before + 20
+        stage.sleep()
+    assert [row["why"] for row in rows(stage.directory, "StretchEnded")] == ["origin"]
+    stage.close()
+
+
 def test_a_home_that_takes_no_more_ends_the_stretch(tmp_path: Path) -> None:
     stage = Recorded(tmp_path, "orders", seed=2, luck=2)
     stage.run(3)
@@ -267,7 +285,7 @@ def test_a_home_that_takes_no_more_ends_the_stretch(tmp_path: Path) -> None:
 
 
 def test_a_sandbox_that_recorded_nothing_is_said_so(tmp_path: Path) -> None:
-    stage = Recorded(tmp_path, "orders", seed=2, luck=2, config=HostConfig())
+    stage = Recorded(tmp_path, "orders", seed=2, luck=2, config=HostConfig(repeatable=False))
     stage.run(3)
     stage.close()
     found = replay(stage.directory)
