@@ -57,6 +57,7 @@ def live_config(
         "at_ms": snapshot.get("at_ms"),
         "wall_ms": snapshot.get("wall_ms"),
         "rate": snapshot.get("rate", 1),
+        "reached_rate": snapshot.get("reached_rate"),
         "rate_pinned": bool(snapshot.get("rate_pinned")),
         "epoch": snapshot.get("epoch"),
         "names": names_of(snapshot),

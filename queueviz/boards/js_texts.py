@@ -132,6 +132,7 @@ TEXTS: dict[str, Any] = {
     "time.offline": _("Not live"),
     "time.catching": _("Catching up"),
     "time.wall": _("wall {at}"),
+    "time.reached": _("{reached}× of {rate}×: this machine is busy"),
     "time.asleep": _("Asleep"),
     "time.ended": _("Not live"),
     "time.event": _("event #{seq}"),

@@ -60,13 +60,13 @@ class Channel:
         before = self._reading if self._reading is not None and self._reading.epoch == reading.epoch else None
         fresh = before is None
         difference = frames.Delta({}, {}) if before is None else frames.changes(before.data, reading.data)
-        rate_changed = before is not None and before.rate != reading.rate
-        moved = fresh or bool(difference) or rate_changed
+        pace_changed = before is not None and frames.pace(before) != frames.pace(reading)
+        moved = fresh or bool(difference) or pace_changed
         if moved:
             self._n += 1
             self._snapshot = None
         self._reading = reading
-        delta = self._delta(reading, difference, rate_changed=rate_changed) if moved and not fresh else None
+        delta = self._delta(reading, difference, pace_changed=pace_changed) if moved and not fresh else None
         if moved:
             self._set_interval(reading.data, frames.size_of(delta) if delta is not None else 0)
         for viewer in list(self.viewers):
@@ -100,12 +100,12 @@ class Channel:
             self.figures.encoded += 1
         return self._snapshot
 
-    def _delta(self, reading: Reading, difference: frames.Delta, *, rate_changed: bool) -> str | None:
+    def _delta(self, reading: Reading, difference: frames.Delta, *, pace_changed: bool) -> str | None:
         """Encoded where a viewer can use it and it fits; None sends every viewer the snapshot."""
         if all(viewer.watches[self.name].behind or viewer.hidden for viewer in self.viewers):
             return None
         self.figures.encoded += 1
-        text = frames.delta(self.name, self._n, reading, difference, rate_changed=rate_changed)
+        text = frames.delta(self.name, self._n, reading, difference, pace_changed=pace_changed)
         return text if frames.size_of(text) <= self.limits.frame_bytes else None
 
     def _set_interval(self, data: Mapping[str, Any], size_bytes: int) -> None:

@@ -95,15 +95,21 @@ def encode(message: Mapping[str, Any]) -> str:
 def snap(ch: str, n: int, reading: Reading) -> str:
     """The whole board."""
     return encode({"k": "snap", "ch": ch, "n": n, "ep": reading.epoch, "seq": str(reading.seq), "at_ms": reading.at_ms,
-                   "rate": reading.rate, "data": reading.data})  # fmt: skip
+                   **pace(reading), "data": reading.data})  # fmt: skip
 
 
-def delta(ch: str, n: int, reading: Reading, difference: Delta, *, rate_changed: bool) -> str:
-    """The difference; `rate` stands in it only where the clock's pace changed."""
+def pace(reading: Reading) -> dict[str, float]:
+    """Of the clock; `reached_rate` only where a busy machine carries less than `rate`."""
+    reached = reading.reached_rate
+    return {"rate": reading.rate, **({} if reached is None else {"reached_rate": reached})}
+
+
+def delta(ch: str, n: int, reading: Reading, difference: Delta, *, pace_changed: bool) -> str:
+    """The difference; the clock's pace stands in it only where it changed."""
     message = {"k": "delta", "ch": ch, "n": n, "seq": str(reading.seq), "at_ms": reading.at_ms, "set": difference.set,
                "gone": difference.gone}  # fmt: skip
-    if rate_changed:
-        message["rate"] = reading.rate
+    if pace_changed:
+        message |= pace(reading)
     return encode(message)
 
 

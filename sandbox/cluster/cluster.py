@@ -111,6 +111,12 @@ class Cluster:
     def epoch(self) -> str:
         return self.record.epoch
 
+    @property
+    def reached_rate(self) -> float | None:
+        """What a busy machine carries of the clock's rate; None: all."""
+        share = self.environment.share
+        return None if share is None else round(share * self.clock.rate, 2)
+
     def companion(self, kind: type[C]) -> C:
         """The one of its kind, made at the first call."""
         found: C | None = self._companions.get(kind)

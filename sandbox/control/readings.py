@@ -11,13 +11,17 @@ class Bell(Protocol):
 
 
 class Reading(NamedTuple):
-    """One channel, read in one turn: `data` is its content, `seq` the newest event at that time."""
+    """One channel, read in one turn: `data` is its content, `seq` the newest event at that time.
+
+    `reached_rate`: as in a snapshot.
+    """
 
     seq: int
     at_ms: int
     rate: float
     epoch: str
     data: Mapping[str, Any]
+    reached_rate: float | None = None
 
 
 class Refusal(NamedTuple):

@@ -85,7 +85,7 @@ def _watched(world: World, group: str, topic: str, *, least_s: float, watch_s: f
         difference = changes(reading.data if seen is None else seen, reading.data)
         if difference:
             number += 1
-            text = delta(name, number, reading, difference, rate_changed=False)
+            text = delta(name, number, reading, difference, pace_changed=False)
             sent_bytes += len(text)
             wait_s = min(LONGEST_INTERVAL_S, max(least_s, len(text) / allowed))
         cpu_s += time.process_time() - began

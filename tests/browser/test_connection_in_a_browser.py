@@ -87,7 +87,7 @@ def test_whatever_frames_come_a_lag_is_max_less_committed_and_the_header_is_thei
         if n % 13 == 1:  # now and then all of it
             text = frames.snap(name, n, at)
         else:
-            text = frames.delta(name, n, at, frames.changes(before, board), rate_changed=False)
+            text = frames.delta(name, n, at, frames.changes(before, board), pace_changed=False)
         opened[-1].send(text)
         site.until("([name, n]) => queueviz.live.channels.get(name).painted === n", [name, n])
         lags = {key: lag(row) for key, row in board["queues"].items()}

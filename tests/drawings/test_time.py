@@ -41,6 +41,24 @@ HEAR = """({ SandboxClock }, frames) => {
 }"""
 
 
+AFTER_A_SECOND = """({ SandboxClock }, [frames, ms]) => {
+    const clock = new SandboxClock(), real = performance.now;
+    performance.now = () => 0;
+    for (const [at_ms, ...rest] of frames) clock.hear(at_ms, ...rest.map((value) => value ?? undefined));
+    performance.now = () => ms;
+    const now = clock.now();
+    performance.now = real;
+    return [now, clock.rate, clock.reached];
+}"""
+
+
+def test_behind_its_rate_the_clock_runs_as_fast_as_the_machine_carries(modules: Modules) -> None:
+    behind, no_news, carried = (1_000, 20, "1", 7), (1_000, None, "2"), (1_000, 20, "3")
+    assert modules("clock", AFTER_A_SECOND, [[behind], 1_000]) == [8_000, 20, 7]
+    assert modules("clock", AFTER_A_SECOND, [[behind, no_news], 1_000]) == [8_000, 20, 7]
+    assert modules("clock", AFTER_A_SECOND, [[behind, carried], 1_000]) == [21_000, 20, None]
+
+
 def test_a_frame_read_before_the_newest_one_does_not_turn_the_clock_back(modules: Modules) -> None:
     """The board said that the world is paused; another channel was read a moment before, and comes later."""
     stopped = [(1000, 1, "40"), (2000, 0, "41")]

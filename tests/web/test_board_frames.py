@@ -61,15 +61,24 @@ def test_a_snapshot_has_the_fields_of_the_protocol() -> None:
 def test_a_delta_names_the_rate_only_where_it_changed() -> None:
     reading = Reading(18_405, 1_050, 2, "7f3a", {})
     difference = frames.Delta({"queues": {}}, {})
-    quiet = orjson.loads(frames.delta("c", 2, reading, difference, rate_changed=False))
+    quiet = orjson.loads(frames.delta("c", 2, reading, difference, pace_changed=False))
     assert set(quiet) == {"k", "ch", "n", "seq", "at_ms", "set", "gone"}
-    assert orjson.loads(frames.delta("c", 2, reading, difference, rate_changed=True))["rate"] == 2
+    assert orjson.loads(frames.delta("c", 2, reading, difference, pace_changed=True))["rate"] == 2
+
+
+def test_a_frame_names_what_a_busy_machine_reached() -> None:
+    behind = Reading(18_405, 1_050, 20, "7f3a", {}, 7.0)
+    for reading, said in ((behind, {"rate": 20, "reached_rate": 7}), (behind._replace(reached_rate=None), {"rate": 20})):
+        whole = orjson.loads(frames.snap("c", 2, reading))
+        changed = orjson.loads(frames.delta("c", 2, reading, frames.Delta({}, {}), pace_changed=True))
+        for frame in (whole, changed):
+            assert {name: value for name, value in frame.items() if "rate" in name} == said
 
 
 def test_offsets_above_two_to_the_fifty_third_survive() -> None:
     offset = str(2**62 + 1)
     delta = frames.changes({"queues": {"q": {"max": "1"}}}, {"queues": {"q": {"max": offset}}})
     reading = Reading(2**62 + 3, 1, 1, "e", {})
-    frame = orjson.loads(frames.delta("c", 2, reading, delta, rate_changed=False))
+    frame = orjson.loads(frames.delta("c", 2, reading, delta, pace_changed=False))
     assert frame["set"]["queues"]["q"]["max"] == offset
     assert frame["seq"] == str(2**62 + 3)

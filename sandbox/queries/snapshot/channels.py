@@ -39,7 +39,8 @@ OF_CLUSTER = dict(_readers())
 def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
     """Everything in one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
     data = _read(cluster, kind, rest)
-    return Reading(cluster.journal.next_seq - 1, cluster.clock.now_ms(), cluster.clock.rate, cluster.epoch, data)
+    return Reading(cluster.journal.next_seq - 1, cluster.clock.now_ms(), cluster.clock.rate, cluster.epoch, data,
+                   cluster.reached_rate)
 
 
 def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:

@@ -46,7 +46,7 @@ def draw_snapshot(cluster: Cluster) -> Snapshot:
                     "client_rebalance_interval_ms": cluster.preset.client_rebalance_interval_ms},
         "epoch": record.epoch, "seq": str(cluster.journal.next_seq - 1), "at_ms": cluster.clock.now_ms(),
         "wall_ms": cluster.environment.wall.now_ms(), "rate": cluster.clock.rate,
-        "reached_rate": _reached(cluster),
+        "reached_rate": cluster.reached_rate,
         "rate_pinned": bool(cluster.wire_clients()),
         "name_servers": [_name_server(node) for node in cluster.nodes.name_servers],
         "brokers": [_broker(cluster, node) for node in cluster.nodes.brokers],
@@ -55,11 +55,6 @@ def draw_snapshot(cluster: Cluster) -> Snapshot:
         "topics": _topics(cluster), "producers": _producers(cluster),
         "groups": [_group(cluster, name) for name in group_names(cluster)],
     }
-
-
-def _reached(cluster: Cluster) -> float | None:
-    share = cluster.environment.share
-    return None if share is None else round(share * cluster.clock.rate, 2)
 
 
 def _name_server(node: NameServerNode) -> NameServerRow:

@@ -7,9 +7,11 @@ export class SandboxClock {
   #held = false;
   #seq = 0n; // of the newest frame heard
   rate = 1;
+  /** @type {number | null} */
+  reached = null; // what a busy machine carries of the rate; null: all
 
   now() {
-    return this.#held ? this.#at : this.#at + (performance.now() - this.#heard) * this.rate;
+    return this.#held ? this.#at : this.#at + (performance.now() - this.#heard) * (this.reached ?? this.rate);
   }
 
   /**
@@ -18,13 +20,15 @@ export class SandboxClock {
    * @param {number} at_ms
    * @param {number} [rate]
    * @param {string | null} [seq]
+   * @param {number | null} [reached]
    */
-  hear(at_ms, rate = this.rate, seq = null) {
+  hear(at_ms, rate, seq = null, reached = null) {
+    if (rate === undefined) [rate, reached] = [this.rate, this.reached];
     if (seq !== null && BigInt(seq) < this.#seq) return;
     if (seq !== null) this.#seq = BigInt(seq);
     const guess = this.now(), apart = at_ms - guess;
     const eased = !this.#held && rate === this.rate && this.#at > 0 && Math.abs(apart) < 250 * Math.max(1, rate);
-    [this.#at, this.#heard, this.#held, this.rate] = [eased ? guess + apart * 0.1 : at_ms, performance.now(), false, rate];
+    [this.#at, this.#heard, this.#held, this.rate, this.reached] = [eased ? guess + apart * 0.1 : at_ms, performance.now(), false, rate, reached];
   }
 
   hold() {

@@ -131,7 +131,7 @@ export class Live extends EventTarget {
       if (rows.length) channel.after = rows.at(-1).seq;
       channel.handlers.rows?.(rows, frame.first ?? null);
     } else if (frame.k === "snap") {
-      this.clock.hear(frame.at_ms, frame.rate, frame.seq);
+      this.clock.hear(frame.at_ms, frame.rate, frame.seq, frame.reached_rate);
       Object.assign(channel, { n: frame.n, ep: frame.ep, seq: frame.seq, data: frame.data, asking: false });
       channel.handlers.changed?.(channel, true); // a snapshot is painted at once, never animated
       this.#lost = null;
@@ -142,7 +142,7 @@ export class Live extends EventTarget {
         this.#become("catching");
         return this.#ask(channel);
       }
-      this.clock.hear(frame.at_ms, frame.rate, frame.seq);
+      this.clock.hear(frame.at_ms, frame.rate, frame.seq, frame.reached_rate);
       merge(channel.data, frame);
       Object.assign(channel, { n: frame.n, seq: frame.seq });
       channel.handlers.changed?.(channel, false);

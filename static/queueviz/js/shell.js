@@ -26,7 +26,7 @@ const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
 export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) {
   const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
   const app = $(".app");
-  if (config.at_ms) clock.hear(config.at_ms, config.rate);
+  if (config.at_ms) clock.hear(config.at_ms, config.rate, null, config.reached_rate);
   live.seq = config.seq;
   if (config.wall_ms) live.hearWall(config.wall_ms);
   const actions = setUpActions({ root: config.root, time: clock, can: (app?.dataset.can ?? "").split(" ") });

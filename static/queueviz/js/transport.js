@@ -19,6 +19,7 @@ export class Transport {
     this.now = $("#clock .now");
     this.seq = $("#clock .seq");
     this.wall = $("#clock .wall");
+    this.reached = $("#reached");
     this.world = $("#world");
     this.play.onclick = () => this.freeze(!painter.frozen);
     this.live_pill.onclick = () => this.freeze(false);
@@ -60,12 +61,20 @@ export class Transport {
     this.act({ action: "SetRate", rate }, this.world);
   }
 
+  /** A rate that the machine does not carry is said beside the one that was asked for. */
+  speed() {
+    const { rate, reached } = this.clock, shown = reached !== null && rate > 0;
+    hide(this.reached, !shown);
+    if (shown) text(this.reached, t("time.reached", { reached: Number(reached.toPrecision(2)), rate }));
+  }
+
   tick() {
     text(this.now, clockText(this.clock.now()));
     if (this.wall) {
       hide(this.wall, Math.abs(this.live.wall_ms - this.clock.now()) < APART_MS);
       text(this.wall, t("time.wall", { at: clockText(this.live.wall_ms, 0, { millis: false }) }));
     }
+    if (this.reached) this.speed();
     text(this.seq, t("time.event", { seq: number(this.live.seq) }));
     if (this.rate === this.clock.rate) return;
     this.rate = this.clock.rate;
