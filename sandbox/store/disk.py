@@ -149,7 +149,7 @@ class MappedBytes:
                 self._map.madvise(what)
 
     def close(self) -> None:
-        """Where a slice is still held (by the frames of an exception, say), the file is unmapped with the last of them."""
+        """Where a slice is still held (by the frames of an exception, say), the file is unmapped with the last one."""
         self.view.release()
         with contextlib.suppress(BufferError):
             self._map.close()

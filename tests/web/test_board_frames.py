@@ -68,7 +68,8 @@ def test_a_delta_names_the_rate_only_where_it_changed() -> None:
 
 def test_a_frame_names_what_a_busy_machine_reached() -> None:
     behind = Reading(18_405, 1_050, 20, "7f3a", {}, 7.0)
-    for reading, said in ((behind, {"rate": 20, "reached_rate": 7}), (behind._replace(reached_rate=None), {"rate": 20})):
+    carried = behind._replace(reached_rate=None)
+    for reading, said in ((behind, {"rate": 20, "reached_rate": 7}), (carried, {"rate": 20})):
         whole = orjson.loads(frames.snap("c", 2, reading))
         changed = orjson.loads(frames.delta("c", 2, reading, frames.Delta({}, {}), pace_changed=True))
         for frame in (whole, changed):

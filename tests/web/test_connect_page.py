@@ -184,6 +184,16 @@ def test_who_only_watches_makes_no_keys(anonymous: Client, connected: str) -> No
     assert anonymous.post(f"/api/sandboxes/{connected}/keys", content_type="application/json").status_code == 403
 
 
+@pytest.mark.parametrize(("is_open", "repeatable", "said_it"), [(False, True, True), (False, False, False),
+                                                               (True, False, False)])
+def test_before_a_port_opens_it_says_that_the_run_cannot_be_repeated_from_there(
+        visitor: Client, mine: str, port: FakePort, is_open: bool, repeatable: bool, said_it: bool) -> None:
+    listener = {**LISTENER, "open": is_open, "repeatable": repeatable}
+    port.boards[f"connect/{mine}"] = Reading(5, AT_MS, 1, "7f3a", data(listener=listener))
+    assert ("runs on the machine's time, and its run cannot be repeated" in said(page(visitor, mine)).replace(
+        "&#x27;", "'")) is said_it
+
+
 def test_a_program_makes_keys_with_its_token(visitor: Client, port: FakePort) -> None:
     made = visitor.post("/api/sandboxes", {"template": "empty"}, content_type="application/json").json()
     bearer = {"Authorization": f"Bearer {made['token']}"}

@@ -15,6 +15,7 @@ class ListenerRow(TypedDict):
     shared: bool  # all nodes of the sandbox are behind one port
     beyond: NotRequired[bool]  # other machines reach it
     access_key: NotRequired[str | None]  # what clients sign with; None: they need not
+    repeatable: NotRequired[bool]  # opening the port leads it to the machine's time
     rate: NotRequired[float]  # of the clock
     connections: int
 

@@ -24,6 +24,7 @@ def read_connect(cluster: Cluster) -> Connect:
                      "name_servers": list(listeners.name_servers), "shared": listeners.shared is not None,
                      "beyond": listeners.is_beyond_loopback,
                      "access_key": listeners.access.keys.access_key if listeners.access.keys else None,
+                     "repeatable": cluster.environment.repeatable,
                      "rate": cluster.clock.rate, "connections": listeners.guard.connections},
         "ports": {address: _port(cluster, port) for address, port in listeners.ports.items()},
         "connections": {str(row.no): _connection(cluster, row) for row in found},
