@@ -1,6 +1,8 @@
 """The benchmarks of sandboxes measure what they say, on a small scale; `manage.py bench` compares with the budgets."""
 
-from tests.bench import board, idle, recording
+from pathlib import Path
+
+from tests.bench import board, fairness, idle, recording
 
 
 def test_a_watched_board_costs_little_time_and_few_bytes() -> None:
@@ -18,6 +20,13 @@ def test_an_idle_sandbox_stays_within_memory_and_descriptors() -> None:
     assert figures["memory_bytes"] < 4 * 1024 * 1024
     assert figures["descriptors"] <= 40
     assert figures["wake_s"] < 3
+
+
+def test_beside_a_flood_the_frames_of_a_quiet_sandbox_come_in_time(tmp_path: Path) -> None:
+    figures = fairness.measure(tmp_path, repeatable=True, flooded=True, quiet=3, measure_s=2)
+    assert figures["samples"] > 20
+    assert figures["p50_ms"] < 100
+    assert figures["frames_per_s"] > 3
 
 
 def test_a_minute_of_a_recording_is_small_and_its_first_picture_too() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "idle", "board", "recording", "pipeline")
+BENCHES = ("append", "send", "tcp", "wire", "pull", "live", "fairness", "idle", "board", "recording", "pipeline")
 QUICK = ("wire", "pipeline")
 
 
@@ -16,6 +16,7 @@ class Command(BaseCommand):
 
     help = ("Measure one part: append (the store), send and pull (the wire), tcp (the wire with sockets), wire "
             "(Apache's benchmark against our broker and Apache's; needs Java, Maven), live (event to browser frame), "
+            "fairness (quiet sandboxes beside a flooded one), "
             "idle (a sandbox nobody looks at), board (one reading), recording (its bytes), "
             "pipeline (a store in Spark, beside Parquet).")
     requires_system_checks = ()
