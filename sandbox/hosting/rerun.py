@@ -93,6 +93,11 @@ class Rerun:
         """Whether the next turn needs the result of a thread."""
         return self._environment is not None and self._environment.waits
 
+    @property
+    def is_between_instants(self) -> bool:
+        """Whether all that was due in this instant is done."""
+        return self._environment is not None and self._environment.sim.next_time() != self._environment.sim.time()
+
     def let_go(self) -> Sandbox | None:
         """The sandbox, no longer ended with this; None where it sleeps."""
         sandbox = self.sandbox

@@ -19,9 +19,9 @@ def about_sandbox(directory: Path, engine: str) -> About:
     return About(engine, record.template, record.preset, record.seed, None)
 
 
-def frames_of(directory: Path) -> Iterator[Frame]:
+def keyframes(rows: Iterable[Row]) -> Iterator[Frame]:
     """A frame at each keyframe of the journal."""
-    for row in rows_since(directory / "journal", 0):
+    for row in rows:
         if row["type"] == "Keyframe":
             snapshot = row["snapshot"]
             yield Frame(row["seq"], row["at_ms"], state_of(snapshot["rate"], snapshot["epoch"], {SNAPSHOT: snapshot}))

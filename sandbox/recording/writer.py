@@ -17,23 +17,27 @@ def write_recording(about: About, frames: Iterable[Frame], facts: Iterable[Row],
                     limits: RecordingLimits | None = None) -> bytes:
     """`facts`: rows in the order of the journal; those outside of the frames are left out.  Raises BadRecording."""
     limits = limits or RecordingLimits()
-    chunks = list(_chunks(_moved(frames), limits))
-    if not chunks:
-        raise BadRecording("There is nothing to record: no frame lies in the range. Choose a longer range.")
-    first, last = chunks[0][0], chunks[-1][-1]
-    rows = [row for row in facts if first.seq <= int(row["seq"]) <= last.seq]
-    begins = [chunk[0].seq for chunk in chunks]
-    body: list[bytes] = []
+    packed: list[tuple[bytes, bytes]] = []
     places: list[list[int]] = []
-    for chunk, own in zip(chunks, _by_chunk(rows, begins), strict=True):
-        parts = [pack_keyframe(chunk[0]), pack_deltas(chunk), pack_facts(own)]
-        places.append([chunk[0].seq, chunk[0].at_ms, *map(len, parts)])
-        body += parts
+    channels: set[str] = set()
+    count, last = 0, None
+    for chunk in _chunks(_moved(frames), limits):
+        packed.append((pack_keyframe(chunk[0]), pack_deltas(chunk)))
+        places.append([chunk[0].seq, chunk[0].at_ms])
+        channels.update(name for frame in chunk for name in frame.state["channels"])
+        count, last = count + len(chunk), chunk[-1]
+    if last is None:
+        raise BadRecording("There is nothing to record: no frame lies in the range. Choose a longer range.")
+    first_seq, first_ms = places[0]
+    rows = [row for row in facts if first_seq <= int(row["seq"]) <= last.seq]
+    body: list[bytes] = []
+    for place, parts, own in zip(places, packed, _by_chunk(rows, [seq for seq, _ in places]), strict=True):
+        body += [*parts, pack_facts(own)]
+        place += map(len, body[-3:])
     index = pack_index(rows)
     sums: dict[str, Any] = {
-        "channels": sorted({name for chunk in chunks for frame in chunk for name in frame.state["channels"]}),
-        "frames": sum(map(len, chunks)), "facts": len(rows), "seq": [first.seq, last.seq],
-        "at_ms": [first.at_ms, last.at_ms]}  # fmt: skip
+        "channels": sorted(channels), "frames": count, "facts": len(rows), "seq": [first_seq, last.seq],
+        "at_ms": [first_ms, last.at_ms]}  # fmt: skip
     data = b"".join([pack_head(about, sums, places, len(index), limits), *body, index])
     if len(data) > limits.file_bytes:
         raise BadRecording(f"The recording has {len(data)} bytes, and {limits.file_bytes} are allowed "

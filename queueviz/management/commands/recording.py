@@ -18,6 +18,7 @@ from sandbox.recording.frame import About, Frame, in_range
 from sandbox.recording.reader import Recording
 from sandbox.recording.writer import write_recording
 from sandbox.simulation.recorded import PACE_MS, recorded_frames
+from sandbox.simulation.recorded_run import RecordedRun
 from sandbox.simulation.world import World
 
 END = 2**53
@@ -36,7 +37,7 @@ class Command(BaseCommand):
         source.add_argument("--play", choices=list(TEMPLATES), help="a template, in virtual time")
         export.add_argument("--seed", default="0", help="with --play (default 0)")
         export.add_argument("--minutes", type=float, default=1.0, help="with --play (default 1)")
-        export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"with --play (default {PACE_MS})")
+        export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"between two readings (default {PACE_MS})")
         export.add_argument("--from", dest="first", type=int, default=0, help="event to begin at")
         export.add_argument("--to", dest="last", type=int, default=END, help="event to end at")
         unpack = kinds.add_parser("import", help="unpack a recording into a directory of plain JSON")
@@ -95,5 +96,5 @@ def _source(options: dict[str, Any]) -> Iterator[Source]:
     elif folder.is_folder(directory):
         yield folder.about_of(directory), folder.frames_of(directory), folder.facts_of(directory)
     else:
-        yield (journal_range.about_sandbox(directory, __version__), journal_range.frames_of(directory),
-               journal_range.facts_of(directory))
+        run = RecordedRun(directory.resolve(), options["first"], options["last"], pace_ms=options["pace_ms"])
+        yield run.about(__version__), run.frames(), run.facts()

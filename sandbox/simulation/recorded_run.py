@@ -1,0 +1,82 @@
+"""A sandbox's directory as a recording: exact frames where its run can be executed again, else its keyframes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import orjson
+
+from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.journal_backwards import for_browser
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.origin import ORIGIN_NAME, load_origin
+from sandbox.hosting.rerun import Rerun
+from sandbox.hosting.stretches import stretches_of
+from sandbox.journal.schema import Row
+from sandbox.journal.segments import lines
+from sandbox.recording import journal_range
+from sandbox.recording.frame import About, Frame, in_range
+from sandbox.recording.journal_range import FACT_NAMES
+from sandbox.recording.live import boards_of, frame_of
+from sandbox.simulation.recorded import PACE_MS
+
+LEAD_MS = 1_000  # read before the range, so that its first event has a frame
+
+Progress = Callable[[float], None]  # 0 to 1
+Channels = Callable[[Cluster], Sequence[str]]
+
+
+class RecordedRun:
+    """Events `first` to `last` of a directory.  Raises CorruptRecord and OSError.
+
+    Channels: those of each moment.  Frames of keyframes have one, `snapshot`.
+    """
+
+    def __init__(self, directory: Path, first: int, last: int, *, channels: Channels = boards_of,
+                 pace_ms: int = PACE_MS) -> None:
+        self._directory, self._first, self._last = directory, first, last
+        self._channels, self._pace_ms = channels, pace_ms
+        self._lines: list[bytes] = []
+        self._rows: list[Row] = []
+        for line in lines(directory / DIRECTORY):
+            row = orjson.loads(line)
+            if row["seq"] > last:
+                break
+            self._lines.append(line)
+            self._rows.append(row)
+        self._again = 0  # rows that are executed again, and come out the same
+        if self._rows:
+            stretch = stretches_of(self._rows, recorded_whole=(directory / ORIGIN_NAME).exists())[0]
+            if stretch.reproducible and first <= stretch.to_seq:
+                self._again = sum(row["seq"] <= stretch.to_seq for row in self._rows)
+
+    def about(self, engine: str) -> About:
+        about = journal_range.about_sandbox(self._directory, engine)
+        return about._replace(pace_ms=self._pace_ms if self._again else None)
+
+    def frames(self, progress: Progress = lambda _: None) -> Iterator[Frame]:
+        return in_range(self._all_frames(progress), self._first, self._last)
+
+    def facts(self) -> Iterator[Row]:
+        return journal_range.facts(for_browser(row) for row in self._rows if row["type"] in FACT_NAMES)
+
+    def _all_frames(self, progress: Progress) -> Iterator[Frame]:
+        if self._again:
+            yield from self._executed(progress)
+        yield from journal_range.keyframes(self._rows[self._again:])
+
+    def _executed(self, progress: Progress) -> Iterator[Frame]:
+        """What the boards showed each `pace_ms` of the sandbox's clock; from a difference on, keyframes stand in."""
+        rows = self._rows[: self._again]
+        next_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
+        with Rerun(load_origin(self._directory), self._lines[: self._again], rows,
+                   home=self._directory.parents[1]) as rerun:
+            for _ in rerun.turns():
+                sandbox = rerun.sandbox
+                if sandbox is None or sandbox.ended or rerun.difference is not None or not sandbox.cluster.restored:
+                    continue
+                now_ms = sandbox.cluster.clock.now_ms()
+                if now_ms >= next_ms and rerun.is_between_instants:
+                    next_ms = now_ms - now_ms % self._pace_ms + self._pace_ms
+                    progress(rerun.compared / len(rows))
+                    yield frame_of(sandbox.cluster, self._channels(sandbox.cluster))
+            self._again = rerun.compared
