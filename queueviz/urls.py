@@ -6,7 +6,7 @@ from django.views.i18n import set_language
 
 from queueviz import api_clusters, api_replay, api_runs, slugs  # noqa: F401 they add routes to `api`
 from queueviz.api import api
-from queueviz.pages import accounts, audit, branch, fidelity, health, history, home, keep, pipeline, sandbox
+from queueviz.pages import accounts, audit, branch, compare, fidelity, health, history, home, keep, pipeline, sandbox
 
 register_converter(slugs.AttachedName, "attached")
 
@@ -31,6 +31,8 @@ urlpatterns = [
     path("s/<slug:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="message"),
     path("s/<slug:slug>/branch/", branch.branch, name="branch"),
     path("s/<slug:slug>/branching/", branch.branching, name="branching"),
+    path("s/<slug:slug>/compare/", compare.choose, name="compare"),
+    path("s/<slug:slug>/compare/<slug:play>/", compare.compared, name="compared"),
     path("s/<slug:slug>/audit/", audit.audit, name="audit"),
     path("s/<slug:slug>/history/", history.history, name="history"),
     path("s/<slug:slug>/pipeline/", pipeline.pipeline, name="pipeline"),

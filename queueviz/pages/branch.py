@@ -13,7 +13,6 @@ from queueviz import branching as branches
 from queueviz.boards.js_texts import texts
 from queueviz.slugs import root_of
 from sandbox.journal.event_filter import EventFilter
-from sandbox.kernel.errors import ActionRefused
 
 MOST_ACTIONS = 50  # of the newest before the event that are offered
 POLLED = "queueviz/partials/branching.html"
@@ -25,10 +24,10 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
     who = visitor.of_request(request)
     sandbox = access.sandbox_for(who, slug, "see")
     if request.method == "POST":
-        made = branches.branch(who, slug, at=_seq(request.POST.get("at", "")),
-                               without=[_seq(seq) for seq in request.POST.getlist("without")])
+        made = branches.branch(who, slug, at=branches.event_number(request.POST.get("at", "")),
+                               without=[branches.event_number(seq) for seq in request.POST.getlist("without")])
         return redirect("branching", made.sandbox.slug)
-    at = _seq(request.GET.get("at", ""))
+    at = branches.event_number(request.GET.get("at", ""))
     found = engine.answer(engine.port().look_back(slug, EventFilter("actions", ()), before=at + 1, most=MOST_ACTIONS))
     actions = [row for row in found.rows if row["by"] != "template"]
     return render(request, "queueviz/pages/branch.html",
@@ -51,12 +50,6 @@ def branching(request: HttpRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {"sandbox": sandbox, "state": state, "back": back, "why": why,
                                "percent": int((state.get("progress") or 0) * 100)}
     return render(request, POLLED if getattr(request, "htmx", False) else "queueviz/pages/branching.html", context)
-
-
-def _seq(given: str) -> int:
-    if not (given.isascii() and given.isdigit() and len(given) <= 18):
-        raise ActionRefused(422, "An event has a number.", "Open the Journal and choose an event there.")
-    return int(given)
 
 
 def _go(request: HttpRequest, url: str) -> HttpResponse:

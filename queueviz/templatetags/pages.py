@@ -24,6 +24,9 @@ from queueviz.templatetags.formats import number
 
 register = template.Library()
 
+OTHER_ACTIONS = {"CrashActor": _("crash it"), "StopActor": _("stop it cleanly"), "HangActor": _("let it hang"),
+                 "KillBroker": _("kill it"), "StopBroker": _("shut it down"), "PowerCut": _("cut its power")}
+
 
 @register.simple_tag
 def tabs(attached: object = False) -> tuple[Any, ...]:
@@ -35,6 +38,12 @@ def tabs(attached: object = False) -> tuple[Any, ...]:
 def speeds() -> tuple[tuple[float, str], ...]:
     """Rates of the sandbox clock on the transport bar."""
     return ((0.25, "¼×"), (1, "1×"), (4, "4×"), (20, "20×"))
+
+
+@register.simple_tag
+def other_action(name: str) -> str:
+    """What is done in the place of another action."""
+    return str(OTHER_ACTIONS[name])
 
 
 @register.filter

@@ -67,6 +67,9 @@ class HostLimits:
     branches_at_once: int = 2  # made by executing their parents' runs again
     branch_events: int = 300_000  # of the parent, up to where it is branched
     branch_changes: int = 50  # actions left out or replaced
+    plays_at_once: int = 1  # comparisons and claims, each in a process of its own beside the server
+    plays_waiting: int = 4
+    play_s: float = 600.0  # then it is cancelled
     read_share: float = 0.5  # of the engine's time for them
     rights_share: float = 0.3  # of the time: database checks of the rights of live sockets when they open channels
     unpacked_bytes: int = 4 * MIB  # of a compressed body when shown; of a longer one only the beginning is shown

@@ -78,6 +78,6 @@ def demand_complete(slot: Slot, directory: Path) -> None:
     """Raises ActionRefused (409) for a branch that is being made, or never was to its end."""
     if slot.branching is not None:
         raise ActionRefused(409, "This branch is being made: {percent} %.", "Wait for its end, or delete it.",
-                            percent=int(slot.branching.progress * 100))
+                            percent=int(slot.branching.share * 100))
     if (directory / MARK).exists():
         raise ActionRefused(409, "This branch was not made to its end.", "Delete it, and branch again.")

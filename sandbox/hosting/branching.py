@@ -107,11 +107,6 @@ class Branching(Rerun):
         self._machine = machine
         self.cancelled = False
 
-    @property
-    def progress(self) -> float:
-        """0 to 1; of a changed run, up to the first change."""
-        return self.compared / len(self._rows)
-
     def make_environment(self, wall_ms: int) -> PacedEnvironment:
         return PacedEnvironment(self._origin.record["seed"], wall_ms=wall_ms, memory_bytes=self._origin.memory_bytes,
                                 workers=self._machine.workers, outside=self._machine.wall)

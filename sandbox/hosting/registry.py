@@ -95,7 +95,7 @@ class Slot:
                 "preset": record.preset if record else None, "state": self.state}
 
     def row(self) -> dict[str, Any]:
-        return {**self.identity(), "progress": self.branching.progress if self.branching is not None else None,
+        return {**self.identity(), "progress": self.branching.share if self.branching is not None else None,
                 "watched": self.watched, "failed": self.why_failed,
                 "epoch": self.sandbox.record.epoch if self.sandbox is not None else None,
                 "trouble": self.sandbox.trouble if self.sandbox is not None else None}

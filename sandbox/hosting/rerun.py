@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import Origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import FILE_NAME
@@ -15,9 +16,10 @@ from sandbox.control.actions import Action, parse_action
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
 from sandbox.journal.schema import CAME, Row, from_row
-from sandbox.journal.segments import line_of
+from sandbox.journal.segments import line_of, rows_since
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.sim.loop import Stuck
 
 NO_CHANGES: Mapping[int, Action | None] = MappingProxyType({})
@@ -36,11 +38,14 @@ class Rerun:
 
     `changes`: seq of an action → what is done instead, None: nothing.  From the first of them on nothing is compared,
     and what came later comes at the same millisecond of the loop, until the sandbox's clock shows the last row's time.
+    `free`: so from the beginning on; for another seed, or actions that no journal holds.
+    `awake_from`: after this seq it is not closed where it slept, and ends there.
     Without a `directory` it has one of its own, which goes when the context is left.
     """
 
     def __init__(self, origin: Origin, recorded: list[bytes], rows: list[Row], *, home: Path,
-                 directory: Path | None = None, changes: Mapping[int, Action | None] = NO_CHANGES) -> None:
+                 directory: Path | None = None, changes: Mapping[int, Action | None] = NO_CHANGES,
+                 free: bool = False, awake_from: int | None = None) -> None:
         self._origin = origin
         self._same = next((place for place, row in enumerate(rows) if row["seq"] in changes), len(rows))
         self._recorded = recorded[: self._same]
@@ -57,7 +62,10 @@ class Rerun:
         self._environment: PacedEnvironment | None = None
         self.sandbox: Sandbox | None = None
         self._seen = 0
-        self._changed = False  # by one of the changes
+        self._changed = free  # by one of the changes
+        self._awake_from = awake_from
+        self._stayed = False  # where it slept, and now does not
+        self.before_change: Snapshot | None = None
         self.compared = 0
         self.difference: Difference | None = None
         self.refused: list[tuple[int, ActionRefused]] = []  # actions that could not be carried out in a changed run
@@ -87,6 +95,29 @@ class Rerun:
                 self._differ(None)
             if not self._goes_on():
                 return
+
+    def go_on_until(self, at_ms: int) -> None:
+        """Until the sandbox's clock shows this, it sleeps, or its clock stands."""
+        environment, sandbox = self._environment, self.sandbox
+        assert environment is not None, "it was run"
+        assert sandbox is not None, "it was run"
+        clock = sandbox.cluster.clock
+        while not sandbox.ended and clock.now_ms() < at_ms and (clock.rate or clock.stepping):
+            environment.sim.run_turn()
+
+    def written(self) -> list[Row]:
+        """All rows of its journal so far."""
+        assert self.sandbox is not None, "it was run"
+        if not self.sandbox.ended:
+            self.sandbox.cluster.journal_files.show()
+        return list(rows_since(self._directory / DIRECTORY, 0))
+
+    @property
+    def share(self) -> float:
+        """How much of the recorded time is behind it, from 0 to 1."""
+        first, last = self._rows[0]["at_ms"], self._rows[-1]["at_ms"]
+        now_ms = self.sandbox.cluster.clock.now_ms() if self.sandbox is not None else first
+        return float(min(1.0, max(0.0, (now_ms - first) / max(1, last - first))))
 
     @property
     def waits(self) -> bool:
@@ -128,7 +159,11 @@ class Rerun:
                 yield from self._to(environment, came)
                 if not self._goes_on():
                     return
-                self._changed = self._changed or row["seq"] in self._changes
+                if row["type"] == "SandboxSlept" and self._awake_from is not None and row["seq"] > self._awake_from:
+                    self._changed = self._stayed = True
+                    return
+                if row["seq"] in self._changes and not self._changed:
+                    self._changed, self.before_change = True, sandbox.snapshot()
                 yield from self._repeat(environment, sandbox, row, came)
         while self._goes_on() and not (sandbox.ended or self._is_late_enough(sandbox)):
             yield from self._turn(environment)

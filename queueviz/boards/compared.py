@@ -1,0 +1,76 @@
+"""Two runs side by side: what one action changed, as lines of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from queueviz.templatetags.formats import UNKNOWN, duration, number
+
+INSTEAD: dict[str, tuple[str, ...]] = {
+    "CrashActor": ("StopActor", "HangActor"), "StopActor": ("CrashActor", "HangActor"),
+    "HangActor": ("StopActor", "CrashActor"), "KillBroker": ("StopBroker", "PowerCut"),
+    "StopBroker": ("KillBroker", "PowerCut"), "PowerCut": ("StopBroker", "KillBroker"),
+}  # fmt: skip
+"""What is offered in the place of an action: the same node or member, ended in another way."""
+
+KEPT_FIELDS = ("actor", "broker", "broker_id")
+
+
+class Line(NamedTuple):
+    """`worse`: 1 after is worse than before, -1 better, 0 the same."""
+
+    name: str
+    before: str
+    after: str
+    difference: str
+    worse: int
+    why: str
+
+
+def instead_of(action: str, fields: Mapping[str, Any], wanted: str) -> dict[str, Any] | None:
+    """The other action with the same node or member; None: nothing is done."""
+    if wanted not in INSTEAD.get(action, ()):
+        return None
+    kept = {name: fields[name] for name in KEPT_FIELDS if name in fields}
+    return {"action": wanted, **kept}
+
+
+def lines_of(result: Mapping[str, Any]) -> list[Line]:
+    before, after = (result[side]["figures"] for side in ("before", "after"))
+    names = {**result["before"]["names"], **result["after"]["names"]}
+    waits = [figures["longest_lock_wait"] for figures in (before, after)]
+    longer = max((wait for wait in waits if wait), key=lambda wait: int(wait["ms"]), default=None)
+    lost = before["lost"] or after["lost"]
+    called = {name: names.get(longer[name], longer[name]) for name in ("who", "holder")} if longer else {}
+    return [
+        _count(_("Delivered again"), before["delivered_again"], after["delivered_again"],
+               _("a listener had been given them, and their offset was not committed")),
+        _count(_("Lost"), before["lost"], after["lost"],
+               _("stored, and gone with a power cut before they were on the disk") if lost
+               else _("nothing in either run")),
+        _time(_("Longest wait for a lock"), waits[0]["ms"] if waits[0] else 0, waits[1]["ms"] if waits[1] else 0,
+              _("no lock was refused") if longer is None else
+              _("{queue}: {who} was refused while {holder} held it").format(queue=longer["queue"], **called)),
+        _count(_("Lag at the end"), before["lag"], after["lag"], _("stored and not committed, all groups together")),
+    ]  # fmt: skip
+
+
+def _count(name: str, before: int | None, after: int | None, why: str) -> Line:
+    known = before is not None and after is not None
+    change = after - before if before is not None and after is not None else 0
+    return Line(name, number(before), number(after), _signed(change, number) if known else UNKNOWN, _sign(change), why)
+
+
+def _time(name: str, before: int, after: int, why: str) -> Line:
+    return Line(name, duration(before), duration(after), _signed(after - before, duration), _sign(after - before), why)
+
+
+def _signed(change: int, text: Any) -> str:
+    return f"{'+' if change > 0 else '−' if change < 0 else ''}{text(abs(change))}"
+
+
+def _sign(change: int) -> int:
+    return (change > 0) - (change < 0)

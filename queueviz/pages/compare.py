@@ -1,0 +1,88 @@
+"""One action different: choose an action and what is done instead; then two runs side by side."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from queueviz import access, acting, engine, plays, refusals, visitor
+from queueviz.boards import rows
+from queueviz.boards.compared import INSTEAD, instead_of, lines_of
+from queueviz.boards.js_texts import texts
+from queueviz.branching import event_number
+from queueviz.slugs import root_of
+from sandbox.journal.event_filter import EventFilter
+from sandbox.kernel.errors import ActionRefused
+
+COMPARE = "sandbox.simulation.compare"
+
+
+@require_http_methods(["GET", "POST"])
+def choose(request: HttpRequest, slug: str) -> HttpResponse:
+    """The action, and what may be done in its place; POST plays both runs."""
+    who = visitor.of_request(request)
+    sandbox = access.sandbox_for(who, slug, "see")
+    given = request.POST if request.method == "POST" else request.GET
+    action = _action(slug, event_number(given.get("seq", "")))
+    if request.method == "POST":
+        acting.ACTIONS.demand(access.counted_as(who))
+        instead = instead_of(action["action"], action["fields"], given.get("instead", ""))
+        directory = str(Path(settings.QUEUEVIZ_HOME) / "sandboxes" / slug)
+        order = {"seq": int(action["seq"]), "instead": instead}
+        play = plays.begin(plays.Play(slug, "compare", [COMPARE, directory], order))
+        return redirect("compared", slug, play.id)
+    return render(request, "queueviz/pages/compare.html",
+                  {"sandbox": sandbox, "root": root_of(slug), "action": action, "texts": texts(),
+                   "others": INSTEAD.get(action["action"], ()), "rows": [action]})  # fmt: skip
+
+
+@require_http_methods(["GET", "POST"])
+def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
+    """How far it is, then both runs.  POST cancels it."""
+    sandbox = access.sandbox_for(visitor.of_request(request), slug, "see")
+    found = plays.find(slug, play)
+    if request.method == "POST":
+        found.cancel()
+        return redirect("sandbox-page", slug, "journal")
+    context: dict[str, Any] = {"sandbox": sandbox, "root": root_of(slug), "play": found,
+                               "percent": int(found.progress * 100)}
+    if found.refused is not None:
+        context["why"] = refusals.filled(found.refused["message"], found.refused["values"])
+    if getattr(request, "htmx", False):
+        if found.is_over:
+            answer = HttpResponse(status=204)
+            answer["HX-Refresh"] = "true"
+            return answer
+        return render(request, "queueviz/partials/playing.html", context)
+    if found.result is not None:
+        context |= _shown(found.result, found.order)
+    return render(request, "queueviz/pages/compared.html", context)
+
+
+def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
+    sides = [{**result[name], "name": name, "window": result["ends_ms"],
+              "queues": rows.queue_views(result[name]["board"]["data"], now_ms=result[name]["at_ms"])
+              if result[name]["board"] else []} for name in ("before", "after")]
+    data = {"sides": [{"board": side["board"] and side["board"]["data"], "at_ms": side["at_ms"]} for side in sides],
+            "names": {**sides[0]["names"], **sides[1]["names"]}}
+    first = [side["first"] for side in sides]
+    return {"sides": sides, "lines": lines_of(result), "result": result, "data": data, "texts": texts(),
+            "instead": order["instead"] and order["instead"]["action"], "after_s": result["ends_ms"] // 1000,
+            "orderly": any(queue.row.get("lock") for side in sides for queue in side["queues"]),
+            "same": not any(first), "rows": [row for row in [result["action"], *first] if row]}  # fmt: skip
+
+
+def _action(slug: str, seq: int) -> dict[str, Any]:
+    """The row of this action.  Raises ActionRefused (404, 422)."""
+    found = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
+    row: dict[str, Any] | None = next(iter(found.rows), None)
+    if row is None or int(row["seq"]) != seq:
+        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=seq)
+    if row["type"] != "ActionTaken" or row["by"] == "template":
+        raise ActionRefused(422, "Event {seq} is no action that can be changed.",
+                            "Choose an action of this run that comes before the event and is not part of the template.",
+                            seq=seq)
+    return row

@@ -1,0 +1,119 @@
+"""Runs played again in processes beside the server: comparisons and claims.  One after the other, at low priority.
+
+A play prints {"progress"} lines and ends with {"result"} or {"refused"}.  Plays are kept in memory: the newest only.
+"""
+
+import atexit
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox.control.limits import HostLimits
+from sandbox.kernel.errors import ActionRefused
+
+ROOT = Path(__file__).parents[1]
+KEPT = 40
+LIMITS = HostLimits()
+
+
+class Play:
+    """`state`: waiting, running, done, cancelled, failed."""
+
+    def __init__(self, slug: str, kind: str, arguments: list[str], order: dict[str, Any]) -> None:
+        self.id = secrets.token_urlsafe(9)
+        self.slug = slug
+        self.kind = kind
+        self.order = order
+        self.state = "waiting"
+        self.progress = 0.0
+        self.result: dict[str, Any] | None = None
+        self.refused: dict[str, Any] | None = None  # message and values
+        self._command = [sys.executable, "-m", *arguments]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in ("waiting", "running")
+
+    def cancel(self) -> None:
+        if not self.is_over:
+            self.state = "cancelled"
+        if self._process is not None:
+            self._process.terminate()
+
+    def run(self) -> None:
+        if self.state != "waiting":
+            return
+        self.state = "running"
+        with subprocess.Popen(self._command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:  # fmt: skip
+            self._process = process
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(orjson.dumps(self.order, option=orjson.OPT_APPEND_NEWLINE))
+            process.stdin.close()
+            alarm = threading.Timer(LIMITS.play_s, process.kill)
+            alarm.start()
+            for line in process.stdout:
+                if line.startswith(b"{"):
+                    self._hear(orjson.loads(line))
+            alarm.cancel()
+        if self.state == "running":
+            self.state = "failed"
+
+    def _hear(self, said: dict[str, Any]) -> None:
+        self.progress = said.get("progress", self.progress)
+        if self.state == "running" and "result" in said:
+            self.result, self.state = said["result"], "done"
+        elif self.state == "running" and "refused" in said:
+            self.refused, self.state = said["refused"], "failed"
+
+
+_plays: OrderedDict[str, Play] = OrderedDict()
+_lock = threading.Lock()
+_places = threading.Semaphore(LIMITS.plays_at_once)
+
+
+def begin(play: Play) -> Play:
+    """Raises ActionRefused (503) where too many wait."""
+    with _lock:
+        if sum(not other.is_over for other in _plays.values()) >= LIMITS.plays_at_once + LIMITS.plays_waiting:
+            raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+        _plays[play.id] = play
+        for old in [key for key, other in _plays.items() if other.is_over][:-KEPT]:
+            del _plays[old]
+    threading.Thread(target=_in_turn, args=(play,), name=f"play-{play.kind}", daemon=True).start()
+    return play
+
+
+def find(slug: str, play_id: str) -> Play:
+    """Raises ActionRefused (404)."""
+    play = _plays.get(play_id)
+    if play is None or play.slug != slug:
+        raise ActionRefused(404, "This result is not kept any more.", "Play it again.")
+    return play
+
+
+def wait_for(play: Play, seconds: float) -> None:
+    """For tests and programs."""
+    until_s = time.monotonic() + seconds
+    while not play.is_over and time.monotonic() < until_s:
+        time.sleep(0.05)
+
+
+def _in_turn(play: Play) -> None:
+    with _places:
+        play.run()
+
+
+@atexit.register
+def _stop() -> None:
+    for play in list(_plays.values()):
+        play.cancel()

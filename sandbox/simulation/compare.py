@@ -1,0 +1,170 @@
+"""One action different: a run and the same run without that action, or with another one in its place.
+
+Both go on for a while after it, without sleep; behind the end of what is recorded nothing is done to them.
+
+`python -m sandbox.simulation.compare DIRECTORY` reads {"seq", "instead"} and prints {"progress"}, then {"result"}.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from sandbox.cluster.journal_backwards import for_browser
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.control.actions import Action, parse_action
+from sandbox.control.limits import HostLimits
+from sandbox.hosting.branching import BranchOrder, read_run
+from sandbox.hosting.rerun import Rerun
+from sandbox.hosting.sandbox import Sandbox
+from sandbox.journal.schema import CAME, Row
+from sandbox.journal.segments import rows_since
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.snapshot import Snapshot
+from sandbox.simulation.run_figures import Figures, figures_of
+
+NICENESS = 10  # behind the server
+AFTER_MS = 90_000  # of the sandbox, after the action
+NOT_COMPARED = frozenset({"seq", "cause", CAME})
+
+
+class Side(NamedTuple):
+    """One of the two runs, at the end; `came`: its first row that the other has not."""
+
+    rows: list[Row]
+    last: Snapshot
+    board: dict[str, Any] | None
+    figures: Figures
+    came: Row | None
+    refused: list[tuple[int, ActionRefused]]
+
+    def row(self) -> dict[str, Any]:
+        return {"first": self.came and for_browser(self.came), "at_ms": self.last["at_ms"], "seq": self.last["seq"],
+                "figures": {**self.figures._asdict(), "longest_lock_wait": self.figures.longest_lock_wait
+                            and self.figures.longest_lock_wait._asdict()},
+                "board": self.board, "names": _names(self.last),
+                "refused": [seq for seq, _ in self.refused]}
+
+
+class Compared(NamedTuple):
+    """`same_until`: seq of the last event that both have."""
+
+    seq: int
+    action: Row
+    same_until: int
+    before: Side
+    after: Side
+
+    def row(self) -> dict[str, Any]:
+        return {"seq": self.seq, "action": for_browser(self.action), "same_until": self.same_until,
+                "ends_ms": AFTER_MS, "before": self.before.row(), "after": self.after.row()}
+
+
+def compare(directory: Path, seq: int, instead: Action | None, *,
+            progress: Callable[[float], None] = lambda share: None) -> Compared:
+    """Raises ActionRefused: 404, 409, 422 as for a branch."""
+    limits = HostLimits()
+    action = next(rows_since(directory / DIRECTORY, seq), None)
+    if action is None or action["seq"] != seq:
+        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=seq)
+    until_ms = action["at_ms"] + AFTER_MS
+    end = _last_seq(directory, seq, until_ms)
+    run = read_run(directory, BranchOrder(parent=directory.name, at=end, changes={seq: instead}), limits)
+    home = directory.parents[1]
+    with Rerun(run.origin, run.lines, run.rows, home=home, changes={seq: instead}, awake_from=seq) as rerun:
+        after = _played(rerun, action, until_ms, lambda share: progress(share / 2))
+        before_change = rerun.before_change
+        refused = rerun.refused
+    with Rerun(run.origin, run.lines, run.rows, home=home, awake_from=seq) as rerun:
+        before = _played(rerun, action, until_ms, lambda share: progress(0.5 + share / 2))
+    same, first_before, first_after = _first_difference(before[0], after[0], seq, changed=instead is not None)
+    return Compared(seq, action, same,
+                    Side(*before, figures_of(before[0], seq, before_change, before[1]), first_before, []),
+                    Side(*after, figures_of(after[0], seq, before_change, after[1]), first_after, refused))
+
+
+def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
+    """Of what is done again: up to that time, or where the first stretch ends."""
+    last = seq
+    for row in rows_since(directory / DIRECTORY, seq):
+        if row["at_ms"] > until_ms or row["type"] == "StretchEnded" or _is_after_a_kill(row):
+            break
+        last = row["seq"]
+    return last
+
+
+def _is_after_a_kill(row: Row) -> bool:
+    return bool(row["type"] == "SandboxWoken" and row["reason"] != "visit")
+
+
+def _played(rerun: Rerun, action: Row, until_ms: int,
+            progress: Callable[[float], None]) -> tuple[list[Row], Snapshot, dict[str, Any] | None]:
+    for turn, _ in enumerate(rerun.turns()):
+        if turn % 2_000 == 0:
+            progress(rerun.share)
+    if rerun.difference is not None:
+        raise ActionRefused(409, "Executed again, this run differs from event {seq} on.",
+                            "Branch from an event before that.", seq=rerun.difference.seq)
+    rerun.go_on_until(until_ms)
+    assert rerun.sandbox is not None
+    last = rerun.sandbox.snapshot()
+    return rerun.written(), last, _board(rerun.sandbox, last, action["fields"])
+
+
+def _board(sandbox: Sandbox, last: Snapshot, fields: dict[str, Any]) -> dict[str, Any] | None:
+    """Of the group that the action was about, else of the first one."""
+    groups = sorted(last["groups"], key=lambda group: group["group"])
+    about = [group for group in groups if group["group"] == fields.get("group")
+             or any(member["actor"] == fields.get("actor") for member in group["members"] if member["actor"])]
+    for group in about or groups:
+        for subscription in group["subscription"]:
+            name, topic = group["group"], subscription["topic"]
+            return {"group": name, "topic": topic, "data": sandbox.read("board", [name, topic]).data}
+    return None
+
+
+def _names(last: Snapshot) -> dict[str, str]:
+    """Client id → label."""
+    return {member["client_id"]: member["actor"] for group in last["groups"] for member in group["members"]
+            if member["actor"]}
+
+
+def _first_difference(before: list[Row], after: list[Row], seq: int, *,
+                      changed: bool) -> tuple[int, Row | None, Row | None]:
+    """Behind the action itself, by what happened and when: the numbers part with it."""
+    mine = [row for row in before if row["seq"] > seq and row["type"] != "Keyframe"]
+    other = [row for row in after if row["seq"] >= seq + changed and row["type"] != "Keyframe"]
+    place = next((n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if _bare(a) != _bare(b)),
+                 min(len(mine), len(other)))
+    same = mine[place - 1]["seq"] if place else max((row["seq"] for row in before if row["seq"] < seq), default=0)
+    return same, mine[place] if place < len(mine) else None, other[place] if place < len(other) else None
+
+
+def _bare(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name not in NOT_COMPARED}
+
+
+def main() -> None:
+    os.nice(NICENESS)
+    order = orjson.loads(sys.stdin.buffer.readline())
+    instead = order.get("instead")
+    try:
+        found = compare(Path(sys.argv[1]), order["seq"], parse_action(instead) if instead else None,
+                        progress=lambda share: _say({"progress": round(share, 3)}))
+        _say({"result": found.row()})
+    except ActionRefused as why:
+        _say({"refused": {"message": why.message, "values": why.values}})
+    except (SandboxError, OSError) as why:
+        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(why)}}})
+
+
+def _say(line: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE, default=str))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

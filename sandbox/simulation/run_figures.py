@@ -1,0 +1,76 @@
+"""What became of the messages of a run, from its journal and its last snapshot: the lines of a comparison."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sandbox.journal.schema import Row
+from sandbox.queries.rows.snapshot import Snapshot
+
+
+class LockWait(NamedTuple):
+    """How long a queue's new owner was refused its lock; `open`: it still is."""
+
+    ms: int
+    queue: str
+    who: str
+    holder: str
+    open: bool
+
+
+class Figures(NamedTuple):
+    """From an event on; None: not known."""
+
+    delivered_again: int | None
+    lost: int
+    longest_lock_wait: LockWait | None
+    lag: int | None
+
+
+def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snapshot) -> Figures:
+    """`before`: at the event `since`; `last`: at the end."""
+    again = _again(last)
+    earlier = _again(before) if before is not None else 0
+    return Figures(again - earlier if again is not None and earlier is not None else None, _lost(rows, last),
+                   longest_lock_wait((row for row in rows if row["seq"] >= since), last["at_ms"]), _lag(last))
+
+
+def longest_lock_wait(rows: Iterable[Row], ends_ms: int) -> LockWait | None:
+    """From the first time that a member was refused the lock of a queue to when it or another one got it."""
+    refused: dict[tuple[str, ...], Row] = {}
+    found: list[LockWait] = []
+    for row in rows:
+        if row["type"] not in ("LockDenied", "QueueLocked"):
+            continue
+        queue = (row["group"], row["topic"], row["broker"], str(row["queue_id"]))
+        if row["type"] == "LockDenied":
+            refused.setdefault(queue, row)
+        elif row["how"] != "renewed" and queue in refused:
+            found.append(_wait(refused.pop(queue), row["at_ms"], still=False))
+    found += [_wait(row, ends_ms, still=True) for row in refused.values()]
+    return max(found, default=None)
+
+
+def _wait(row: Row, until_ms: int, *, still: bool) -> LockWait:
+    return LockWait(until_ms - row["at_ms"], f"{row['topic']}/{row['broker']}/{row['queue_id']}", row["client_id"],
+                    row["holder"], still)
+
+
+def _again(snapshot: Snapshot) -> int | None:
+    counts = [group["counts"]["delivered_again"] for group in snapshot["groups"]]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def _lag(snapshot: Snapshot) -> int | None:
+    lags = [group.get("lag") for group in snapshot["groups"]]
+    return None if None in lags else sum(int(lag or 0) for lag in lags)
+
+
+def _lost(rows: list[Row], last: Snapshot) -> int:
+    """Messages that a broker stored and has no place for any more: after a power cut their offsets are given again."""
+    stored: Counter[tuple[str, str, int]] = Counter()
+    for row in rows:
+        if row["type"] == "MessagesStored":
+            stored[row["topic"], row["broker"], row["queue_id"]] += row["count"]
+    return sum(max(0, stored[topic["topic"], queue["broker"], queue["queue_id"]] - int(queue["max"]))
+               for topic in last["topics"] for queue in topic["queues"] if queue["max"] is not None)

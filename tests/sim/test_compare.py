@@ -1,0 +1,80 @@
+"""One action different: two runs from one seed, the first event that differs, and what it changed."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.control.actions import CrashActor, StopActor
+from sandbox.journal.segments import rows_since
+from sandbox.kernel.errors import ActionRefused
+from sandbox.simulation.compare import compare
+from sandbox.simulation.run_figures import longest_lock_wait
+from tests.sim.recorded_stage import Recorded
+
+
+@pytest.fixture
+def crashed(tmp_path: Path) -> Path:
+    """Ordered consumers; one of them crashed, twenty seconds ago."""
+    stage = Recorded(tmp_path, "payments", seed=5, luck=3)
+    stage.run(25)
+    stage.act("CrashActor", actor="A")
+    stage.run(20)
+    stage.close()
+    return stage.directory
+
+
+def seq_of(directory: Path, action: str) -> int:
+    return next(row["seq"] for row in rows_since(directory / "journal", 0)
+                if row["type"] == "ActionTaken" and row["action"] == action)
+
+
+def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> None:
+    seq = seq_of(crashed, "CrashActor")
+    shares: list[float] = []
+    found = compare(crashed, seq, StopActor(actor="A"), progress=shares.append)
+    crash, stop = found.before, found.after
+    assert found.same_until < seq
+    assert (crash.came or {})["type"] == (stop.came or {})["type"] == "MemberStateChanged"
+    assert [side.came["state"] for side in (crash, stop) if side.came] == ["crashed", "stopping"]
+    assert (stop.figures.lost, crash.figures.lost) == (0, 0)
+    waits = [side.figures.longest_lock_wait for side in (crash, stop)]
+    assert waits[0] is not None
+    assert waits[1] is not None
+    assert waits[0].ms > waits[1].ms + 10_000
+    assert crash.rows[-1]["at_ms"] - found.action["at_ms"] >= 80_000  # also behind the end of what was recorded
+    assert shares == sorted(shares)
+
+
+def test_without_the_action_nothing_of_it_happens(crashed: Path) -> None:
+    seq = seq_of(crashed, "CrashActor")
+    found = compare(crashed, seq, None)
+    assert found.after.figures.delivered_again == 0
+    assert all(row["state"] != "crashed" for row in found.after.rows if row["type"] == "MemberStateChanged")
+    assert found.before.rows[: 100] == found.after.rows[: 100]
+
+
+def test_the_same_action_again_is_the_same_run(crashed: Path) -> None:
+    found = compare(crashed, seq_of(crashed, "CrashActor"), CrashActor(actor="A"))
+    assert (found.before.came, found.after.came) == (None, None)
+    assert found.before.figures == found.after.figures
+
+
+def test_what_is_no_action_is_refused(crashed: Path) -> None:
+    with pytest.raises(ActionRefused, match="is no action"):
+        compare(crashed, 3, None)
+    with pytest.raises(ActionRefused, match="There is no event"):
+        compare(crashed, 10**9, None)
+
+
+def test_a_wait_for_a_lock_lasts_from_the_first_refusal_to_the_grant() -> None:
+    queue = {"group": "g", "topic": "t", "broker": "b", "queue_id": 0, "holder": "B"}
+    rows = [{"seq": n, "at_ms": at_ms, "type": kind, "client_id": "A", "how": how, **queue}
+            for n, (at_ms, kind, how) in enumerate([(10, "LockDenied", ""), (20, "QueueLocked", "renewed"),
+                                                    (30, "LockDenied", ""), (50, "QueueLocked", "expired"),
+                                                    (90, "LockDenied", "")])]
+    found = longest_lock_wait(rows[:4], 100)
+    assert found is not None
+    assert (found.ms, found.queue, found.open) == (40, "t/b/0", False)
+    still = longest_lock_wait(rows, 200)
+    assert still is not None
+    assert (still.ms, still.open) == (110, True)
