@@ -7,6 +7,7 @@ from sandbox.journal.schema import Row
 MADE_BEFORE = "made before"  # this sandbox was made by a release that recorded nothing
 TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
 NOT_KEPT = "beginning not kept"  # a stretch that begins from files, which went on since
+NO_ORIGIN = "origin"  # one of STRETCH_ENDS: what it was made of cannot be read any more, so no part of it
 
 
 class Stretch(NamedTuple):
@@ -20,14 +21,20 @@ class Stretch(NamedTuple):
     def row(self) -> Row:
         return {"from": self.from_seq, "to": self.to_seq, "reproducible": self.reproducible, "why": self.why}
 
+    def sentence(self) -> str:
+        can = "can be executed again" if self.reproducible else "cannot be executed again"
+        return f"events {self.from_seq} to {self.to_seq}: {can}" + (f" ({self.why})" if self.why else "")
+
 
 def stretches_of(rows: list[Row], *, recorded_whole: bool) -> tuple[Stretch, ...]:
     first, last = rows[0]["seq"], rows[-1]["seq"]
+    place = next((place for place, row in enumerate(rows) if row["type"] == "StretchEnded"), None)
+    if place is not None and rows[place]["why"] == NO_ORIGIN:
+        return (Stretch(first, last, False, NO_ORIGIN),)
     if not recorded_whole:
         return (Stretch(first, last, False, MADE_BEFORE),)
     if first > 0:
         return (Stretch(first, last, False, TRIMMED),)
-    place = next((place for place, row in enumerate(rows) if row["type"] == "StretchEnded"), None)
     if place is None:
         return (Stretch(first, last, True, None),)
     why = rows[place]["why"]

@@ -241,6 +241,23 @@ def test_a_kill_ends_the_stretch(tmp_path: Path) -> None:
     assert [(stretch.reproducible, stretch.why) for stretch in found.stretches] == [(True, "kill"), (False, NOT_KEPT)]
 
 
+def test_the_stretches_of_a_sandbox_are_listed(tmp_path: Path, settings: Any) -> None:
+    settings.QUEUEVIZ_HOME = tmp_path
+    stage = Recorded(tmp_path, "orders", seed=2, luck=2)
+    stage.run(3)
+    stage.fill_home()
+    stage.close()
+    [ended] = rows(stage.directory, "StretchEnded")
+    out = io.StringIO()
+    call_command("sandboxes", "stretches", SLUG, stdout=out)
+    first, second = out.getvalue().splitlines()
+    assert first == f"events 0 to {ended['seq'] - 1}: can be executed again (disk)"
+    assert second.startswith(f"events {ended['seq']} to ")
+    assert second.endswith("cannot be executed again (beginning not kept)")
+    with pytest.raises(CommandError, match="no journal of a sandbox other"):
+        call_command("sandboxes", "stretches", "other")
+
+
 def test_another_release_ends_the_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert __version__ == ENGINE
     stage = Recorded(tmp_path, "orders", seed=2, luck=2)
@@ -272,6 +289,7 @@ def test_without_its_origin_a_sandbox_opens_and_says_that_the_stretch_ended(
         stage.sleep()
     assert [row["why"] for row in rows(stage.directory, "StretchEnded")] == ["origin"]
     stage.close()
+    assert [(stretch.reproducible, stretch.why) for stretch in replay(stage.directory).stretches] == [(False, "origin")]
 
 
 def test_a_home_that_takes_no_more_ends_the_stretch(tmp_path: Path) -> None:

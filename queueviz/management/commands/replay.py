@@ -34,9 +34,7 @@ class Command(BaseCommand):
 
 
 def _sentences(found: Replayed) -> list[str]:
-    said = [f"events {stretch.from_seq} to {stretch.to_seq}: "
-            + ("can be executed again" if stretch.reproducible else "cannot be executed again")
-            + (f" ({stretch.why})" if stretch.why else "") for stretch in found.stretches]
+    said = [stretch.sentence() for stretch in found.stretches]
     said.append(f"{found.events} events are equal, at {found.speed:.0f} times real time")
     if (first := found.first_difference) is not None:
         said += [f"event {first.seq} differs:", f"  recorded {json.dumps(first.recorded)}",

@@ -1,14 +1,21 @@
-"""`manage.py sandboxes list|wake|sleep|branch`: who is there, and waking, putting to sleep or branching by the API."""
+"""`manage.py sandboxes list|stretches|wake|sleep|branch`: who is there, which parts of a run can be executed again, and
+waking, putting to sleep or branching by the API.
+"""
 
 import argparse
 from typing import Any
 
+from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from queueviz import environment
 from queueviz.access import every_sandbox
 from queueviz.remote import RemoteRefused, RemoteSandbox
+from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.origin import ORIGIN_NAME
+from sandbox.hosting.stretches import stretches_of
+from sandbox.journal.segments import rows_since
 
 
 class Command(BaseCommand):
@@ -16,8 +23,10 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        commands = parser.add_subparsers(dest="command", required=True, metavar="list|wake|sleep|branch")
+        commands = parser.add_subparsers(dest="command", required=True, metavar="list|stretches|wake|sleep|branch")
         commands.add_parser("list", help="address, template, owner and dates of every sandbox")
+        stretches = commands.add_parser("stretches", help="the parts of its journal, and which can be executed again")
+        stretches.add_argument("slug")
         for name, what in (("wake", "open it, as a visit does"), ("sleep", "stop it cleanly until the next visit"),
                            ("branch", "make another one that was the same run up to an event")):  # fmt: skip
             command = commands.add_parser(name, help=what)
@@ -32,6 +41,9 @@ class Command(BaseCommand):
         if options["command"] == "list":
             self._list()
             return
+        if options["command"] == "stretches":
+            self._stretches(options["slug"])
+            return
         sandbox = RemoteSandbox(options["url"], options["slug"], options["token"])
         try:
             if options["command"] == "branch":
@@ -43,6 +55,14 @@ class Command(BaseCommand):
         finally:
             sandbox.close()
         self.stdout.write(f"{options['slug']} is {'awake' if options['command'] == 'wake' else 'asleep'}.")
+
+    def _stretches(self, slug: str) -> None:
+        directory = settings.QUEUEVIZ_HOME / "sandboxes" / slug
+        rows = list(rows_since(directory / DIRECTORY, 0)) if (directory / DIRECTORY).is_dir() else []
+        if not rows:
+            raise CommandError(f"There is no journal of a sandbox {slug} in {settings.QUEUEVIZ_HOME}.")
+        for stretch in stretches_of(rows, recorded_whole=(directory / ORIGIN_NAME).exists()):
+            self.stdout.write(stretch.sentence())
 
     def _list(self) -> None:
         try:
